@@ -1,0 +1,20 @@
+// The tools that exist, served from memory (tools-and-mcp: catalog).
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+
+export interface ToolCatalog {
+  /** By bare name or `server__tool`. */
+  find(name: string): CatalogTool | undefined;
+  /** Of one server, or all. */
+  list(server?: string): readonly CatalogTool[];
+  hasServer(server: string): boolean;
+  /** Changes whenever a listed tool does; the ETag of `GET /api/tools`. */
+  readonly version: string;
+}
+
+export type ValidatedArguments = { ok: true; arguments: JsonObject } | { ok: false; message: string };
+
+export interface ArgumentValidator {
+  /** Parses JSON text and checks it against the tool's input schema; bounded in time and size. Defaults are filled in. */
+  validate(tool: CatalogTool, argumentsText: string): Promise<ValidatedArguments>;
+}

@@ -1,0 +1,18 @@
+// One set of backing services. `open-backing.ts` is the one place that chooses which (architecture: two sets, one code).
+import type { Cache } from './cache.js';
+import type { Channels } from './channels.js';
+import type { Counters } from './counters.js';
+import type { JobConsumer, JobHandler, JobQueue } from './job-queue.js';
+
+export interface Backing {
+  readonly kind: 'postgres' | 'redis';
+  readonly queue: JobQueue;
+  readonly channels: Channels;
+  readonly counters: Counters;
+  readonly cache: Cache;
+  /** Starts taking jobs: from the common queue, and from the worker's own when `worker` is given. */
+  consume(handler: JobHandler, options: { worker: string; concurrency: number }): Promise<JobConsumer>;
+  /** Resolves when every service answers. */
+  ping(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,10 @@
+// Values that may be gone at any time. Bounded in size by the adapter, oldest first.
+
+export interface Cache {
+  get(key: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Values above `maxValueBytes` are not kept. */
+  set(key: string, value: string, ttlMs: number, signal: AbortSignal): Promise<void>;
+  delete(key: string, signal: AbortSignal): Promise<void>;
+  readonly maxValueBytes: number;
+  close(): Promise<void>;
+}

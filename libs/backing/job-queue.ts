@@ -1,0 +1,49 @@
+// The queue of tool jobs: it delivers, at least once; the journal decides who runs what.
+// Contract (held by test/conformance/backing): a job is added once per `callId`; it is delivered again when its worker
+// died; jobs are kept for a while after their end, so that adding again is harmless; nothing waits without a deadline.
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+
+export interface JobQueue {
+  /**
+   * Adds a job under the id `job.callId`; a second add of the same id does nothing. `worker`: that worker's own queue.
+   * @throws AppError store_unavailable when the backing does not answer within its deadline.
+   */
+  add(job: ToolJob, options: { signal: AbortSignal; worker?: string }): Promise<void>;
+  /** Which of these are in the queue in any state, ended ones included while kept. */
+  existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
+  /** Takes a waiting job out; false when it runs or is not there. */
+  remove(callId: string, signal: AbortSignal): Promise<boolean>;
+  counts(signal: AbortSignal): Promise<QueueCounts>;
+  close(): Promise<void>;
+}
+
+export interface QueueCounts {
+  waiting: number;
+  active: number;
+  failed: number;
+  /** Age of the oldest waiting job, ms; 0 when none waits. */
+  oldestAgeMs: number;
+}
+
+export interface JobDelivery {
+  job: ToolJob;
+  /** The queue has delivered this job before: its worker died or lost its lock. */
+  redelivered: boolean;
+}
+
+export interface JobConsumer {
+  /** No new job is taken; resolves when those under way have ended, or rejects when `signal` aborts. */
+  drain(signal: AbortSignal): Promise<void>;
+  /** Stops at once; jobs under way are delivered again later. */
+  close(): Promise<void>;
+}
+
+/**
+ * What a consumer does with a delivery. Resolving acknowledges the job; throwing `PutBack` returns it to the queue
+ * (a version this worker does not know); anything else thrown fails the job, which the journal's sweep then judges.
+ */
+export type JobHandler = (delivery: JobDelivery) => Promise<void>;
+
+export class PutBack extends Error {
+  override readonly name = 'PutBack';
+}

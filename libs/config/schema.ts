@@ -1,0 +1,175 @@
+// Every setting, its default and its meaning, once. `.env.example`, the JSON Schema and docs/configuration.md are
+// printed from here. Settings are named as in signalbox.yaml; `environment.ts` maps the names that environments use.
+import { z } from 'zod';
+
+const ms = (description: string) => z.number().int().positive().describe(`${description}, ms`);
+const count = (description: string) => z.number().int().positive().describe(description);
+const bytes = (description: string) => z.number().int().positive().describe(`${description}, bytes`);
+
+const secret = z.string().min(1).meta({ secret: true });
+
+export const providerSchema = z.strictObject({
+  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']),
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  api_key: secret.optional(),
+  headers: z.record(z.string(), z.string()).default({}).meta({ secret: true }),
+  timeout_ms: z
+    .strictObject({
+      connect: ms('Time to connect').default(10_000),
+      first_byte: ms('Time to the first byte of an answer').default(120_000),
+      idle: ms('Silence within an answer').default(60_000),
+    })
+    .prefault({}),
+  max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
+  max_concurrency: count('Calls under way at once').default(256),
+  models: z.array(z.string()).optional().describe('With a list, any other name is model_not_found'),
+  tools: z.enum(['native', 'prompted', 'none']).default('native'),
+  context_window: count('Tokens').optional(),
+  reasoning_replay: z.enum(['always', 'tool_turns', 'never']).default('never'),
+  call_ids: z
+    .enum(['minted', 'alphanumeric9'])
+    .default('minted')
+    .describe('Mistral takes nine letters and digits only'),
+  max_response_bytes: bytes('Largest answer read').default(64 * 1024 * 1024),
+});
+
+const toolRulesSchema = z.strictObject({
+  include: z.array(z.string()).optional(),
+  exclude: z.array(z.string()).optional(),
+  rename: z.record(z.string(), z.string()).optional(),
+  requires_approval: z.array(z.string()).optional(),
+  cache_ttl_ms: z.record(z.string(), z.number().int().positive()).optional(),
+  timeout_ms: z.record(z.string(), z.number().int().positive()).optional(),
+  retry: z.record(z.string(), z.literal('safe')).optional(),
+});
+
+export const serverSchema = z.strictObject({
+  builtin: z.literal('workspace').optional(),
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}).meta({ secret: true }),
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  transport: z.enum(['http', 'sse']).optional(),
+  headers: z.record(z.string(), z.string()).default({}).meta({ secret: true }),
+  enabled: z.boolean().default(true),
+  scope: z.enum(['session', 'shared']).optional(),
+  timeout_ms: ms('Deadline of one call').optional(),
+  max_timeout_ms: ms('How far progress may extend it').optional(),
+  idle_ttl_ms: ms('Idle life of an instance').default(300_000),
+  max_instances: count('Instances at once').default(32),
+  concurrency: count('Calls at once').default(4),
+  isolation: z.enum(['none', 'process', 'confined', 'namespace']).optional(),
+  network: z.enum(['none', 'full']).default('none'),
+  trusted: z.boolean().default(false),
+  tools: toolRulesSchema.prefault({}),
+  forward_headers: z.array(z.string()).default([]),
+});
+
+export const configSchema = z.strictObject({
+  server: z
+    .strictObject({
+      host: z.string().default('127.0.0.1').describe('Address that the gateway listens on'),
+      port: z.number().int().min(0).max(65_535).default(8000).describe('Port of the gateway'),
+      worker_port: z.number().int().min(0).max(65_535).default(8001).describe('Port of the worker: health and metrics'),
+      allowed_hosts: z.array(z.string()).default([]).describe('Host headers accepted beside the listening address'),
+      allowed_origins: z.array(z.string()).default([]).describe('Browser origins that may call'),
+      shutdown_grace_ms: ms('How long a stop waits for runs and calls under way').default(25_000),
+      keep_alive_ms: ms('Silence before a keep-alive comment on a stream').default(15_000),
+      headers_after_ms: ms('When a stream sends its headers without a first event').default(10_000),
+    })
+    .prefault({}),
+  data_dir: z.string().default('.data').describe('Where the embedded database and workspaces live'),
+  database: z
+    .strictObject({
+      url: secret.optional().describe('PostgreSQL; absent: the embedded one'),
+      pool_size: count('Connections of one process').default(10),
+      timeout_ms: ms('Deadline of one store call').default(2_000),
+    })
+    .prefault({}),
+  redis: z
+    .strictObject({ url: secret.optional().describe('Redis; absent: the queue lives in PostgreSQL') })
+    .prefault({}),
+  workspaces: z
+    .strictObject({
+      dir: z.string().optional().describe('Workspaces of the sessions; absent: workspaces in data_dir'),
+      idle_ttl_ms: ms('Idle life of a session').default(86_400_000),
+      sweep_interval_ms: ms('How often expired sessions are looked for').default(60_000),
+      max_bytes: bytes('A workspace').default(512 * 1024 * 1024),
+      max_files: count('Files of a workspace').default(10_000),
+      max_depth: count('Directory depth of a workspace').default(32),
+    })
+    .prefault({}),
+  models: z
+    .strictObject({
+      default: z.string().optional().describe('Model of a request that names none'),
+      providers: z.record(z.string().regex(/^[A-Za-z0-9_-]+$/), providerSchema).default({}),
+      aliases: z.record(z.string(), z.union([z.string(), z.array(z.string()).min(1)])).default({}),
+    })
+    .prefault({}),
+  mcpServers: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), serverSchema).default({}),
+  tools: z
+    .strictObject({
+      timeout_ms: ms('Deadline of a tool call').default(60_000),
+      max_timeout_ms: ms('How far progress may extend it').default(600_000),
+      cancel_grace_ms: ms('How long a cancelled tool may take to stop').default(2_000),
+      max_argument_bytes: bytes('Arguments of one call').default(1024 * 1024),
+      max_result_bytes: bytes('Result that a model is given whole').default(256 * 1024),
+      max_read_bytes: bytes('Result read from a server at all').default(32 * 1024 * 1024),
+      fetch_allow: z
+        .array(z.string())
+        .default([])
+        .describe('Hosts, host:port or CIDR that fetch may reach though private'),
+    })
+    .prefault({}),
+  worker: z
+    .strictObject({
+      concurrency: count('Tool calls at once in one worker').default(64),
+    })
+    .prefault({}),
+  limits: z
+    .strictObject({
+      body_bytes: bytes('A request body').default(16 * 1024 * 1024),
+      messages: count('Messages of a request').default(2_000),
+      tools: count('Tools of a request').default(128),
+      tool_schema_bytes: bytes('One tool schema').default(64 * 1024),
+      tool_schema_depth: count('Depth of one tool schema').default(32),
+      turn_ms: ms('One turn').default(600_000),
+      final_answer_ms: ms('The last model call of a turn that hit a bound').default(60_000),
+      rounds: count('Model calls with tools in a turn').default(10),
+      calls: count('Tool calls of a turn').default(50),
+      repeated_failures: count('Same failing call in a row that ends the loop').default(3),
+      session_calls: count('Tool calls at once: session').default(8),
+      principal_calls: count('Tool calls at once: principal').default(32),
+      principal_turns: count('Turns at once: principal').default(64),
+      turns: count('Turns at once: one gateway').default(1_024),
+      queue_length: count('Jobs waiting').default(10_000),
+    })
+    .prefault({}),
+  runs: z
+    .strictObject({
+      idempotency_ttl_ms: ms('Life of an Idempotency-Key').default(86_400_000),
+      event_ttl_ms: ms('Stored events after the end of a run').default(600_000),
+    })
+    .prefault({}),
+  auth: z
+    .strictObject({
+      mode: z.enum(['auto', 'off']).default('auto').describe('off: serve without keys even off loopback'),
+    })
+    .prefault({}),
+  isolation: z
+    .strictObject({ minimum: z.enum(['none', 'process', 'confined', 'namespace']).default('confined') })
+    .prefault({}),
+  audit: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+  log: z
+    .strictObject({
+      level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+      content: z.boolean().default(false).describe('Log arguments and results too'),
+    })
+    .prefault({}),
+  metrics: z.strictObject({ token: secret.optional().describe('Opens /metrics off loopback') }).prefault({}),
+  telemetry: z.strictObject({ otlp_endpoint: z.url().optional() }).prefault({}),
+});
+
+export type Config = z.output<typeof configSchema>;
+export type ProviderConfig = z.output<typeof providerSchema>;
+export type ServerConfig = z.output<typeof serverSchema>;

@@ -1,0 +1,169 @@
+// The store of truth for turns (reliability: runs, rounds, calls). Ports only; PostgreSQL adapters stand beside.
+// Every method ends within the store's deadline or throws AppError store_unavailable.
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
+import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { Usage } from '#libs/schemas/usage.js';
+
+export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'cancelled' | 'interrupted';
+
+export interface NewRun {
+  id: string;
+  principal: string;
+  keyId?: string;
+  requestId: string;
+  idempotencyKey?: string;
+  /** SHA-256 of the canonical request body and path, to tell a retry from another request. */
+  requestHash: string;
+  sessionId?: string;
+  dialect: 'openai' | 'events';
+  detached: boolean;
+  /** The request as it was read, to go on from. */
+  request: JsonObject;
+  owner: string;
+}
+
+export interface StoredRun extends Omit<NewRun, 'owner'> {
+  owner: string | null;
+  state: RunState;
+  createdAt: Date;
+  endedAt: Date | null;
+  usage: Usage;
+  /** The folded answer of a run that is done: the `done` event's matter and the whole text. */
+  answer: JsonObject | null;
+  error: JsonObject | null;
+}
+
+/** A model's message of one round with the calls that come of it, as committed before anything is dispatched. */
+export interface PlannedRound {
+  runId: string;
+  /** From 1, counts model calls. */
+  round: number;
+  provider: string;
+  model: string;
+  content: string;
+  reasoning: string;
+  /** All calls of the message in order, server and client, under minted ids. */
+  toolCalls: ToolCall[];
+  providerState?: ProviderState;
+  usage: Usage;
+  finishReason: string;
+  /** The number of the last event that belongs to the model's message. */
+  lastEvent: number;
+  startedAt: Date;
+  calls: PlannedCall[];
+}
+
+/** A row of the journal before it has been dispatched. */
+export interface PlannedCall {
+  id: string;
+  kind: 'server' | 'client';
+  principal: string;
+  sessionId: string;
+  /** The name that the model called. */
+  name: string;
+  server: string;
+  tool: string;
+  definitionHash: string;
+  /** As validated and re-serialised; an empty object where `outcome` says why the call never can run. */
+  arguments: JsonObject;
+  safe: boolean;
+  /** Set when the call ended before it began (unknown name, bad arguments, denied): it is written terminal at once. */
+  outcome?: ToolOutcome;
+}
+
+export interface StoredCall extends PlannedCall {
+  runId: string | null;
+  round: number | null;
+  position: number;
+  state: CallState;
+  fence: string | null;
+  attempt: number;
+  worker: string | null;
+}
+
+export interface StoredRound extends Omit<PlannedRound, 'calls'> {
+  calls: StoredCall[];
+}
+
+export interface RunStore {
+  /**
+   * Writes a new run. Where the same (principal, idempotencyKey) is there already and not older than its life, returns
+   * that one instead; of many at once exactly one is `created`.
+   */
+  begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }>;
+  get(principal: string, runId: string): Promise<StoredRun | undefined>;
+  /** The round and its calls in one statement, journaled before anything is dispatched. Calls with an outcome are audited. */
+  planRound(round: PlannedRound, audit: AuditContext): Promise<void>;
+  rounds(runId: string): Promise<StoredRound[]>;
+  end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
+  /** An interrupted run gets a new owner; false when another was quicker. */
+  adopt(runId: string, owner: string): Promise<boolean>;
+  /**
+   * The runs (rounds up to the call's own, in order) in which these ids were handed to this principal's callers;
+   * ids that are unknown or another principal's are absent.
+   */
+  findByCalls(
+    principal: string,
+    callIds: readonly string[],
+  ): Promise<Map<string, { run: StoredRun; rounds: StoredRound[] }>>;
+}
+
+export interface RunEnd {
+  state: 'done' | 'failed' | 'cancelled' | 'interrupted' | 'waiting';
+  usage: Usage;
+  answer?: JsonObject;
+  error?: JsonObject;
+}
+
+/** What a row of the audit says about the request around a call. */
+export interface AuditContext {
+  requestId: string;
+  traceparent?: string;
+  keyId?: string;
+  ip?: string;
+  model?: string;
+}
+
+export interface CallClaim {
+  callId: string;
+  worker: string;
+}
+
+export interface CallEnd extends AuditContext {
+  callId: string;
+  /** The fence of the claim; absent when the call was not claimed (safe calls, calls that never ran). */
+  fence?: string;
+  worker?: string;
+  outcome: ToolOutcome;
+}
+
+export interface Journal {
+  /** Journals one call outside a run (tools API, MCP endpoint). */
+  plan(call: PlannedCall, audit: AuditContext): Promise<void>;
+  /** planned → dispatched with a new fence; undefined when the call is in any other state. */
+  claim(claim: CallClaim): Promise<{ fence: string; attempt: number } | undefined>;
+  /**
+   * Terminal state, outcome and audit row in one statement, shared with the ends of concurrent calls (group commit).
+   * False when the call had ended already or the fence is stale: then nothing was written.
+   */
+  end(end: CallEnd): Promise<boolean>;
+  /** Planned (not dispatched) calls of these become cancelled, with audit rows; returns the ids that did. */
+  cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]>;
+  get(callId: string): Promise<(StoredCall & { outcome?: ToolOutcome }) | undefined>;
+}
+
+export interface NumberedEvent {
+  n: number;
+  event: TurnEvent;
+}
+
+/** The events of stored runs, for resume on any gateway. Kept until some minutes after the end of their run. */
+export interface EventLog {
+  append(runId: string, events: readonly NumberedEvent[]): Promise<void>;
+  /** Events after `afterN` in order, at most `limit` stored rows of them. */
+  read(runId: string, afterN: number, limit: number): Promise<NumberedEvent[]>;
+  /** Forgets events after `afterN` and returns the highest number ever used, for a run that is continued. */
+  truncate(runId: string, afterN: number): Promise<number>;
+}

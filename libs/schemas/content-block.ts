@@ -1,0 +1,49 @@
+// Tool results are MCP content blocks from the server to the renderer; text is made of them only at the edge.
+import { z } from 'zod';
+
+const annotations = z.record(z.string(), z.json()).optional();
+
+export const contentBlockSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string(), annotations }),
+  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string(), annotations }),
+  z.object({ type: z.literal('audio'), data: z.string(), mimeType: z.string(), annotations }),
+  z.object({
+    type: z.literal('resource_link'),
+    uri: z.string(),
+    name: z.string(),
+    description: z.string().optional(),
+    mimeType: z.string().optional(),
+    annotations,
+  }),
+  z.object({
+    type: z.literal('resource'),
+    resource: z.object({
+      uri: z.string(),
+      mimeType: z.string().optional(),
+      text: z.string().optional(),
+      blob: z.string().optional(),
+    }),
+    annotations,
+  }),
+]);
+
+export type ContentBlock = z.infer<typeof contentBlockSchema>;
+
+/** What a text-only reader (a model's `tool` message, `content` of the tools API) gets of the blocks. */
+export function contentText(blocks: readonly ContentBlock[]): string {
+  return blocks.map(blockText).join('\n');
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+    case 'audio':
+      return `[${block.type} ${block.mimeType}, ${Math.floor((block.data.length * 3) / 4)} bytes]`;
+    case 'resource_link':
+      return `[resource ${block.name}: ${block.uri}]`;
+    case 'resource':
+      return block.resource.text ?? `[resource ${block.resource.uri}]`;
+  }
+}

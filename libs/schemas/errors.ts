@@ -1,0 +1,158 @@
+// The one table of error codes: what each means over HTTP, whether a retry can help, how loudly it is logged.
+// Everything that fails on purpose fails with an AppError carrying one of these codes (chat-api: errors).
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'conflict_error'
+  | 'tool_execution_error'
+  | 'rate_limit_error'
+  | 'internal_error'
+  | 'upstream_error'
+  | 'overloaded_error'
+  | 'timeout_error';
+
+export interface ErrorRow {
+  readonly http: number;
+  readonly type: ErrorType;
+  /** A later identical request may succeed; such answers carry Retry-After. */
+  readonly retryable: boolean;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+}
+
+const row = (http: number, type: ErrorType, level: ErrorRow['level'] = 'info', retryable = false): ErrorRow => ({
+  http,
+  type,
+  retryable,
+  level,
+});
+const invalid = (http: number) => row(http, 'invalid_request_error');
+const tool = (level: ErrorRow['level'] = 'info') => row(422, 'tool_execution_error', level);
+
+export const ERRORS = {
+  invalid_json: invalid(400),
+  invalid_value: invalid(400),
+  too_many_tools: invalid(400),
+  context_length_exceeded: invalid(400),
+  turn_expired: invalid(400),
+  reserved_name: invalid(400),
+  invalid_api_key: row(401, 'authentication_error'),
+  tool_forbidden: row(403, 'permission_error'),
+  model_forbidden: row(403, 'permission_error'),
+  insufficient_scope: row(403, 'permission_error'),
+  origin_forbidden: row(403, 'permission_error'),
+  host_forbidden: row(403, 'permission_error'),
+  not_found: invalid(404),
+  model_not_found: invalid(404),
+  session_not_found: invalid(404),
+  run_not_found: invalid(404),
+  approval_not_found: invalid(404),
+  file_not_found: invalid(404),
+  /** 404 on the tools API; a chat that names one in `tool_choice` answers 400 (thrown with `http: 400`). */
+  tool_not_found: invalid(404),
+  method_not_allowed: invalid(405),
+  precondition_failed: invalid(412),
+  unsupported_media_type: invalid(415),
+  range_not_satisfiable: invalid(416),
+  idempotency_mismatch: row(409, 'conflict_error'),
+  approval_already_decided: row(409, 'conflict_error'),
+  request_too_large: invalid(413),
+  workspace_quota_exceeded: invalid(413),
+  rate_limit_exceeded: row(429, 'rate_limit_error', 'info', true),
+  concurrency_exceeded: row(429, 'rate_limit_error', 'info', true),
+  budget_exceeded: row(429, 'rate_limit_error', 'info', true),
+  internal_error: row(500, 'internal_error', 'error'),
+  model_error: row(502, 'upstream_error', 'warn'),
+  model_bad_response: row(502, 'upstream_error', 'warn'),
+  model_stream_cut: row(502, 'upstream_error', 'warn'),
+  queue_full: row(503, 'overloaded_error', 'warn', true),
+  shutting_down: row(503, 'overloaded_error', 'info', true),
+  no_worker: row(503, 'overloaded_error', 'warn', true),
+  store_unavailable: row(503, 'overloaded_error', 'error', true),
+  model_timeout: row(504, 'timeout_error', 'warn'),
+  tool_timeout: row(504, 'timeout_error'),
+  tool_failed: tool(),
+  tool_crashed: tool('warn'),
+  tool_unavailable: tool('warn'),
+  tool_outcome_unknown: tool('warn'),
+  tool_denied: tool(),
+  approval_denied: tool(),
+  approval_expired: tool(),
+  invalid_tool_arguments: tool(),
+  invalid_tool_result: tool('warn'),
+  result_too_large: tool(),
+  path_outside_workspace: tool(),
+  isolation_too_low: tool('warn'),
+  cancelled: tool('debug'),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Codes that may stand in a tool result's `error.code` (chat-api: tool codes). */
+export const TOOL_ERROR_CODES = [
+  'tool_failed',
+  'tool_timeout',
+  'tool_crashed',
+  'tool_unavailable',
+  'tool_outcome_unknown',
+  'tool_denied',
+  'approval_denied',
+  'approval_expired',
+  'invalid_tool_arguments',
+  'invalid_tool_result',
+  'result_too_large',
+  'path_outside_workspace',
+  'workspace_quota_exceeded',
+  'isolation_too_low',
+  'cancelled',
+  'tool_not_found',
+] as const satisfies readonly ErrorCode[];
+
+export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+
+export interface AppErrorDetails {
+  /** The request field at fault, as a path (`messages[2].content`). */
+  param?: string;
+  toolName?: string;
+  /** Seconds; becomes the Retry-After header. */
+  retryAfterSeconds?: number;
+  /** Status of the upstream's own answer, shown in the message, never used as ours. */
+  upstreamStatus?: number;
+  /** Overrides the table's status where one code has two doors (tool_not_found). */
+  http?: number;
+  cause?: unknown;
+}
+
+/** A failure that its reader may see: the message must be safe to show to the caller. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly param?: string;
+  readonly toolName?: string;
+  readonly retryAfterSeconds?: number;
+  readonly upstreamStatus?: number;
+  readonly http: number;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    details: AppErrorDetails = {},
+  ) {
+    super(message, { cause: details.cause });
+    if (details.param !== undefined) this.param = details.param;
+    if (details.toolName !== undefined) this.toolName = details.toolName;
+    if (details.retryAfterSeconds !== undefined) this.retryAfterSeconds = details.retryAfterSeconds;
+    if (details.upstreamStatus !== undefined) this.upstreamStatus = details.upstreamStatus;
+    this.http = details.http ?? ERRORS[code].http;
+  }
+
+  get row(): ErrorRow {
+    return ERRORS[this.code];
+  }
+}
+
+/** Whatever was thrown, as an AppError; a stranger becomes `internal_error` with its cause kept for the log only. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  return new AppError('internal_error', 'Internal error', { cause: error });
+}

@@ -1,0 +1,58 @@
+// Chat messages in OpenAI's wire shape: what callers send, what the loop appends, what adapters translate.
+import type { JsonObject } from './json.js';
+
+/** `text`, `image_url`, `input_audio`, `file`, `refusal` and later parts, as the caller sent them. */
+export type ContentPart = { type: string } & JsonObject;
+export type MessageContent = string | ContentPart[];
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+export interface SystemMessage {
+  role: 'system' | 'developer';
+  content: MessageContent;
+  name?: string;
+}
+
+export interface UserMessage {
+  role: 'user';
+  content: MessageContent;
+  name?: string;
+}
+
+export interface AssistantMessage {
+  role: 'assistant';
+  content: MessageContent | null;
+  tool_calls?: ToolCall[];
+  reasoning_content?: string;
+  refusal?: string | null;
+  name?: string;
+  /** Opaque to everyone but the adapter that made it: signatures, response ids, reasoning to replay. */
+  provider_state?: ProviderState;
+}
+
+export interface ToolMessage {
+  role: 'tool';
+  tool_call_id: string;
+  content: MessageContent;
+  /** Set by the loop for its own results, so that families with an error flag can say so. */
+  is_error?: boolean;
+}
+
+export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
+/** Kept with the round that made it and returned only to the provider that made it. */
+export interface ProviderState {
+  provider: string;
+  state: JsonObject;
+}
+
+/** The text of a content, parts joined; parts without text are skipped. */
+export function messageText(content: MessageContent | null | undefined): string {
+  if (content === null || content === undefined) return '';
+  if (typeof content === 'string') return content;
+  return content.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join('');
+}

@@ -1,0 +1,39 @@
+// The one event type that every model adapter yields and the tool loop consumes (providers: the one event type).
+// A streamed and a whole answer read into the same events. A bad chunk is an `error` event, never a throw.
+import type { AppError } from './errors.js';
+import type { JsonObject } from './json.js';
+import type { ProviderState } from './message.js';
+import type { Usage } from './usage.js';
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+/** Members of an upstream's answer that we do not know and pass on: `logprobs`, `refusal`, `system_fingerprint`, … */
+export interface AnswerExtras {
+  /** Members beside `choices`. */
+  chunk?: JsonObject;
+  /** Members of the choice beside `delta` or `message`. */
+  choice?: JsonObject;
+  /** Members of the delta or message. */
+  delta?: JsonObject;
+}
+
+export type ModelEvent =
+  | { type: 'message_start'; model: string; responseId: string }
+  /** `choice` is the index where the caller asked for `n > 1`; absent means 0. */
+  | { type: 'text_delta'; text: string; choice?: number; extras?: AnswerExtras }
+  | { type: 'reasoning_delta'; text: string; choice?: number }
+  /** `id` is the provider's own and may repeat between calls and rounds; `index` counts calls of this message from 0. */
+  | { type: 'tool_call_start'; index: number; id: string; name: string }
+  | { type: 'tool_call_delta'; index: number; arguments: string }
+  /** Exactly once a complete call. `arguments` is JSON text of an object unless `parseError` says why it is not. */
+  | { type: 'tool_call_end'; index: number; id: string; name: string; arguments: string; parseError?: string }
+  | { type: 'usage'; usage: Usage }
+  | {
+      type: 'message_end';
+      finishReason: FinishReason;
+      choice?: number;
+      extras?: AnswerExtras;
+      providerState?: ProviderState;
+    }
+  /** The last event of a failed answer. */
+  | { type: 'error'; error: AppError };

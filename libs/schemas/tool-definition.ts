@@ -1,0 +1,53 @@
+// A tool as a model is shown it, and as the catalog knows it.
+import type { ErrorCode } from './errors.js';
+import type { JsonObject } from './json.js';
+
+/** What a model is offered; `parameters` is JSON Schema of an object. */
+export interface ToolDefinition {
+  name: string;
+  description?: string;
+  parameters?: JsonObject;
+  strict?: boolean;
+}
+
+export interface ToolAnnotations {
+  title?: string;
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+/** One published tool of one server (tools-and-mcp: catalog). */
+export interface CatalogTool {
+  server: string;
+  /** The server's own name for it, as `tools/call` wants it. */
+  tool: string;
+  /** The name callers and models use: bare for the first server that has it, else `server__tool`. */
+  name: string;
+  title?: string;
+  description: string;
+  inputSchema: JsonObject;
+  outputSchema?: JsonObject;
+  annotations: ToolAnnotations;
+  metadata?: JsonObject;
+  /** SHA-256 (hex) over the canonical tool object. */
+  definitionHash: string;
+  /** False while no worker can reach the server; the last known definition stays. */
+  available: boolean;
+  /** May run again after a worker died in the middle (reliability: safe). */
+  safe: boolean;
+  /** Does not change the session: may run beside other calls of its session. */
+  readOnly: boolean;
+  /** Deadline of one call, and how far progress may extend it. */
+  timeoutMs: number;
+  maxTimeoutMs: number;
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
+
+/** Why a requested tool cannot be offered. */
+export interface ToolRefusal {
+  code: ErrorCode;
+  message: string;
+}

@@ -1,0 +1,74 @@
+// What travels through the queue and back. A public API between two deploys: versioned, new members optional.
+// No fence and no secret is in it: the journal decides who may run it.
+import { z } from 'zod';
+import { toolOutcomeSchema } from './tool-outcome.js';
+
+export const toolJobSchema = z.object({
+  version: z.literal(1),
+  callId: z.string(),
+  /** Gateway whose reply channel wants the answer. */
+  replyTo: z.string(),
+  principal: z.string(),
+  keyId: z.string().optional(),
+  ip: z.string().optional(),
+  requestId: z.string(),
+  traceparent: z.string().optional(),
+  runId: z.string().optional(),
+  round: z.number().int().optional(),
+  model: z.string().optional(),
+  sessionId: z.string(),
+  server: z.string(),
+  tool: z.string(),
+  /** The name the caller knows the tool by, for rows and logs. */
+  name: z.string(),
+  definitionHash: z.string(),
+  arguments: z.record(z.string(), z.json()),
+  safe: z.boolean(),
+  priority: z.enum(['interactive', 'batch']),
+  timeoutMs: z.number().int().positive(),
+  maxTimeoutMs: z.number().int().positive(),
+  /** Epoch ms; not started after it. */
+  deadline: z.number(),
+  queuedAt: z.number(),
+});
+
+export type ToolJob = z.infer<typeof toolJobSchema>;
+
+export const toolReplySchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('started'), callId: z.string(), worker: z.string() }),
+  z.object({
+    kind: z.literal('progress'),
+    callId: z.string(),
+    progress: z.number(),
+    total: z.number().optional(),
+    message: z.string().optional(),
+  }),
+  /** Without `outcome` it was too large for the channel: read it from the journal. */
+  z.object({ kind: z.literal('outcome'), callId: z.string(), outcome: toolOutcomeSchema.optional() }),
+]);
+
+export type ToolReply = z.infer<typeof toolReplySchema>;
+
+/** One message of a gateway's reply channel: the replies of one tick. */
+export const toolReplyMessageSchema = z.object({ version: z.literal(1), replies: z.array(toolReplySchema) });
+
+/** A message to every worker: stop these calls. */
+export const toolControlSchema = z.object({
+  version: z.literal(1),
+  kind: z.literal('cancel'),
+  callIds: z.array(z.string()),
+  reason: z.string().optional(),
+});
+
+export type ToolControl = z.infer<typeof toolControlSchema>;
+
+/** Channel names, in one place. */
+export const channelNames = {
+  replies: (gatewayId: string) => `replies:${gatewayId}`,
+  workers: 'workers',
+  /** To one gateway: cancel a run that it owns. */
+  gateway: (gatewayId: string) => `gateway:${gatewayId}`,
+  /** New events of one run were stored. */
+  runEvents: (runId: string) => `run:${runId}`,
+  catalog: 'catalog',
+} as const;

@@ -1,0 +1,35 @@
+// How a tool call ended, as journal, reply, audit and renderers carry it.
+import { z } from 'zod';
+import { contentBlockSchema } from './content-block.js';
+import { TOOL_ERROR_CODES } from './errors.js';
+
+/** The terminal states of the journal; each is left never (reliability: the store of truth). */
+export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
+export type TerminalState = (typeof terminalStates)[number];
+export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;
+
+export const toolOutcomeSchema = z.object({
+  state: z.enum(terminalStates),
+  blocks: z.array(contentBlockSchema),
+  structuredContent: z.record(z.string(), z.json()).optional(),
+  error: z.object({ code: z.enum(TOOL_ERROR_CODES), message: z.string() }).optional(),
+  /** The model got head, tail and a path instead of the whole. */
+  truncated: z.boolean().optional(),
+  cached: z.boolean().optional(),
+  /** From the worker's start of the call to its end, ms. */
+  durationMs: z.number().nonnegative(),
+  /** From the job's adding to the worker's start, ms. */
+  queueWaitMs: z.number().nonnegative().optional(),
+});
+
+export type ToolOutcome = z.infer<typeof toolOutcomeSchema>;
+
+/** An outcome made here, without a worker: refused, cancelled, timed out before it ran. */
+export function failedOutcome(
+  state: Exclude<TerminalState, 'completed'>,
+  code: (typeof TOOL_ERROR_CODES)[number],
+  message: string,
+  durationMs = 0,
+): ToolOutcome {
+  return { state, blocks: [{ type: 'text', text: message }], error: { code, message }, durationMs };
+}

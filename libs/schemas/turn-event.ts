@@ -1,0 +1,72 @@
+// What happens in one chat turn, as the loop tells it. Both stream dialects, the JSON answer, the stored event log and
+// resume are folds of these (chat-api: streaming). One TurnEvent is one SSE event of the `/api` dialect.
+import type { Json, JsonObject } from './json.js';
+import type { AnswerExtras, FinishReason } from './model-event.js';
+import type { ToolErrorCode } from './errors.js';
+import type { Usage } from './usage.js';
+
+export type StopCause = 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure';
+
+export interface ToolExecution {
+  executed: boolean;
+  tools_called: string[];
+  session_id: string;
+  workspace_path: string;
+  rounds: number;
+  stopped_by: StopCause | null;
+  calls: {
+    id: string;
+    name: string;
+    server: string;
+    success: boolean;
+    duration_ms: number;
+    cached: boolean;
+    round: number;
+    [later: string]: Json;
+  }[];
+}
+
+export interface ShownToolResult {
+  success: boolean;
+  content: string;
+  error?: { code: ToolErrorCode; message: string };
+  truncated?: boolean;
+  cached?: boolean;
+  duration_ms: number;
+}
+
+export type TurnEvent =
+  | { type: 'start'; model: string; runId: string; sessionId?: string }
+  | { type: 'content'; text: string; choice?: number; extras?: AnswerExtras }
+  | { type: 'reasoning'; text: string; choice?: number }
+  /** `index` counts all calls of the run; `clientIndex` only those that go back to the caller, null for server calls. */
+  | {
+      type: 'tool_call';
+      index: number;
+      clientIndex: number | null;
+      /** `id` and `name` on the first fragment only. */
+      id?: string;
+      name?: string;
+      arguments: string;
+    }
+  | {
+      type: 'tool_progress';
+      callId: string;
+      status: 'queued' | 'running' | 'waiting_approval';
+      progress?: number;
+      total?: number;
+      message?: string;
+    }
+  | { type: 'tool_result'; callId: string; result: ShownToolResult }
+  | { type: 'approval_required'; approval: JsonObject }
+  | {
+      type: 'done';
+      finishReason: FinishReason;
+      /** For `n > 1`: the reason of each choice. */
+      finishReasons?: FinishReason[];
+      usage: Usage;
+      toolExecution?: ToolExecution;
+      extras?: AnswerExtras;
+    }
+  /** Only in the stored log: the loop itself throws. */
+  | { type: 'error'; error: JsonObject };

@@ -1,0 +1,27 @@
+// Token usage in OpenAI's own shape, so that a caller's and a provider's members pass unchanged.
+import { isJsonObject, type Json, type JsonObject } from './json.js';
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  [detail: string]: Json;
+}
+
+export const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+
+/** Sums two usages member by member, into nested details too; members that are not numbers keep the later value. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  return addMembers(left, right) as Usage;
+}
+
+function addMembers(left: JsonObject, right: JsonObject): JsonObject {
+  const sum: JsonObject = { ...left };
+  for (const [key, value] of Object.entries(right)) {
+    const before = sum[key];
+    if (typeof value === 'number' && typeof before === 'number') sum[key] = before + value;
+    else if (isJsonObject(value) && isJsonObject(before)) sum[key] = addMembers(before, value);
+    else if (value !== null) sum[key] = value;
+  }
+  return sum;
+}

@@ -1,0 +1,1 @@
+export const modelRequirements = {} as const;

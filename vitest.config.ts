@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+
+// Tests run the TypeScript itself; suites that start processes run what `npm run build` made of it.
+export default defineConfig({
+  resolve: { alias: [{ find: /^#libs\/(.*)\.js$/, replacement: `${root}libs/$1.ts` }] },
+  test: {
+    globalSetup: ['./libs/testing/global-setup.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
+      },
+      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts', 'test/*.test.ts'] } },
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false } },
+      {
+        extends: true,
+        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], fileParallelism: false, testTimeout: 120_000 },
+      },
+    ],
+  },
+});
