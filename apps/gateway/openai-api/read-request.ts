@@ -168,5 +168,7 @@ function pick(request: ChatRequestBody): JsonObject {
     const value = request[key];
     if (value !== undefined) parameters[key] = value as Json;
   }
+  // A label for our own rows; OpenAI itself refuses it unless the answer is stored there.
+  if (request['store'] !== true) delete parameters['metadata'];
   return parameters;
 }
