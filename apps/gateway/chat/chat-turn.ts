@@ -3,7 +3,6 @@
 import type { Config } from '#libs/config/schema.js';
 import type { PlannedRound } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { AppError } from '#libs/schemas/errors.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
@@ -40,9 +39,6 @@ export interface TurnPorts extends PlanPorts {
 /** One turn, from its first model call to `done`. Throws AppError where it cannot go on. */
 export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator<TurnEvent, void> {
   const { state, offer } = turn;
-  if (offer.runsHere && !ports.runner.hasWorker()) {
-    throw new AppError('no_worker', 'No worker is running that could run tools', { retryAfterSeconds: 5 });
-  }
   for (;;) {
     const stoppedBy = offer.runsHere ? state.bound() : null;
     const startedAt = new Date();

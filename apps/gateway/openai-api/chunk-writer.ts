@@ -69,7 +69,7 @@ export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning
       return { reasoning_content: event.text };
     case 'tool_call': {
       const index = event.clientIndex ?? event.index;
-      const call =
+      const call: JsonObject =
         event.id === undefined
           ? { index, function: { arguments: event.arguments } }
           : { index, id: event.id, type: 'function', function: { name: event.name ?? '', arguments: event.arguments } };
