@@ -19,7 +19,10 @@ describe('openDatabase', () => {
     await testDatabase.drop();
   });
 
-  const failing = async (database: Database, sql = 'select 1'): Promise<{ code: string; ms: number; cause: unknown }> => {
+  const failing = async (
+    database: Database,
+    sql = 'select 1',
+  ): Promise<{ code: string; ms: number; cause: unknown }> => {
     const start = performance.now();
     try {
       await database.call((prisma) => prisma.$queryRawUnsafe(sql));
