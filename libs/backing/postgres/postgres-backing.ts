@@ -86,17 +86,14 @@ class PostgresBacking implements Backing {
   }
 
   private async end(): Promise<void> {
-    const steps = [
-      () => Promise.all([...this.consumers].map((consumer) => consumer.close())),
-      () => this.queue.close(),
-      () => this.channels.close(),
-      () => this.sweep.close(),
-    ];
-    for (const step of steps) {
-      await withinDeadline<unknown>(this.database.timeoutMs, undefined, step).catch((error: unknown) =>
-        this.logger.warn({ error }, 'A backing service did not close in time'),
-      );
-    }
+    const parts = [...this.consumers, this.queue, this.channels, this.sweep];
+    await Promise.all(
+      parts.map((part) =>
+        withinDeadline(this.database.timeoutMs, undefined, () => part.close()).catch((error: unknown) =>
+          this.logger.warn({ error }, 'A backing service did not close in time'),
+        ),
+      ),
+    );
     await this.database.close();
   }
 }
