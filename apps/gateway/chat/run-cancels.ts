@@ -1,4 +1,5 @@
 // The runs that go on in this gateway, and what stops each: its caller going away, or a request to cancel it.
+import { AppError } from '#libs/schemas/errors.js';
 
 export interface RunCancel {
   signal: AbortSignal;
@@ -6,8 +7,10 @@ export interface RunCancel {
 }
 
 /** The reason of a signal that a request to cancel aborted. */
-class Cancelled extends Error {
-  override readonly name = 'Cancelled';
+class Cancelled extends AppError {
+  constructor() {
+    super('cancelled', 'The run was cancelled');
+  }
 }
 
 export const whenCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
@@ -36,13 +39,14 @@ export class RunCancels {
   /** False when the run does not go on here. */
   cancel(runId: string): boolean {
     const controller = this.running.get(runId);
-    controller?.abort(new Cancelled('the run was cancelled'));
+    controller?.abort(new Cancelled());
     return controller !== undefined;
   }
 
   /** Ends what is left at the end of a stop's grace time; keyed runs can go on elsewhere. */
   stopAll(): void {
-    for (const controller of this.running.values()) controller.abort(new Error('the gateway is stopping'));
+    for (const controller of this.running.values())
+      controller.abort(new AppError('shutting_down', 'This gateway is stopping'));
   }
 
   get size(): number {

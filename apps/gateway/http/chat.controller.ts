@@ -1,5 +1,5 @@
 // The two paths of the chat API over one engine (chat-api).
-import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -10,16 +10,18 @@ import { readChatRequest } from '../openai-api/read-request.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { renderJson } from '../openai-api/render-json.js';
 import { OpenAiSseRenderer } from '../openai-api/render-sse.js';
+import { CONFIG, ERROR_OBSERVER } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import { foldTurn, streamTurn } from './stream-turn.js';
+import { TurnAdmission } from './turn-admission.js';
 
 @Controller()
 export class ChatController {
   constructor(
     private readonly chat: ChatService,
-    private readonly config: Pick<Config, 'limits' | 'server'>,
-    private readonly observeError: (error: AppError) => void,
-    private readonly admission: { enter(): () => void },
+    private readonly admission: TurnAdmission,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
   ) {}
 
   @Post('v1/chat/completions')

@@ -1,8 +1,9 @@
 // The models and aliases that a caller may name.
-import { Controller, Get, Param, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelRouter } from '../models/model-provider.js';
+import { MODEL_ROUTER } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 
 interface ShownModel {
@@ -14,7 +15,7 @@ interface ShownModel {
 
 @Controller('v1/models')
 export class ModelsController {
-  constructor(private readonly models: ModelRouter) {}
+  constructor(@Inject(MODEL_ROUTER) private readonly models: ModelRouter) {}
 
   @Get()
   async list(@Req() request: FastifyRequest): Promise<{ object: 'list'; data: ShownModel[] }> {

@@ -1,5 +1,5 @@
 // Stored runs: their state, their events from any number on, and their cancelling (reliability: runs outlive connections).
-import { Controller, Delete, Get, HttpCode, Param, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Config } from '#libs/config/schema.js';
@@ -13,6 +13,7 @@ import { type FollowPorts, followRun } from '../chat/follow-run.js';
 import { storedError } from '../chat/chat-service.js';
 import type { RunCancels } from '../chat/run-cancels.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
+import { CONFIG, RUNS_PORTS } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import { streamTurn } from './stream-turn.js';
 
@@ -29,8 +30,8 @@ const cancelWaitMs = 3_000;
 @Controller('api/runs')
 export class RunsController {
   constructor(
-    private readonly ports: RunsPorts,
-    private readonly config: Pick<Config, 'server'>,
+    @Inject(RUNS_PORTS) private readonly ports: RunsPorts,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @Get(':id')
