@@ -15,5 +15,9 @@ export const operationsRequirements = {
   'operations.config-variables': '${NAME} in the file is expanded from the environment; an unset one is an error',
   'operations.docs-current': 'documents that are made from the code are current',
   'operations.errors-one-table': 'error table, documentation and metric labels list the same codes',
+  'operations.log-bounds': 'no value makes a log line long, or ends the process',
+  'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
+  'operations.log-line': 'a log line has exactly the specified fields',
+  'operations.log-secrets': 'no secret reaches the log',
   'schemas.usage-sums': 'usage of two rounds is summed member by member, details included',
 } as const;
