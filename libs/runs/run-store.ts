@@ -111,6 +111,8 @@ export interface RunStore {
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
   /** An interrupted run gets a new owner; false when another was quicker. */
   adopt(runId: string, owner: string): Promise<boolean>;
+  /** An interrupted run that nobody owns becomes cancelled; false when it is in any other state. */
+  cancel(principal: string, runId: string): Promise<boolean>;
   /**
    * The runs (rounds up to the call's own, in order) in which these ids were handed to this principal's callers;
    * ids that are unknown or another principal's are absent.

@@ -1,0 +1,41 @@
+// The one place that knows which family a `kind` is. Adding a family is adding a folder and a case here.
+import type { Config, ProviderConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { AttemptObserver } from './model-attempt.js';
+import type { ModelProvider } from './model-provider.js';
+import { OpenAiProvider } from './openai/openai-provider.js';
+
+export interface ProviderParts {
+  logger: Logger;
+  offline: ModelProvider;
+  onAttempt?: AttemptObserver;
+}
+
+/** Undefined: the family is not built in; said in the log. @throws Error when the configuration cannot be served. */
+export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
+  if (config.tools === 'prompted') {
+    throw new Error(`models.providers.${name}.tools: "prompted" is not supported; use "native" or "none"`);
+  }
+  switch (config.kind) {
+    case 'openai':
+      return new OpenAiProvider(name, config, parts.onAttempt);
+    case 'offline':
+      return parts.offline;
+    case 'anthropic':
+    case 'gemini':
+      parts.logger.error(
+        { metadata: { provider: name, kind: config.kind } },
+        `Model provider '${name}' is left out: kind ${config.kind} is not supported`,
+      );
+      return undefined;
+  }
+}
+
+export function createProviders(config: Config['models'], parts: ProviderParts): Map<string, ModelProvider> {
+  const providers = new Map<string, ModelProvider>();
+  for (const [name, provider] of Object.entries(config.providers)) {
+    const created = createProvider(name, provider, parts);
+    if (created !== undefined) providers.set(name, created);
+  }
+  return providers;
+}

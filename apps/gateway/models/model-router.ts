@@ -1,0 +1,212 @@
+// Which provider answers to a name, what can be asked for, and the order in which candidates are tried. It moves on only
+// while nothing was sent to the caller.
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { createProviders } from './create-provider.js';
+import { ModelDiscovery } from './model-discovery.js';
+import type { AttemptObserver } from './model-attempt.js';
+import type {
+  ModelCall,
+  ModelProvider,
+  ModelRequest,
+  ModelRoute,
+  ModelRouter,
+  RoutedModelEvent,
+} from './model-provider.js';
+import { firstChatModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
+
+export interface ModelRouterOptions {
+  logger: Logger;
+  /** Answers while no provider is configured; closed with the router. */
+  offline: ModelProvider;
+  /** Told of every retry and every fallback. */
+  onAttempt?: AttemptObserver;
+}
+
+/** @throws Error when the configuration asks for something that cannot be served */
+export function createModelRouter(config: Config['models'], options: ModelRouterOptions): ModelRouter {
+  return new ConfiguredModelRouter(config, options);
+}
+
+class ConfiguredModelRouter implements ModelRouter {
+  private readonly providers: Map<string, ModelProvider>;
+  private readonly discovery: ModelDiscovery;
+  private readonly onAttempt: AttemptObserver;
+  private readonly known: KnownModels;
+
+  constructor(
+    private readonly config: Config['models'],
+    private readonly options: ModelRouterOptions,
+  ) {
+    const { logger, offline, onAttempt } = options;
+    this.onAttempt = (attempt) => {
+      const { requestId, error, ...metadata } = attempt;
+      logger.warn({ requestId, error, metadata }, `model call failed, ${attempt.next} follows`);
+      onAttempt?.(attempt);
+    };
+    this.discovery = new ModelDiscovery(logger);
+    this.providers = createProviders(config, { logger, offline, onAttempt: this.onAttempt });
+    this.known = {
+      providers: [...this.providers.keys()],
+      offline: offline.name,
+      config,
+      discovered: (provider) => this.discovery.lastKnown(provider),
+    };
+    this.warnOfLostAliases();
+    this.learnWhoHasWhat();
+  }
+
+  resolve(requested: string | undefined): ModelRoute {
+    const targets = resolveModel(requested, this.known);
+    return { candidates: targets.map((target) => this.candidate(target)) };
+  }
+
+  async list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]> {
+    const { offline } = this.options;
+    const found = new Map<string, string>();
+    const offlineOnly = this.providers.size === 0;
+    if (offlineOnly) {
+      for (const model of ['llama3.2', ...(await offline.listModels(signal))]) found.set(model, offline.name);
+    }
+    for (const alias of Object.keys(this.config.aliases)) found.set(alias, 'signalbox');
+    const lists = await Promise.all(
+      [...this.providers].map(async ([name, provider]) => ({
+        name,
+        models: await this.modelsOf(name, provider, signal),
+      })),
+    );
+    for (const { name, models } of lists) for (const model of models) found.set(`${name}/${model}`, name);
+    return [...found].map(([id, owned_by]) => ({ id, owned_by }));
+  }
+
+  async *call(
+    route: ModelRoute,
+    request: Omit<ModelRequest, 'model'>,
+    call: ModelCall,
+  ): AsyncGenerator<RoutedModelEvent> {
+    const { candidates } = route;
+    for (const [position, candidate] of candidates.entries()) {
+      const { provider } = candidate;
+      const started = performance.now();
+      const model = candidate.model === '' ? await this.firstModel(provider, call) : candidate.model;
+      // Held back until something follows that the caller gets to see.
+      const held: ModelEvent[] = [];
+      let sent = false;
+      let last: ModelEvent | undefined;
+      try {
+        for await (const event of this.events(provider, { ...request, model }, call)) {
+          last = event;
+          if (sent) {
+            yield event;
+            continue;
+          }
+          if (event.type === 'message_start' || event.type === 'usage') {
+            held.push(event);
+            continue;
+          }
+          if (event.type === 'error' && this.movesOn(event.error, position, { candidates, model, call })) break;
+          sent = true;
+          yield { type: 'routed', provider: provider.name, upstreamModel: model };
+          for (const early of held) yield early;
+          yield event;
+        }
+      } finally {
+        this.log({ provider: provider.name, model, last, started }, call);
+      }
+      if (sent) return;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.discovery.close();
+    await Promise.all([...new Set([...this.providers.values(), this.options.offline])].map((one) => one.close()));
+  }
+
+  private candidate({ provider, model }: Target): ModelRoute['candidates'][number] {
+    const found = this.providers.get(provider) ?? this.options.offline;
+    const first = model ?? firstChatModel(this.config.providers[provider]) ?? '';
+    return { provider: found, model: first === '' && found === this.options.offline ? found.name : first };
+  }
+
+  /** What a provider's call yields, with a throw and a silent end made the error events that they mean. */
+  private async *events(provider: ModelProvider, request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+    let ended = false;
+    try {
+      if (request.model === '') throw new AppError('model_not_found', 'No default model is configured: name one');
+      for await (const event of provider.call(request, call)) {
+        ended ||= event.type === 'message_end' || event.type === 'error';
+        yield event;
+      }
+      if (ended) return;
+      yield {
+        type: 'error',
+        error: new AppError('model_stream_cut', `Model provider '${provider.name}' just stopped`),
+      };
+    } catch (error) {
+      yield { type: 'error', error: toAppError(error) };
+    }
+  }
+
+  private movesOn(
+    error: AppError,
+    position: number,
+    tried: { candidates: ModelRoute['candidates']; model: string; call: ModelCall },
+  ): boolean {
+    const { candidates, model, call } = tried;
+    const over = call.signal.aborted || Date.now() >= call.deadline;
+    if (over || error.code === 'cancelled' || position === candidates.length - 1) return false;
+    const provider = candidates[position]!.provider.name;
+    const { requestId } = call;
+    this.onAttempt({ provider, model, requestId, attempt: position + 1, error, next: 'fallback', waitMs: 0 });
+    return true;
+  }
+
+  /** The model of a provider that was named without one. */
+  private async firstModel(provider: ModelProvider, call: ModelCall): Promise<string> {
+    try {
+      const models = await this.discovery.models(provider.name, provider, call.signal);
+      return firstChatModel({ models: [...models] }) ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  private modelsOf(name: string, provider: ModelProvider, signal: AbortSignal): Promise<readonly string[]> {
+    const configured = this.config.providers[name]?.models;
+    return configured === undefined ? this.discovery.models(name, provider, signal) : Promise.resolve(configured);
+  }
+
+  /** Bare names are ambiguous between providers without a configured list: ask them, without keeping anyone waiting. */
+  private learnWhoHasWhat(): void {
+    const open = [...this.providers].filter(([name]) => this.config.providers[name]?.models === undefined);
+    if (open.length < 2) return;
+    for (const [name, provider] of open) void this.discovery.models(name, provider, new AbortController().signal);
+  }
+
+  private warnOfLostAliases(): void {
+    for (const alias of Object.keys(this.config.aliases)) {
+      try {
+        this.resolve(alias);
+      } catch (error) {
+        this.options.logger.warn({ error, metadata: { alias } }, 'a model alias leads nowhere');
+      }
+    }
+  }
+
+  /** One line a model call. */
+  private log(
+    what: { provider: string; model: string; last: ModelEvent | undefined; started: number },
+    call: ModelCall,
+  ): void {
+    const { provider, model, last, started } = what;
+    const outcome =
+      last?.type === 'message_end' ? last.finishReason : last?.type === 'error' ? last.error.code : 'left';
+    const duration = Math.round(performance.now() - started);
+    this.options.logger.info(
+      { requestId: call.requestId, duration, metadata: { provider, model, outcome } },
+      'model call',
+    );
+  }
+}

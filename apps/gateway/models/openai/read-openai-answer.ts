@@ -1,0 +1,113 @@
+// An open answer of an OpenAI-compatible upstream as model events: SSE or one JSON, whichever its content type says.
+// Reads on demand, so a slow reader slows the upstream. It leaves closing the answer to whoever opened it.
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { createSseReader } from '../sse-reader.js';
+import type { UpstreamAnswer } from '../transport.js';
+import { OpenAiAnswerReader, type AnswerReading } from './read-openai-chunk.js';
+
+export interface AnswerBounds {
+  /** One SSE event, characters. */
+  maxEventChars: number;
+}
+
+/** The last batch ends with `message_end` or `error`. */
+export async function* readOpenAiAnswer(
+  answer: Pick<UpstreamAnswer, 'headers' | 'read'>,
+  reading: AnswerReading,
+  bounds: AnswerBounds,
+): AsyncGenerator<ModelEvent[]> {
+  const reader = new OpenAiAnswerReader(reading);
+  const out: ModelEvent[] = [];
+  try {
+    const first = await answer.read();
+    if (kindOf(answer.headers['content-type'], first) === 'json') {
+      await readWhole(answer, first, { reader, reading, out });
+      yield out;
+      return;
+    }
+    const sse = createSseReader(bounds.maxEventChars);
+    for (let bytes = first; bytes !== undefined; bytes = await answer.read()) {
+      const batch: ModelEvent[] = [];
+      const over = readEvents(sse.feed(bytes), { reader, reading, out: batch });
+      if (batch.length > 0) yield batch;
+      if (over) return;
+    }
+    if (!readEvents(lastFrames(sse.finish()), { reader, reading, out })) reader.end(false, out);
+  } catch (error) {
+    // The finish reason was there: the message is whole, whatever became of the connection after it.
+    if (reader.finished && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
+    else reader.fail(toAppError(error), out);
+  }
+  yield out;
+}
+
+interface Target {
+  reader: OpenAiAnswerReader;
+  reading: AnswerReading;
+  out: ModelEvent[];
+}
+
+/** True when the answer is over. */
+function readEvents(events: string[], { reader, reading, out }: Target): boolean {
+  for (const data of events) {
+    const text = data.trim();
+    if (text === '') continue;
+    if (text === '[DONE]') {
+      reader.end(true, out);
+      return true;
+    }
+    const chunk = parse(text);
+    if (isJsonObject(chunk)) reader.read(chunk, out);
+    else reader.fail(badResponse(reading, 'sent a chunk that is not a JSON object'), out);
+    if (reader.failed) return true;
+  }
+  return false;
+}
+
+async function readWhole(
+  answer: Pick<UpstreamAnswer, 'read'>,
+  first: Uint8Array | undefined,
+  { reader, reading, out }: Target,
+): Promise<void> {
+  const pieces: Uint8Array[] = [];
+  for (let bytes = first; bytes !== undefined; bytes = await answer.read()) pieces.push(bytes);
+  const text = Buffer.concat(pieces)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
+  const body = parse(text);
+  if (!isJsonObject(body)) return reader.fail(badResponse(reading, `sent ${describe(text)} instead of JSON`), out);
+  reader.read(body, out);
+  reader.end(true, out);
+}
+
+/** A last frame without its blank line counts when it is whole; half a frame is a cut, not bad JSON. */
+const lastFrames = (events: string[]) => events.filter((data) => data.trim() === '[DONE]' || isJsonObject(parse(data)));
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By content type; where that says neither, by how the body begins. */
+function kindOf(contentType: string | string[] | undefined, first: Uint8Array | undefined): 'sse' | 'json' {
+  const type = String(contentType ?? '').toLowerCase();
+  if (type.includes('event-stream')) return 'sse';
+  if (type.includes('json')) return 'json';
+  const start = Buffer.from(first ?? [])
+    .toString('latin1', 0, 32)
+    .trimStart();
+  return /^(?:data|event|id|retry)?:/.test(start) ? 'sse' : 'json';
+}
+
+function describe(text: string): string {
+  if (text.trim() === '') return 'an empty answer';
+  return /^\s*</.test(text) ? 'a web page' : 'something else';
+}
+
+const badResponse = (reading: AnswerReading, what: string) =>
+  new AppError('model_bad_response', `Model provider '${reading.provider}' ${what}`);

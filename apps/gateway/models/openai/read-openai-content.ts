@@ -1,0 +1,83 @@
+// Text, reasoning, usage and unknown members of OpenAI-compatible chunks and messages, whichever way they are spelled.
+// Tolerant and pure: what has a strange type counts as absent.
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { AnswerExtras } from '#libs/schemas/model-event.js';
+import type { Usage } from '#libs/schemas/usage.js';
+
+/** Mistral's parts: `text`, and `thinking` whose text is a string or a list of parts. */
+export function readContent(content: Json | undefined): { text: string; reasoning: string } {
+  if (typeof content === 'string') return { text: content, reasoning: '' };
+  const read = { text: '', reasoning: '' };
+  if (!Array.isArray(content)) return read;
+  for (const part of content) {
+    if (typeof part === 'string') read.text += part;
+    if (!isJsonObject(part)) continue;
+    if (part['type'] === 'thinking') read.reasoning += partText(part['thinking']);
+    else if (typeof part['text'] === 'string') read.text += part['text'];
+  }
+  return read;
+}
+
+function partText(value: Json | undefined): string {
+  if (typeof value === 'string') return value;
+  return Array.isArray(value) ? value.map((part) => (isJsonObject(part) ? partText(part['text']) : '')).join('') : '';
+}
+
+/** `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI) or `reasoning` (Groq, OpenRouter); some send both, alike. */
+export function readReasoning(delta: JsonObject): string {
+  const first = delta['reasoning_content'];
+  if (typeof first === 'string' && first !== '') return first;
+  const second = delta['reasoning'];
+  return typeof second === 'string' ? second : '';
+}
+
+/** Beside `choices`, in `x_groq`, or in the choice (Moonshot). */
+export function readUsage(chunk: JsonObject, choice: JsonObject | undefined): Usage | undefined {
+  const groq = chunk['x_groq'];
+  for (const place of [chunk, isJsonObject(groq) ? groq : undefined, choice]) {
+    const usage = place?.['usage'];
+    if (isJsonObject(usage)) return completeUsage(usage);
+  }
+  return undefined;
+}
+
+function completeUsage(usage: JsonObject): Usage {
+  const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
+  const prompt_tokens = count('prompt_tokens');
+  const completion_tokens = count('completion_tokens');
+  const total_tokens = count('total_tokens') || prompt_tokens + completion_tokens;
+  return { ...usage, prompt_tokens, completion_tokens, total_tokens };
+}
+
+const known = {
+  chunk: new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error']),
+  choice: new Set(['index', 'delta', 'message', 'finish_reason', 'usage']),
+  delta: new Set(['role', 'content', 'tool_calls', 'reasoning_content', 'reasoning', 'function_call']),
+};
+
+/** Members that we do not know. In chunks `null` is noise; a whole message keeps it, as OpenAI's types want. */
+export function unknownMembers(
+  kind: keyof typeof known,
+  object: JsonObject,
+  keepNull: boolean,
+): JsonObject | undefined {
+  let found: JsonObject | undefined;
+  for (const key in object) {
+    const value = object[key];
+    if (value === undefined || (value === null && !keepNull) || known[kind].has(key)) continue;
+    // A member called __proto__ must stay data.
+    if (key === '__proto__') continue;
+    (found ??= {})[key] = value;
+  }
+  return found;
+}
+
+export function extrasOf(members: {
+  chunk: JsonObject | undefined;
+  choice: JsonObject | undefined;
+  delta: JsonObject | undefined;
+}): AnswerExtras | undefined {
+  const { chunk, choice, delta } = members;
+  if (chunk === undefined && choice === undefined && delta === undefined) return undefined;
+  return { ...(chunk && { chunk }), ...(choice && { choice }), ...(delta && { delta }) };
+}

@@ -1,0 +1,70 @@
+// Our messages as an OpenAI-compatible upstream takes them: only fields of the wire, names and ids that it accepts,
+// reasoning replayed where the model wants it. A message that needs no change goes out as the object it came in.
+import { createHash } from 'node:crypto';
+import type { ProviderConfig } from '#libs/config/schema.js';
+import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
+import type { ToolNames } from '../tool-names.js';
+
+export interface MessageRules {
+  /** Whose `provider_state` is ours to read. */
+  provider: string;
+  reasoningReplay: ProviderConfig['reasoning_replay'];
+  callIds: ProviderConfig['call_ids'];
+  names: ToolNames;
+}
+
+export function toOpenAiMessages(messages: readonly ChatMessage[], rules: MessageRules): object[] {
+  return messages.map((message) => {
+    if (message.role === 'assistant') return toAssistant(message, rules);
+    if (message.role !== 'tool') return message;
+    const id = wireCallId(message.tool_call_id, rules.callIds);
+    if (id === message.tool_call_id && !('is_error' in message)) return message;
+    const { is_error: _, ...wire } = message;
+    return { ...wire, tool_call_id: id };
+  });
+}
+
+function toAssistant(message: AssistantMessage, rules: MessageRules): object {
+  const calls = message.tool_calls;
+  const reasoning = replayedReasoning(message, rules);
+  const sameReasoning = reasoning === message.reasoning_content;
+  const sameCalls = calls === undefined || calls.every((call) => toWireCall(call, rules) === call);
+  if (sameReasoning && sameCalls && !('provider_state' in message)) return message;
+  const { provider_state: _, reasoning_content: __, ...wire } = message;
+  return {
+    ...wire,
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(calls !== undefined && { tool_calls: calls.map((call) => toWireCall(call, rules)) }),
+  };
+}
+
+/**
+ * DeepSeek's thinking models want the reasoning of turns that called tools back, even when it is empty, and its older
+ * ones refuse it (providers: OpenAI-compatible).
+ */
+function replayedReasoning(message: AssistantMessage, rules: MessageRules): string | undefined {
+  if (rules.reasoningReplay === 'never') return undefined;
+  const called = (message.tool_calls?.length ?? 0) > 0;
+  if (rules.reasoningReplay === 'tool_turns' && !called) return undefined;
+  const state = message.provider_state;
+  const kept = state?.provider === rules.provider ? state.state['reasoning_content'] : undefined;
+  const known = message.reasoning_content ?? (typeof kept === 'string' ? kept : undefined);
+  return known ?? (called ? '' : undefined);
+}
+
+function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
+  const id = wireCallId(call.id, rules.callIds);
+  const name = rules.names.toWire(call.function.name);
+  if (id === call.id && name === call.function.name) return call;
+  return { ...call, id, function: { ...call.function, name } };
+}
+
+/** Mistral takes exactly nine letters and digits: the same nine for the same id, in calls and results alike. */
+export function wireCallId(id: string, rule: ProviderConfig['call_ids']): string {
+  if (rule === 'minted' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return createHash('sha256')
+    .update(id)
+    .digest('base64')
+    .replace(/[^A-Za-z0-9]/g, '')
+    .slice(0, 9);
+}

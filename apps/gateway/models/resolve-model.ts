@@ -1,0 +1,101 @@
+// From the name that a caller wrote to the provider and the model that it means. Pure: configuration and what is known
+// of the upstreams' lists go in, candidates or model_not_found come out (chat-api: model).
+import type { Config, ProviderConfig } from '#libs/config/schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+
+/** `model` undefined: the provider's own choice, which is its first listed one. */
+export interface Target {
+  provider: string;
+  model?: string;
+}
+
+export interface KnownModels {
+  /** Providers that can be called, in configuration order; empty: only the offline model. */
+  providers: readonly string[];
+  offline: string;
+  config: Config['models'];
+  /** What an upstream without a configured list was last heard to have. */
+  discovered(provider: string): readonly string[];
+}
+
+const maxNameLength = 256;
+const maxAliasDepth = 8;
+/** Works at once in the examples: while no Ollama is configured it means the default model. */
+const exampleModel = 'llama3.2';
+
+/** @throws AppError model_not_found, invalid_value */
+export function resolveModel(requested: string | undefined, known: KnownModels): Target[] {
+  if (requested === undefined || requested === '') return defaultTargets(known, 0);
+  if (requested.length > maxNameLength || /[\u0000-\u0020\u007f]/.test(requested)) {
+    throw new AppError('invalid_value', `model must be at most ${maxNameLength} characters without spaces`, {
+      param: 'model',
+    });
+  }
+  return byName(requested, known, 0);
+}
+
+function defaultTargets(known: KnownModels, depth: number): Target[] {
+  const { config, providers, offline } = known;
+  if (config.default !== undefined) return byName(config.default, known, depth + 1);
+  const first = providers[0];
+  return [first === undefined ? { provider: offline } : { provider: first }];
+}
+
+function byName(name: string, known: KnownModels, depth: number): Target[] {
+  const { config, providers } = known;
+  if (depth > maxAliasDepth) throw new AppError('model_not_found', 'The model alias leads back to itself');
+  const alias = Object.hasOwn(config.aliases, name) ? config.aliases[name] : undefined;
+  if (alias !== undefined) return [alias].flat().flatMap((target) => byName(target, known, depth + 1));
+  if (name.split('/').some((segment) => segment === '' || segment === '.' || segment === '..')) throw notFound(name);
+
+  const slash = name.indexOf('/');
+  const prefix = slash === -1 ? undefined : name.slice(0, slash);
+  if (prefix !== undefined && providers.includes(prefix)) {
+    const model = name.slice(slash + 1);
+    const list = config.providers[prefix]?.models;
+    if (list !== undefined && !list.includes(model)) throw notFound(name);
+    return [{ provider: prefix, model }];
+  }
+  const lister = providers.find((provider) => lists(provider, name, known));
+  if (lister !== undefined) return [{ provider: lister, model: name }];
+  if (providers.length === 0) {
+    if (prefix !== undefined && prefix !== known.offline) throw notFound(name);
+    return [{ provider: known.offline, model: prefix === undefined ? name : name.slice(slash + 1) }];
+  }
+  if (name === exampleModel && !providers.includes('ollama') && name !== config.default) {
+    return defaultTargets(known, depth + 1);
+  }
+  return [{ provider: openProvider(name, known), model: name }];
+}
+
+function lists(provider: string, name: string, known: KnownModels): boolean {
+  const list = known.config.providers[provider]?.models ?? known.discovered(provider);
+  // Ollama lists `llama3.2:latest` and answers to `llama3.2`.
+  return list.includes(name) || list.includes(`${name}:latest`);
+}
+
+/** Who gets a name that nobody lists: the only provider without a list, else the default's if it has none. */
+function openProvider(name: string, known: KnownModels): string {
+  const { config, providers } = known;
+  const open = providers.filter((provider) => {
+    const configured = config.providers[provider];
+    return configured?.models === undefined && configured?.kind !== 'offline';
+  });
+  if (open.length === 1) return open[0]!;
+  const byDefault = config.default?.split('/')[0] ?? providers[0];
+  if (byDefault !== undefined && open.includes(byDefault)) return byDefault;
+  throw notFound(name);
+}
+
+const notForChat = /embed|whisper|tts|dall-e|image|moderation|audio|realtime|transcribe|babbage|davinci|sora|rerank/i;
+
+/** What to ask of a provider that was named without a model: OpenAI lists a hundred, the rest begin with their main one. */
+export function firstChatModel(
+  provider: Partial<Pick<ProviderConfig, 'models' | 'base_url'>> | undefined,
+): string | undefined {
+  const listed = provider?.models?.find((model) => !notForChat.test(model)) ?? provider?.models?.[0];
+  if (listed !== undefined || provider?.base_url === undefined) return listed;
+  return new URL(provider.base_url).host === 'api.openai.com' ? 'gpt-5.2' : undefined;
+}
+
+const notFound = (name: string) => new AppError('model_not_found', `Model '${name}' not found`, { param: 'model' });
