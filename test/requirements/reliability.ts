@@ -1,12 +1,14 @@
 export const reliabilityRequirements = {
   'audit.clamped': 'arguments and results of any size take a bounded place in the audit',
   'audit.no-secret': 'no secret that stands in arguments or results reaches the audit',
-  'backing.away-answers-in-time': 'a backing store that is refused or silent answers store_unavailable within its deadline',
+  'backing.away-answers-in-time':
+    'a backing store that is refused or silent answers store_unavailable within its deadline',
   'backing.cache-bounded': 'the cache stays within its rows and bytes, the oldest goes first',
   'backing.cache-expires': 'a cached value is gone after its time',
   'backing.cache-shared': 'what one process caches another reads',
   'backing.channel-ended': 'an ended subscription hears nothing more and takes nothing from others',
-  'backing.channel-every-subscriber': 'a message reaches every subscriber of its channel in every process, and no other',
+  'backing.channel-every-subscriber':
+    'a message reaches every subscriber of its channel in every process, and no other',
   'backing.channel-order': 'messages of one publisher on one channel arrive in order, none twice',
   'backing.channel-reconnects': 'subscriptions come back by themselves after a loss, and then say so',
   'backing.channel-size': 'a channel carries what it promises in bytes of UTF-8 and refuses more',
