@@ -150,7 +150,10 @@ export function faultConformance(makeStore: MakeStore): void {
     verifies('backing.consumer-comes-back', 'after an outage, without being told', async () => {
       await withBacking(store.options, async (backing) => {
         const taken = new Collected<string>();
-        await backing.consume(async ({ job }) => taken.add(job.callId), { worker: 'w1', concurrency: 4 });
+        const consumer = await backing.consume(async ({ job }) => taken.add(job.callId), {
+          worker: 'w1',
+          concurrency: 4,
+        });
         const [before, after, own] = [makeJob(), makeJob(), makeJob()];
         await backing.queue.add(before, { signal: never() });
         await taken.count(1);
@@ -166,6 +169,7 @@ export function faultConformance(makeStore: MakeStore): void {
         await backing.queue.add(own, { signal: never(), worker: 'w1' });
         await taken.count(3, 8_000);
         expect(taken.items).toContain(own.callId);
+        await consumer.drain(AbortSignal.timeout(5_000));
       });
     });
 
