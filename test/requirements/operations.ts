@@ -37,5 +37,9 @@ export const operationsRequirements = {
   'operations.start-second-signal': 'a second signal stops npm start at once',
   'operations.start-stops-in-order': 'npm start stops the gateway, then the worker, then the database',
   'operations.start-taken-port': 'a taken port is told with who has it and which setting moves it',
+  'operations.log-bounds': 'no value makes a log line long, or ends the process',
+  'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
+  'operations.log-line': 'a log line has exactly the specified fields',
+  'operations.log-secrets': 'no secret reaches the log',
   'schemas.usage-sums': 'usage of two rounds is summed member by member, details included',
 } as const;
