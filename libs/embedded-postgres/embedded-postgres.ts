@@ -35,8 +35,8 @@ export interface EmbeddedPostgres {
   port: number;
   /** The files of the database. */
   directory: string;
-  /** Resolves when nothing of it runs. */
-  stop(): Promise<void>;
+  /** Resolves when nothing of it runs. Once `atOnce` aborts nothing more is written: the next start repairs. */
+  stop(options?: { atOnce?: AbortSignal }): Promise<void>;
 }
 
 const SETTINGS: Record<string, string> = {
@@ -153,9 +153,9 @@ async function own(
   });
   return {
     ...address,
-    stop: async () => {
+    stop: async ({ atOnce } = {}) => {
       stopped = true;
-      await server.stop();
+      await server.stop(atOnce);
     },
   };
 }
