@@ -33,8 +33,11 @@ export const reliabilityRequirements = {
   'migrations.applied-once': 'several processes that start at once apply each migration once',
   'migrations.drift-refused': 'a migration that was changed after it was applied stops the start and is named',
   'migrations.prisma-ledger': 'applied migrations stand in Prisma’s own ledger',
-  'store.away-answers-in-time':
-    'a store that is refused, silent, slow or closed answers store_unavailable within its deadline',
+  'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
+  'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
+  'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
+  'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
+  'store.away-answers-in-time': 'a store that is refused, silent, slow or closed answers store_unavailable within its deadline',
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
