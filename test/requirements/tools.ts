@@ -1,5 +1,6 @@
 export const toolRequirements = {
-  'tools.arguments-validated': 'arguments are checked against the schema before they are queued, and what is wrong is named',
+  'tools.arguments-validated':
+    'arguments are checked against the schema before they are queued, and what is wrong is named',
   'tools.call-through-queue': 'a call goes through queue, worker and MCP, and outcome, journal and audit agree',
   'tools.calls-at-once-bounded': 'calls of one session beyond its limit wait in order',
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
@@ -11,7 +12,8 @@ export const toolRequirements = {
   'tools.decorators-errors': 'what a tool throws reaches the caller with its code and nothing that is not safe to show',
   'tools.decorators-found': 'decorated providers are found at start, duplicate names stop it naming both places',
   'tools.decorators-progress': 'a decorated tool reports progress and is cancelled through its signal',
-  'tools.decorators-publish': 'a decorated method is listed with its name, schema with defaults, annotations and metadata',
+  'tools.decorators-publish':
+    'a decorated method is listed with its name, schema with defaults, annotations and metadata',
   'tools.decorators-results': 'a decorated method may return text, an object or MCP content',
   'tools.definition-hash': 'a definition has one hash whatever the order of its members',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
