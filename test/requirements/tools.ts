@@ -1,4 +1,12 @@
 export const toolRequirements = {
+  'tools.builtin-cancelled': 'a builtin tool that is cancelled stops at once',
+  'tools.builtin-encodings': 'files are read and written in the encoding that was asked for',
+  'tools.builtin-failures': 'a builtin tool that fails says why, with its code and without a path of the host',
+  'tools.builtin-files': 'the builtin tools read and change the files of their session',
+  'tools.builtin-large-files': 'a large file is read in parts, in constant memory, never inside a character',
+  'tools.builtin-listed': 'the builtin server lists its tools with annotations that are true',
+  'tools.builtin-search': 'files are found by name and content in linear time',
+  'tools.builtin-time': 'get_time answers with the timestamp, and with ISO 8601 in the time zone',
   'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
   'tools.decorators-dynamic': 'tools registered and removed at run time are announced',
   'tools.decorators-errors': 'what a tool throws reaches the caller with its code and nothing that is not safe to show',
@@ -7,6 +15,9 @@ export const toolRequirements = {
   'tools.decorators-publish':
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',
   'tools.decorators-results': 'a decorated method may return text, an object or MCP content',
+  'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
+  'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
+  'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
   'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
   'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
