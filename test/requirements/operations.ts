@@ -1,9 +1,9 @@
 export const operationsRequirements = {
   'operations.config-all-problems-at-once':
     'everything that is wrong with a configuration is listed at once, with its key, its origin and the nearest known key',
+  'operations.config-builtin-server': 'the builtin workspace server is configured unless disabled or replaced',
   'operations.config-check':
     'npm run config check prints what is in force, secrets masked, with origins, or every problem',
-  'operations.config-builtin-server': 'the builtin workspace server is configured unless disabled or replaced',
   'operations.config-every-key-by-environment': 'every key can be set by an environment variable with a regular name',
   'operations.config-loopback': 'outside loopback without keys the start is refused unless AUTH_MODE=off is said',
   'operations.config-origins': 'every value knows where it came from',
@@ -15,9 +15,22 @@ export const operationsRequirements = {
   'operations.config-variables': '${NAME} in the file is expanded from the environment; an unset one is an error',
   'operations.docs-current': 'documents that are made from the code are current',
   'operations.errors-one-table': 'error table, documentation and metric labels list the same codes',
+  'operations.health-cheap': 'readiness is answered in a moment, however many ask and whatever hangs',
+  'operations.health-degraded': 'what only tools need makes readiness degraded with its reason, never 503',
+  'operations.health-ready': 'readiness is 503 only where a plain chat cannot be served',
   'operations.log-bounds': 'no value makes a log line long, or ends the process',
+  'operations.log-content': 'what tools were given and gave is logged only when asked for',
   'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
   'operations.log-line': 'a log line has exactly the specified fields',
   'operations.log-secrets': 'no secret reaches the log',
+  'operations.metrics-access': 'metrics are for this machine, else for who has the token',
+  'operations.metrics-bounded': 'no caller can make metric series without end',
+  'operations.metrics-model-call': 'every model call is counted, timed and logged once',
+  'operations.metrics-names': 'the metrics of the specification are exported',
+  'operations.metrics-never-block': 'a scrape never waits for a source that does not answer',
+  'operations.metrics-tool-call': 'every tool call is counted, timed and logged once',
+  'operations.metrics-turn': 'every chat turn is counted, timed and logged once, however it ends',
+  'operations.open-api-routes': 'the OpenAPI document describes every route of the gateway',
+  'operations.open-api-served': 'the API pages are served without any network, to who may see them',
   'schemas.usage-sums': 'usage of two rounds is summed member by member, details included',
 } as const;
