@@ -9,12 +9,14 @@ import { secretValues } from '#libs/config/secrets.js';
 import { isSupervised } from '#libs/config/supervised.js';
 import { migrate } from '#libs/database/migrate.js';
 import { Health } from '#libs/health/health.js';
+import { OperatorAccess } from '#libs/health/operator-access.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { endWithParent } from '#libs/process/end-with-parent.js';
 import { openWorker } from './open-worker.js';
+import { WorkerErrorFilter } from './worker-error.filter.js';
 import { WorkerModule } from './worker.module.js';
 
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -33,12 +35,14 @@ if (config.database.url !== undefined) {
 }
 const opened = await openWorker(config, logger, readFaults()).catch(failed);
 const health = new Health('worker', opened.checks);
-const scrape = new Scrape(createMetrics(), opened.gauges, config.metrics.token);
+const scrape = new Scrape(createMetrics(), opened.gauges);
+const access = new OperatorAccess(config.metrics.token);
 const app = await NestFactory.create<NestFastifyApplication>(
-  WorkerModule.of({ health, scrape }),
+  WorkerModule.of({ health, scrape, access }),
   new FastifyAdapter({ forceCloseConnections: true }),
   { logger: new NestLog(logger) },
 );
+app.useGlobalFilters(new WorkerErrorFilter(logger));
 
 let stopping = false;
 async function stop(reason: string): Promise<void> {

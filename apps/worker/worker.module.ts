@@ -1,12 +1,12 @@
 // The worker's HTTP door: health and metrics, nothing else. What runs tools is worker.ts.
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { Health } from '#libs/health/health.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
-import type { Scrape } from '#libs/metrics/scrape.js';
+
+export type WorkerDoor = Parameters<typeof OperationsModule.of>[0];
 
 @Module({})
 export class WorkerModule {
-  static of(parts: { health: Health; scrape: Scrape }): DynamicModule {
+  static of(parts: WorkerDoor): DynamicModule {
     return { module: WorkerModule, imports: [OperationsModule.of(parts)] };
   }
 }
