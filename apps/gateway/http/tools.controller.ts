@@ -101,7 +101,7 @@ function answer({ id, sessionId, outcome }: EndedToolCall): JsonObject {
   return {
     success: true,
     content: contentText(outcome.blocks),
-    ...(onlyText ? {} : { blocks: outcome.blocks as unknown as JsonObject[] }),
+    ...(onlyText ? {} : { blocks: outcome.blocks }),
     ...(outcome.structuredContent === undefined ? {} : { structured_content: outcome.structuredContent }),
     id,
     session_id: sessionId,
