@@ -242,7 +242,7 @@ for (const [kind, text] of hostile) {
       },
     }));
     // Processor time: what the neighbours on this machine do is not measured.
-      const started = process.cpuUsage();
+    const started = process.cpuUsage();
     await ask([{ role: 'user', content: text }], tools);
     await ask(
       [

@@ -169,3 +169,8 @@ test('small things without tools: sums, dates, what the user said', async () => 
     'stop',
   );
 });
+
+verifies('offline.bounds', 'a request longer than it reads is never written in part', async () => {
+  const request = `Write this to a.txt: ${'word '.repeat(5000)}`;
+  expect((await ask([user(request)], everything)).calls).toEqual([]);
+});

@@ -206,6 +206,8 @@ class Planner {
           continue;
         }
         if (filled.missing.length > 0 || !satisfies(task.profile.schema, filled.arguments)) continue;
+        // What was cut off must not be written as if it were the whole.
+        if (this.conversation.request.length > MAX_REQUEST && hasEffect(task.profile) && !filled.usesEarlier) continue;
         const key = callKey(task.profile.tool.name, filled.arguments);
         if (done.has(key)) continue;
         if (calls.length > 0 && hasEffect(task.profile)) return this.bounded(calls);
