@@ -21,7 +21,7 @@ import {
   summarize,
   everything,
   type Calls,
-} from './ask-offline-model.js';
+} from '../../../../test/support/ask-offline-model.js';
 
 const chains: [request: string, tools: ToolDefinition[], results: Record<string, string>, calls: Calls, says: string[]][] = [
   ['获取 http://127.0.0.1:9/data 的内容，并保存到result.txt文件中', everything, { fetch: '晴，21 度' }, [['fetch', { url: 'http://127.0.0.1:9/data' }], ['write_file', { path: 'result.txt', content: '晴，21 度' }]], ['result.txt', '晴，21 度']],

@@ -54,7 +54,7 @@ export class OfflineProvider implements ModelProvider {
     const digest = createHash('sha256').update(jsonText(request.messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(request);
     const prompt = promptTokens(request);
-    yield { type: 'message_start', model: request.model, responseId: `offline-${digest}` };
+    yield { type: 'message_start', model: this.name, responseId: `offline-${digest}` };
     if (plan.calls.length > 0)
       return yield* callEvents(plan.calls, { round: conversation.steps.length, prompt, limit });
     const context = { tools: request.tools, now };

@@ -27,7 +27,7 @@ import {
   summarize,
   everything,
   type Calls,
-} from './ask-offline-model.js';
+} from '../../../../test/support/ask-offline-model.js';
 
 /** One request, the tools offered, and the calls that the first round must make. */
 const firstRounds: [request: string, tools: ToolDefinition[], calls: Calls][] = [

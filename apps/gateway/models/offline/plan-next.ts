@@ -31,7 +31,7 @@ export interface PlanOptions {
 
 const MAX_STEPS = 8;
 /** A longer request is read no further: what is to be done stands at its beginning. */
-const MAX_REQUEST = 16_000;
+const MAX_REQUEST = 4_000;
 
 interface Task {
   profile: ToolProfile;

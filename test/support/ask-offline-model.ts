@@ -2,8 +2,8 @@
 import type { ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
-import type { ModelRequest } from '../model-provider.js';
-import { OfflineProvider } from './offline-provider.js';
+import type { ModelRequest } from '../../apps/gateway/models/model-provider.js';
+import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 
 export const DAY = 86_400_000;
 export const NOW = Date.UTC(2027, 2, 10, 9, 30);
