@@ -101,7 +101,7 @@ export class Worker {
     await this.parts.registry.register({
       id: this.parts.workerId,
       kind: 'worker',
-      details: { isolation: 'none', servers: this.parts.builtins.size },
+      details: { isolation: 'unused', servers: this.parts.builtins.size },
     });
     await this.#processor.start();
     await this.catalog.start();
