@@ -28,7 +28,10 @@ export class ProbeTools {
     return 'appended';
   }
 
-  @McpTool({ description: 'Takes its time.', input: z.object({ ms: z.number(), progress: z.boolean().default(false) }) })
+  @McpTool({
+    description: 'Takes its time.',
+    input: z.object({ ms: z.number(), progress: z.boolean().default(false) }),
+  })
   async slow({ ms, progress }: { ms: number; progress: boolean }, context: ToolContext): Promise<string> {
     this.running += 1;
     this.mostRunning = Math.max(this.mostRunning, this.running);
