@@ -6,7 +6,7 @@ import { requirements } from './requirements.js';
 function testFiles(): string[] {
   return ['apps', 'libs', 'scripts', 'test'].flatMap((root) =>
     readdirSync(root, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.test.ts'))
+      .filter((path) => /(?:\.test|-conformance)\.ts$/.test(path))
       .map((path) => join(root, path)),
   );
 }

@@ -1,5 +1,5 @@
 // The queue of tool jobs: it delivers, at least once; the journal decides who runs what.
-// Contract (held by test/conformance/backing): a job is added once per `callId`; it is delivered again when its worker
+// Contract (held by test/contract/backing-conformance.ts): a job is added once per `callId`; it is delivered again when its worker
 // died; jobs are kept for a while after their end, so that adding again is harmless; nothing waits without a deadline.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 
@@ -14,6 +14,8 @@ export interface JobQueue {
   /** Takes a waiting job out; false when it runs or is not there. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
   counts(signal: AbortSignal): Promise<QueueCounts>;
+  /** Removes a dead worker's own queue with every job that is still in it (reliability: whoever reaps it). */
+  forgetWorker(worker: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

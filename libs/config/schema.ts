@@ -6,13 +6,22 @@ const ms = (description: string) => z.number().int().positive().describe(`${desc
 const count = (description: string) => z.number().int().positive().describe(description);
 const bytes = (description: string) => z.number().int().positive().describe(`${description}, bytes`);
 
+/** Never printed, never taken literally from the file: an environment variable, its *_FILE, or ${NAME} in the file. */
 const secret = z.string().min(1).meta({ secret: true });
+/** A URL that may carry a password: printed without it, and taken from the file only when it has none. */
+const secretUrl = z.string().min(1).meta({ secret: 'url' });
 
 export const providerSchema = z.strictObject({
-  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']),
-  base_url: z.url({ protocol: /^https?$/ }).optional(),
-  api_key: secret.optional(),
-  headers: z.record(z.string(), z.string()).default({}).meta({ secret: true }),
+  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Wire family; openai is any compatible server'),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Address of the API'),
+  api_key: secret.optional().describe('Key sent upstream'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .meta({ secret: true, description: 'Headers added to every call' }),
   timeout_ms: z
     .strictObject({
       connect: ms('Time to connect').default(10_000),
@@ -23,9 +32,12 @@ export const providerSchema = z.strictObject({
   max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
   max_concurrency: count('Calls under way at once').default(256),
   models: z.array(z.string()).optional().describe('With a list, any other name is model_not_found'),
-  tools: z.enum(['native', 'prompted', 'none']).default('native'),
-  context_window: count('Tokens').optional(),
-  reasoning_replay: z.enum(['always', 'tool_turns', 'never']).default('never'),
+  tools: z.enum(['native', 'prompted', 'none']).default('native').describe('How tools are offered to the model'),
+  context_window: count('Tokens that a request and its answer may have').optional(),
+  reasoning_replay: z
+    .enum(['always', 'tool_turns', 'never'])
+    .default('never')
+    .describe('Which earlier assistant messages are sent back with their reasoning'),
   call_ids: z
     .enum(['minted', 'alphanumeric9'])
     .default('minted')
@@ -34,35 +46,56 @@ export const providerSchema = z.strictObject({
 });
 
 const toolRulesSchema = z.strictObject({
-  include: z.array(z.string()).optional(),
-  exclude: z.array(z.string()).optional(),
-  rename: z.record(z.string(), z.string()).optional(),
-  requires_approval: z.array(z.string()).optional(),
-  cache_ttl_ms: z.record(z.string(), z.number().int().positive()).optional(),
-  timeout_ms: z.record(z.string(), z.number().int().positive()).optional(),
-  retry: z.record(z.string(), z.literal('safe')).optional(),
+  include: z.array(z.string()).optional().describe('Only these tools'),
+  exclude: z.array(z.string()).optional().describe('All but these tools'),
+  rename: z.record(z.string(), z.string()).optional().describe('Tool to the name that it is offered under'),
+  requires_approval: z.array(z.string()).optional().describe('Tools that wait for a person'),
+  cache_ttl_ms: z
+    .record(z.string(), ms('Life of a kept result'))
+    .optional()
+    .describe('Tool to the life of its kept results, ms'),
+  timeout_ms: z
+    .record(z.string(), ms('Deadline of one call'))
+    .optional()
+    .describe('Tool to the deadline of a call, ms'),
+  retry: z.record(z.string(), z.literal('safe')).optional().describe('Tools that may run again after a worker died'),
 });
 
 export const serverSchema = z.strictObject({
-  builtin: z.literal('workspace').optional(),
-  command: z.string().min(1).optional(),
-  args: z.array(z.string()).default([]),
-  env: z.record(z.string(), z.string()).default({}).meta({ secret: true }),
-  url: z.url({ protocol: /^https?$/ }).optional(),
-  transport: z.enum(['http', 'sse']).optional(),
-  headers: z.record(z.string(), z.string()).default({}).meta({ secret: true }),
-  enabled: z.boolean().default(true),
-  scope: z.enum(['session', 'shared']).optional(),
+  builtin: z.literal('workspace').optional().describe('Runs inside the worker'),
+  command: z.string().min(1).optional().describe('Program that speaks MCP over stdio'),
+  args: z.array(z.string()).default([]).describe('Its arguments; ${WORKSPACE} is the directory of the session'),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .meta({ secret: true, description: 'Its environment, beside a short allow-list' }),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Address of an MCP server'),
+  transport: z.enum(['http', 'sse']).optional().describe('How the address is spoken to; absent: found out'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .meta({ secret: true, description: 'Headers sent to the address' }),
+  enabled: z.boolean().default(true).describe('false: as if it were not written here'),
+  scope: z
+    .enum(['session', 'shared'])
+    .optional()
+    .describe('One instance a session (default of commands) or one for all (default of addresses and builtins)'),
   timeout_ms: ms('Deadline of one call').optional(),
   max_timeout_ms: ms('How far progress may extend it').optional(),
   idle_ttl_ms: ms('Idle life of an instance').default(300_000),
   max_instances: count('Instances at once').default(32),
   concurrency: count('Calls at once').default(4),
-  isolation: z.enum(['none', 'process', 'confined', 'namespace']).optional(),
-  network: z.enum(['none', 'full']).default('none'),
-  trusted: z.boolean().default(false),
+  isolation: z
+    .enum(['none', 'process', 'confined', 'namespace'])
+    .optional()
+    .describe('Least isolation it may run under; absent: isolation.minimum'),
+  network: z.enum(['none', 'full']).default('none').describe('Network of a command'),
+  trusted: z.boolean().default(false).describe('Its annotations are believed'),
   tools: toolRulesSchema.prefault({}),
-  forward_headers: z.array(z.string()).default([]),
+  forward_headers: z.array(z.string()).default([]).describe('Headers of the request that it is sent'),
 });
 
 export const configSchema = z.strictObject({
@@ -75,19 +108,20 @@ export const configSchema = z.strictObject({
       allowed_origins: z.array(z.string()).default([]).describe('Browser origins that may call'),
       shutdown_grace_ms: ms('How long a stop waits for runs and calls under way').default(25_000),
       keep_alive_ms: ms('Silence before a keep-alive comment on a stream').default(15_000),
+      stuck_reader_ms: ms('How long a reader of a stream may take nothing').default(60_000),
       headers_after_ms: ms('When a stream sends its headers without a first event').default(10_000),
     })
     .prefault({}),
   data_dir: z.string().default('.data').describe('Where the embedded database and workspaces live'),
   database: z
     .strictObject({
-      url: secret.optional().describe('PostgreSQL; absent: the embedded one'),
+      url: secretUrl.optional().describe('PostgreSQL; absent: the embedded one'),
       pool_size: count('Connections of one process').default(10),
       timeout_ms: ms('Deadline of one store call').default(2_000),
     })
     .prefault({}),
   redis: z
-    .strictObject({ url: secret.optional().describe('Redis; absent: the queue lives in PostgreSQL') })
+    .strictObject({ url: secretUrl.optional().describe('Redis; absent: the queue lives in PostgreSQL') })
     .prefault({}),
   workspaces: z
     .strictObject({
@@ -102,11 +136,20 @@ export const configSchema = z.strictObject({
   models: z
     .strictObject({
       default: z.string().optional().describe('Model of a request that names none'),
-      providers: z.record(z.string().regex(/^[A-Za-z0-9_-]+$/), providerSchema).default({}),
-      aliases: z.record(z.string(), z.union([z.string(), z.array(z.string()).min(1)])).default({}),
+      providers: z
+        .record(z.string().regex(/^[A-Za-z0-9_-]+$/), providerSchema)
+        .default({})
+        .describe('Providers by name'),
+      aliases: z
+        .record(z.string(), z.union([z.string(), z.array(z.string()).min(1)]))
+        .default({})
+        .describe('Names for models; a list is tried in order'),
     })
     .prefault({}),
-  mcpServers: z.record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), serverSchema).default({}),
+  mcpServers: z
+    .record(z.string().regex(/^[A-Za-z0-9_-]{1,64}$/), serverSchema)
+    .default({})
+    .describe('Tool servers by name, in the shape that Claude Desktop and Cursor use'),
   tools: z
     .strictObject({
       timeout_ms: ms('Deadline of a tool call').default(60_000),
@@ -157,17 +200,32 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   isolation: z
-    .strictObject({ minimum: z.enum(['none', 'process', 'confined', 'namespace']).default('confined') })
+    .strictObject({
+      minimum: z
+        .enum(['none', 'process', 'confined', 'namespace'])
+        .default('confined')
+        .describe('Command servers below this level are refused'),
+      allow_unsandboxed: z.boolean().default(false).describe('Lets minimum be none'),
+    })
     .prefault({}),
-  audit: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+  audit: z
+    .strictObject({ enabled: z.boolean().default(true).describe('Write a row for every tool call') })
+    .prefault({}),
   log: z
     .strictObject({
-      level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+      level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least level that is written'),
       content: z.boolean().default(false).describe('Log arguments and results too'),
     })
     .prefault({}),
   metrics: z.strictObject({ token: secret.optional().describe('Opens /metrics off loopback') }).prefault({}),
-  telemetry: z.strictObject({ otlp_endpoint: z.url().optional() }).prefault({}),
+  telemetry: z
+    .strictObject({
+      otlp_endpoint: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe('Where traces go; absent: nowhere'),
+    })
+    .prefault({}),
 });
 
 export type Config = z.output<typeof configSchema>;

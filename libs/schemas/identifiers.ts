@@ -3,7 +3,20 @@ import { randomBytes } from 'node:crypto';
 
 const random = (bytes: number) => randomBytes(bytes).toString('hex');
 
-export const mintCallId = (): string => `call_${random(16)}`;
+/**
+ * `call_` + 128 bit. The first digit says whether the run store keeps the call (8–f) or the caller alone does (0–7), so
+ * that a follow-up whose turn is no longer kept can be told from one that never was.
+ */
+export function mintCallId(kept: boolean): string {
+  const bytes = randomBytes(16);
+  bytes[0] = kept ? bytes[0]! | 0x80 : bytes[0]! & 0x7f;
+  return `call_${bytes.toString('hex')}`;
+}
+
+const mintedCallId = /^call_[0-9a-f]{32}$/;
+export const isMintedCallId = (id: string): boolean => mintedCallId.test(id);
+export const isKeptCallId = (id: string): boolean => isMintedCallId(id) && id[5]! >= '8';
+
 export const mintSessionId = (): string => `sess_${random(12)}`;
 export const mintRequestId = (): string => `req_${random(12)}`;
 export const mintCompletionId = (runId: string): string => `chatcmpl-${runId.slice(4)}`;

@@ -1,4 +1,5 @@
 // Chat messages in OpenAI's wire shape: what callers send, what the loop appends, what adapters translate.
+import type { ContentBlock } from './content-block.js';
 import type { JsonObject } from './json.js';
 
 /** `text`, `image_url`, `input_audio`, `file`, `refusal` and later parts, as the caller sent them. */
@@ -40,6 +41,8 @@ export interface ToolMessage {
   content: MessageContent;
   /** Set by the loop for its own results, so that families with an error flag can say so. */
   is_error?: boolean;
+  /** The result as the tool gave it, for families that take more than text. `content` is its text. */
+  blocks?: ContentBlock[];
 }
 
 export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { migrate } from '#libs/database/migrate.js';
 
 export interface TestDatabase {
   url: string;
@@ -15,6 +16,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(server, `drop database if exists ${name} with (force)`) };
+}
+
+export async function createMigratedDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  try {
+    await migrate(database.url, { signal: AbortSignal.timeout(30_000) });
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+  return database;
 }
 
 async function administer(url: string, statement: string): Promise<void> {

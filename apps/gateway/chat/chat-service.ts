@@ -1,0 +1,229 @@
+// From a read request to the numbered events of its turn: who answers, which tools, which history, and whether this is a
+// new run, one to attach to, or one to go on with. The loop itself is chat-turn.ts.
+import { createHash } from 'node:crypto';
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { NewRun, NumberedEvent, RunEnd, StoredRun } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
+import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { NO_USAGE } from '#libs/schemas/usage.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import { answerEvents, type TurnAnswer, TurnFold } from './fold-turn.js';
+import { type FollowPorts, followRun } from './follow-run.js';
+import { offerTools, type ToolOffer } from './offer-tools.js';
+import { type RecordPorts, TurnRecorder } from './record-turn.js';
+import { restoreHistory } from './restore-history.js';
+import { resumeTurn } from './resume-turn.js';
+import { type RunCancels, whenCancelled } from './run-cancels.js';
+import { TurnState } from './turn-state.js';
+import type { TurnRequest } from './turn-request.js';
+
+export interface StartedTurn {
+  runId: string;
+  createdAt: Date;
+  events: AsyncIterable<NumberedEvent>;
+  /** The caller may go and the turn goes on: keep reading the events. */
+  detached: boolean;
+}
+
+export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, FollowPorts {
+  catalog: ToolCatalog;
+  cancels: RunCancels;
+  announce: RecordPorts['announce'];
+  /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
+  measure: (
+    turn: { request: TurnRequest; context: RequestContext },
+    events: AsyncIterable<TurnEvent>,
+  ) => AsyncIterable<TurnEvent>;
+  logger: Logger;
+}
+
+export interface StartOptions {
+  request: TurnRequest;
+  context: RequestContext;
+  idempotencyKey?: string;
+}
+
+interface Prepared extends StartOptions {
+  offer: ToolOffer;
+  run: NewRun;
+  stored: boolean;
+}
+
+export class ChatService {
+  constructor(
+    private readonly ports: ChatPorts,
+    private readonly config: Pick<Config, 'limits'>,
+    private readonly gatewayId: string,
+  ) {}
+
+  /** @throws AppError for everything that is wrong before the first model call */
+  async start(options: StartOptions): Promise<StartedTurn> {
+    const prepared = this.prepare(options);
+    const { run, stored } = prepared;
+    if (!stored) return this.execute(prepared, { created: false });
+    // Without a key nobody could come back to it: refused before anything is written.
+    if (options.idempotencyKey === undefined) this.requireWorker(prepared.offer);
+    const begun = await this.ports.runs.begin(run);
+    if (begun.created) return this.execute(prepared, { created: true });
+    if (begun.run.requestHash !== run.requestHash) {
+      throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
+    }
+    return this.attach(prepared, begun.run);
+  }
+
+  private prepare(options: StartOptions): Prepared {
+    const { request, context, idempotencyKey } = options;
+    const offer = offerTools(request, this.ports.catalog, this.config.limits.tools);
+    const detached = request.onDisconnect === 'detach';
+    const run: NewRun = {
+      id: mintRunId(),
+      principal: context.principal,
+      requestId: context.requestId,
+      requestHash: hashRequest(request),
+      sessionId: request.sessionId ?? mintSessionId(),
+      dialect: request.dialect,
+      detached,
+      request: request as unknown as JsonObject,
+      owner: this.gatewayId,
+      ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    };
+    return { ...options, offer, run, stored: offer.runsHere || detached || idempotencyKey !== undefined };
+  }
+
+  /** Runs the turn here; `from` a stored run it goes on after its last complete round. */
+  private async execute(prepared: Prepared, at: { created: boolean; from?: StoredRun }): Promise<StartedTurn> {
+    const { request, offer } = prepared;
+    const id = at.from?.id ?? prepared.run.id;
+    const createdAt = at.from?.createdAt ?? new Date();
+    const cancel = this.ports.cancels.register(id, prepared.context.signal, prepared.run.detached);
+    const context: RequestContext = { ...prepared.context, signal: cancel.signal };
+    const fold = new TurnFold();
+    let stored = at.created || at.from !== undefined;
+    try {
+      this.requireWorker(offer);
+      const route = this.ports.models.resolve(request.model);
+      const messages = await restoreHistory(request.messages, context.principal, this.ports.runs);
+      const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
+      const state = new TurnState([...messages], this.config.limits, maxRounds, context.deadline);
+      const sessionId = at.from?.sessionId ?? prepared.run.sessionId!;
+      const turn: Turn = { runId: id, sessionId, request, context, route, offer, state, announce: true };
+      const past = at.from === undefined ? undefined : await resumeTurn(turn, at.from, this.ports);
+      const recorder = new TurnRecorder(
+        {
+          log: this.ports.log,
+          logger: this.ports.logger,
+          announce: this.ports.announce,
+          end: (end) => this.ports.runs.end(id, this.gatewayId, end),
+        },
+        {
+          runId: id,
+          isStored: () => stored,
+          signal: cancel.signal,
+          whenStopped: () =>
+            prepared.idempotencyKey === undefined || whenCancelled(cancel.signal) ? 'cancelled' : 'interrupted',
+          lastN: past?.lastN ?? 0,
+          fold,
+        },
+      );
+      const commitRound: TurnPorts['commitRound'] = async (round) => {
+        if (!stored) {
+          await this.ports.runs.begin(prepared.run);
+          stored = true;
+        }
+        await recorder.flush();
+        const { requestId, traceparent, keyId, ip } = context;
+        const audit = { requestId, ...defined({ traceparent, keyId, ip }), model: `${round.provider}/${round.model}` };
+        await this.ports.runs.planRound({ ...round, runId: id, lastEvent: recorder.lastN }, audit);
+      };
+      const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
+      for (const { event } of past?.told ?? []) fold.add(event);
+      const measured = this.ports.measure({ request, context }, loop);
+      const own = recorder.record(chain(past?.results ?? [], measured));
+      const events = finishing(chain(past?.told ?? [], own), () => cancel.release());
+      return { runId: id, createdAt, events, detached: prepared.run.detached };
+    } catch (error) {
+      cancel.release();
+      if (stored) await this.ports.runs.end(id, this.gatewayId, endOf(error, prepared)).catch(() => false);
+      throw error;
+    }
+  }
+
+  private requireWorker(offer: ToolOffer): void {
+    if (!offer.runsHere || this.ports.runner.hasWorker()) return;
+    throw new AppError('no_worker', 'No worker is running that could run tools', { retryAfterSeconds: 5 });
+  }
+
+  /** The same key and body again: its events from the start, whoever runs it; goes on with what was interrupted. */
+  private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
+    if (run.state === 'interrupted' && (await this.ports.runs.adopt(run.id, this.gatewayId))) {
+      return this.execute(prepared, { created: false, from: run });
+    }
+    if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
+    if (run.state === 'failed') throw storedError(run);
+    return { runId: run.id, createdAt: run.createdAt, events: this.follow(prepared, run), detached: true };
+  }
+
+  private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<NumberedEvent> {
+    const { principal, signal } = prepared.context;
+    let lastN = 0;
+    for await (const numbered of followRun({ principal, runId: run.id, afterN: 0, signal }, this.ports)) {
+      if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
+      lastN = numbered.n;
+      yield numbered;
+      if (numbered.event.type === 'done') return;
+    }
+    const now = await this.ports.runs.get(principal, run.id);
+    if (now?.state === 'done' && now.answer !== null && lastN === 0) {
+      let n = 0;
+      for (const event of answerEvents(now.answer as unknown as TurnAnswer)) yield { n: ++n, event };
+      return;
+    }
+    if (now?.state === 'interrupted' && (await this.ports.runs.adopt(run.id, this.gatewayId))) {
+      const { events } = await this.execute(prepared, { created: false, from: now });
+      for await (const numbered of events) if (numbered.n > lastN) yield numbered;
+      return;
+    }
+    if (now?.state === 'failed') throw storedError(now);
+    throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
+  }
+}
+
+function hashRequest(request: TurnRequest): string {
+  return createHash('sha256').update(JSON.stringify(request)).digest('hex');
+}
+
+function endOf(thrown: unknown, { idempotencyKey }: Prepared): RunEnd {
+  const { code, message, http } = toAppError(thrown);
+  const state = idempotencyKey !== undefined && http >= 429 ? 'interrupted' : 'failed';
+  return { state, usage: NO_USAGE, error: { code, message, type: ERRORS[code].type } };
+}
+
+export function storedError(run: StoredRun): AppError {
+  const stored = isJsonObject(run.error) ? run.error : {};
+  const code =
+    typeof stored['code'] === 'string' && stored['code'] in ERRORS ? (stored['code'] as ErrorCode) : 'internal_error';
+  return new AppError(code, typeof stored['message'] === 'string' ? stored['message'] : 'The run failed');
+}
+
+function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
+
+async function* chain<T>(first: Iterable<T>, second: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first;
+  yield* second;
+}
+
+async function* finishing<T>(events: AsyncIterable<T>, release: () => void): AsyncGenerator<T> {
+  try {
+    yield* events;
+  } finally {
+    release();
+  }
+}

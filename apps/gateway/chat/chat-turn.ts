@@ -1,0 +1,204 @@
+// The loop: call the model, run what it asks for, call it again, until it stops, a call goes back to the caller, or a
+// bound is hit (chat-api: the loop). It knows ports only. Audit, metrics and storage watch its events from outside.
+import type { Config } from '#libs/config/schema.js';
+import type { PlannedRound } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
+import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
+import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
+import type { ToolRunner } from '../tools/tool-runner.js';
+import { type AssembledMessage, assembleMessage, toAssistantMessage } from './assemble-message.js';
+import type { ToolOffer } from './offer-tools.js';
+import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
+import { runCalls } from './run-calls.js';
+import { type TurnState, toToolMessage } from './turn-state.js';
+import type { TurnRequest } from './turn-request.js';
+
+export interface Turn {
+  runId: string;
+  /** Of the request, or made for it; a workspace appears when a tool uses it. */
+  sessionId: string;
+  request: TurnRequest;
+  context: RequestContext;
+  route: ModelRoute;
+  offer: ToolOffer;
+  /** New, or rebuilt from the rounds that are stored already. */
+  state: TurnState;
+  /** False when the caller has been told that the turn began, before it was continued. */
+  announce: boolean;
+}
+
+export interface TurnPorts extends PlanPorts {
+  models: ModelRouter;
+  runner: ToolRunner;
+  limits: Config['limits'];
+  /** Commits a round and its calls before anything of it is dispatched. */
+  commitRound: (round: Omit<PlannedRound, 'runId' | 'lastEvent'>) => Promise<void>;
+}
+
+/** One turn, from its first model call to `done`. Throws AppError where it cannot go on. */
+export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator<TurnEvent, void> {
+  const { state, offer } = turn;
+  for (;;) {
+    const stoppedBy = offer.runsHere ? state.bound() : null;
+    const startedAt = new Date();
+    state.round++;
+    const message = yield* callModel(turn, stoppedBy, ports);
+    state.addUsage(message.usage);
+    state.addText(message.text);
+
+    const mayRun = message.finishReason === 'tool_calls' || message.finishReason === 'stop';
+    const calls = mayRun ? message.calls : [];
+    if (!offer.runsHere || calls.length === 0) {
+      // Without tools of ours every call is the caller's, names that nobody offered too, as with the provider itself.
+      if (calls.length > 0 && message.providerState !== undefined)
+        await keepForFollowUp(turn, message, startedAt, ports);
+      yield done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy);
+      return;
+    }
+
+    const context = { ...turn.context, ...callContext(turn, message) };
+    const planned = await planCalls({ calls, offer, context, admit: () => state.admitCall() }, ports);
+    await ports.commitRound(toPlannedRound(state.round, message, planned, startedAt));
+    const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
+
+    const results = new Map<string, ReturnType<typeof toToolMessage>>();
+    yield* runCalls(server, ports.runner, {
+      parallel: turn.request.parallelToolCalls !== false,
+      onEnd(call, outcome) {
+        results.set(call.planned.id, toToolMessage(call.planned.id, outcome));
+        state.addEnded({
+          id: call.planned.id,
+          name: call.planned.name,
+          server: call.planned.server,
+          argumentsText: JSON.stringify(call.planned.arguments),
+          round: state.round,
+          dispatched: call.planned.outcome === undefined,
+          outcome,
+        });
+      },
+    });
+    turn.context.signal.throwIfAborted();
+    if (client.length > 0) {
+      yield done(turn, message, 'tool_calls', null);
+      return;
+    }
+    state.messages.push(toAssistantMessage(message), ...planned.flatMap((call) => results.get(call.planned.id) ?? []));
+  }
+}
+
+/** One model call. At a bound no tools are offered, so that the caller always gets an answer. */
+function callModel(
+  turn: Turn,
+  stoppedBy: StopCause | null,
+  ports: TurnPorts,
+): AsyncGenerator<TurnEvent, AssembledMessage> {
+  const { request, state, offer, context } = turn;
+  const tools = stoppedBy === null ? offer.definitions : [];
+  const toolChoice = state.round === 1 ? offer.toolChoice : undefined;
+  const events = ports.models.call(
+    turn.route,
+    {
+      messages: state.messages,
+      tools,
+      stream: request.stream,
+      parameters: request.parameters,
+      unknown: request.unknown,
+      ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+      ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
+    },
+    {
+      requestId: context.requestId,
+      // Past the turn's own time there is an allowance for the last answer.
+      deadline: context.deadline + ports.limits.final_answer_ms,
+      signal: context.signal,
+      ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
+    },
+  );
+  return assembleMessage(events, {
+    idsAreKept: offer.runsHere,
+    separator: state.separator(),
+    numbering: state.numbering,
+    ...(stoppedBy === null ? { isClientCall: (name: string) => isClientCall(offer, name) } : {}),
+    onStart: (model) => {
+      if (!turn.announce) return undefined;
+      turn.announce = false;
+      const { sessionId } = request;
+      return { type: 'start', model, runId: turn.runId, ...(sessionId === undefined ? {} : { sessionId }) };
+    },
+  });
+}
+
+function isClientCall(offer: ToolOffer, name: string): boolean {
+  if (!offer.runsHere) return true;
+  const offered = offer.tools.get(name);
+  return offered !== undefined && offered.tool === undefined;
+}
+
+const isServerCall = (call: TurnCall): boolean => call.planned.kind === 'server';
+
+function callContext(turn: Turn, message: AssembledMessage) {
+  return {
+    runId: turn.runId,
+    round: turn.state.round,
+    sessionId: turn.sessionId,
+    model: `${message.provider}/${message.model}`,
+    priority: turn.request.priority,
+  };
+}
+
+function toPlannedRound(
+  round: number,
+  message: AssembledMessage,
+  calls: TurnCall[],
+  startedAt: Date,
+): Omit<PlannedRound, 'runId' | 'lastEvent'> {
+  const { provider, model, text, reasoning, usage, finishReason, providerState } = message;
+  return {
+    round,
+    provider,
+    model,
+    content: text,
+    reasoning,
+    toolCalls: toAssistantMessage(message).tool_calls ?? [],
+    usage,
+    finishReason,
+    startedAt,
+    calls: calls.map((call) => call.planned),
+    ...(providerState === undefined ? {} : { providerState }),
+  };
+}
+
+/** The caller's own calls, kept because their provider wants something back that clients drop. */
+async function keepForFollowUp(
+  turn: Turn,
+  message: AssembledMessage,
+  startedAt: Date,
+  ports: TurnPorts,
+): Promise<void> {
+  const context = { ...turn.context, ...callContext(turn, message) };
+  const offer: ToolOffer = {
+    ...turn.offer,
+    tools: new Map(message.calls.map((call) => [call.name, { definition: { name: call.name } }])),
+  };
+  const planned = await planCalls({ calls: message.calls, offer, context, admit: () => true }, ports);
+  await ports.commitRound(toPlannedRound(turn.state.round, message, planned, startedAt));
+}
+
+function done(
+  turn: Turn,
+  message: AssembledMessage,
+  finishReason: FinishReason,
+  stoppedBy: StopCause | null,
+): TurnEvent {
+  const toolExecution = turn.state.toolExecution(turn.sessionId, stoppedBy);
+  const extras: AnswerExtras | undefined = message.extras;
+  return {
+    type: 'done',
+    finishReason: finishReason === 'tool_calls' && message.calls.length === 0 ? 'stop' : finishReason,
+    usage: turn.state.usage,
+    ...(message.finishReasons.length > 1 ? { finishReasons: message.finishReasons } : {}),
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+    ...(extras === undefined ? {} : { extras }),
+  };
+}

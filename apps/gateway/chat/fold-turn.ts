@@ -1,0 +1,159 @@
+// A turn's events folded into its answer, and an answer told again as events. The JSON reply, the stored answer of a run
+// and a late attachment to it all come from here.
+import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
+import { type Json, type JsonObject, isJsonObject } from '#libs/schemas/json.js';
+import type { ToolCall } from '#libs/schemas/message.js';
+import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
+import { NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+
+export interface AnswerChoice {
+  text: string;
+  reasoning: string;
+  finishReason: FinishReason;
+  /** Unknown members of the choice and of its message. */
+  choiceExtras: JsonObject;
+  messageExtras: JsonObject;
+}
+
+export interface TurnAnswer {
+  model: string;
+  runId: string;
+  sessionId?: string;
+  choices: AnswerChoice[];
+  /** Calls that go back to the caller. */
+  toolCalls: ToolCall[];
+  usage: Usage;
+  toolExecution?: ToolExecution;
+  /** Unknown members beside `choices`. */
+  extras: JsonObject;
+}
+
+export class TurnFold {
+  readonly answer: TurnAnswer = {
+    model: '',
+    runId: '',
+    choices: [newChoice()],
+    toolCalls: [],
+    usage: NO_USAGE,
+    extras: {},
+  };
+  ended = false;
+
+  add(event: TurnEvent): void {
+    const { answer } = this;
+    switch (event.type) {
+      case 'start':
+        answer.model = event.model;
+        answer.runId = event.runId;
+        if (event.sessionId !== undefined) answer.sessionId = event.sessionId;
+        break;
+      case 'content': {
+        const choice = this.choice(event.choice);
+        choice.text += event.text;
+        this.addExtras(choice, event.extras);
+        break;
+      }
+      case 'reasoning':
+        this.choice(event.choice).reasoning += event.text;
+        break;
+      case 'tool_call':
+        this.addCall(event);
+        break;
+      case 'done':
+        this.ended = true;
+        answer.usage = event.usage;
+        (event.finishReasons ?? [event.finishReason]).forEach((reason, index) => {
+          this.choice(index).finishReason = reason;
+        });
+        if (event.finishReasons === undefined) answer.choices[0]!.finishReason = event.finishReason;
+        if (event.toolExecution !== undefined) answer.toolExecution = event.toolExecution;
+        this.addExtras(answer.choices[0]!, event.extras);
+        // A call that was cut never became one.
+        if (event.finishReason !== 'tool_calls') answer.toolCalls = [];
+        break;
+      case 'tool_progress':
+      case 'tool_result':
+      case 'approval_required':
+      case 'error':
+        break;
+    }
+  }
+
+  private choice(index = 0): AnswerChoice {
+    const { choices } = this.answer;
+    while (choices.length <= index) choices.push(newChoice());
+    return choices[index]!;
+  }
+
+  private addCall(event: Extract<TurnEvent, { type: 'tool_call' }>): void {
+    if (event.clientIndex === null) return;
+    const { toolCalls } = this.answer;
+    if (event.id !== undefined) {
+      toolCalls[event.clientIndex] = {
+        id: event.id,
+        type: 'function',
+        function: { name: event.name ?? '', arguments: '' },
+      };
+    }
+    const call = toolCalls[event.clientIndex];
+    if (call !== undefined) call.function.arguments += event.arguments;
+  }
+
+  private addExtras(choice: AnswerChoice, extras: AnswerExtras | undefined): void {
+    if (extras === undefined) return;
+    merge(this.answer.extras, extras.chunk);
+    merge(choice.choiceExtras, extras.choice);
+    merge(choice.messageExtras, extras.delta);
+  }
+}
+
+function newChoice(): AnswerChoice {
+  return { text: '', reasoning: '', finishReason: 'stop', choiceExtras: {}, messageExtras: {} };
+}
+
+/** As a stream's reader would: strings and lists grow, objects merge, anything else is replaced. */
+function merge(target: JsonObject, more: JsonObject | undefined): void {
+  for (const [key, value] of Object.entries(more ?? {})) target[key] = merged(target[key], value);
+}
+
+function merged(before: Json | undefined, value: Json): Json {
+  if (value === null) return before ?? null;
+  if (Array.isArray(before) && Array.isArray(value)) return [...before, ...value];
+  if (isJsonObject(before) && isJsonObject(value)) {
+    const both = { ...before };
+    merge(both, value);
+    return both;
+  }
+  return value;
+}
+
+/** The shortest stream that folds into the same answer; for a run whose own events are no longer kept. */
+export function* answerEvents(answer: TurnAnswer): Generator<TurnEvent> {
+  const { model, runId, sessionId, choices, toolCalls, usage, toolExecution } = answer;
+  yield { type: 'start', model, runId, ...(sessionId === undefined ? {} : { sessionId }) };
+  for (const [index, choice] of choices.entries()) {
+    const of = index === 0 ? {} : { choice: index };
+    if (choice.reasoning !== '') yield { type: 'reasoning', text: choice.reasoning, ...of };
+    if (choice.text !== '') yield { type: 'content', text: choice.text, ...of };
+  }
+  for (const [index, call] of toolCalls.entries()) {
+    const { id } = call;
+    yield {
+      type: 'tool_call',
+      index,
+      clientIndex: index,
+      id,
+      name: call.function.name,
+      arguments: call.function.arguments,
+    };
+  }
+  const first = choices[0]!;
+  yield {
+    type: 'done',
+    finishReason: first.finishReason,
+    usage,
+    extras: { chunk: answer.extras, choice: first.choiceExtras, delta: first.messageExtras },
+    ...(choices.length > 1 ? { finishReasons: choices.map((choice) => choice.finishReason) } : {}),
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+  };
+}

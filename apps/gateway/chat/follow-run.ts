@@ -1,0 +1,79 @@
+// The stored events of a run, from any number on, as they come: for resume and for a second caller of the same run, on
+// whichever gateway they arrive.
+import type { Channels } from '#libs/backing/channels.js';
+import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+
+export interface FollowPorts {
+  log: EventLog;
+  runs: RunStore;
+  channels: Channels;
+}
+
+export interface FollowOptions {
+  principal: string;
+  runId: string;
+  /** The last number that the reader has. */
+  afterN: number;
+  signal: AbortSignal;
+}
+
+const rowsAtOnce = 64;
+/** The channel may lose a message; the log does not. */
+const pollMs = 1_000;
+
+/** Ends after the run's last event, or when the run stopped without one (interrupted, cancelled): see its state then. */
+export async function* followRun(options: FollowOptions, ports: FollowPorts): AsyncGenerator<NumberedEvent, void> {
+  const { principal, runId, signal } = options;
+  let { afterN } = options;
+  const news = new Bell();
+  const unsubscribe = await ports.channels.subscribe(channelNames.runEvents(runId), () => news.ring());
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      // Asked before the events: what ends a run is stored before it has ended.
+      const run = await ports.runs.get(principal, runId);
+      if (run === undefined) throw new AppError('run_not_found', `Run '${runId}' not found`);
+      const events = await ports.log.read(runId, afterN, rowsAtOnce);
+      for (const numbered of events) {
+        afterN = numbered.n;
+        yield numbered;
+        if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
+      }
+      if (events.length > 0) continue;
+      if (run.state !== 'running' && run.state !== 'waiting') return;
+      await news.heard(pollMs, signal);
+    }
+  } finally {
+    await unsubscribe();
+  }
+}
+
+/** One waiter, rung from outside; a ring that came before the waiting counts. */
+class Bell {
+  private rung = false;
+  private wake: (() => void) | undefined;
+
+  ring(): void {
+    this.rung = true;
+    this.wake?.();
+  }
+
+  async heard(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.rung && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, timeoutMs);
+        const settle = () => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', settle);
+          resolve();
+        };
+        this.wake = settle;
+        signal.addEventListener('abort', settle, { once: true });
+      });
+    }
+    this.wake = undefined;
+    this.rung = false;
+  }
+}

@@ -1,0 +1,79 @@
+// From the tools of a request to what the model is offered and who runs what it calls (chat-api: who runs a tool).
+import { AppError } from '#libs/schemas/errors.js';
+import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { RequestedTool, TurnRequest } from './turn-request.js';
+
+/** A name that the model may call: `tool` is set when it runs here, absent when the call goes back to the caller. */
+export interface OfferedTool {
+  definition: ToolDefinition;
+  tool?: CatalogTool;
+}
+
+export interface ToolOffer {
+  tools: Map<string, OfferedTool>;
+  definitions: ToolDefinition[];
+  toolChoice?: ToolChoice;
+  /** Whether anything offered runs here: then the turn is a run, and unknown names are told to the model. */
+  runsHere: boolean;
+}
+
+/** @throws AppError tool_not_found (400), too_many_tools */
+export function offerTools(request: TurnRequest, catalog: ToolCatalog, maxTools: number): ToolOffer {
+  const tools = new Map<string, OfferedTool>();
+  for (const requested of request.tools) {
+    if (requested.type === 'function')
+      tools.set(requested.definition.name, offerFunction(requested.definition, request, catalog));
+  }
+  for (const requested of request.tools) {
+    // A function of the same name came with the caller's own words for it: those stay in front of the model.
+    if (requested.type === 'mcp') offerServer(requested, request, catalog, tools);
+  }
+  if (tools.size > maxTools) {
+    throw new AppError('too_many_tools', `At most ${maxTools} tools, these are ${tools.size}`, { param: 'tools' });
+  }
+  const choice = request.toolChoice;
+  if (typeof choice === 'object' && !tools.has(choice.name)) throw toolNotFound(choice.name, 'tool_choice');
+  const offered = [...tools.values()];
+  return {
+    tools,
+    definitions: offered.map((each) => each.definition),
+    ...(choice === undefined ? {} : { toolChoice: choice }),
+    runsHere: offered.some((each) => each.tool !== undefined),
+  };
+}
+
+function offerFunction(definition: ToolDefinition, request: TurnRequest, catalog: ToolCatalog): OfferedTool {
+  const functionsRunHere = request.dialect === 'events' ? request.toolMode !== 'manual' : request.toolMode === 'auto';
+  const tool = functionsRunHere ? catalog.find(definition.name) : undefined;
+  if (tool === undefined) return { definition };
+  const { description = tool.description, parameters = tool.inputSchema } = definition;
+  return { definition: { ...definition, description, parameters }, tool };
+}
+
+function offerServer(
+  requested: Extract<RequestedTool, { type: 'mcp' }>,
+  request: TurnRequest,
+  catalog: ToolCatalog,
+  tools: Map<string, OfferedTool>,
+): void {
+  const every = requested.serverLabel === '*';
+  if (!every && !catalog.hasServer(requested.serverLabel)) {
+    throw new AppError('tool_not_found', `Server '${requested.serverLabel}' not found`, { http: 400, param: 'tools' });
+  }
+  const listed = catalog.list(every ? undefined : requested.serverLabel);
+  const allowed = requested.allowedTools === undefined ? undefined : new Set(requested.allowedTools);
+  for (const name of allowed ?? []) {
+    if (!listed.some((tool) => tool.name === name || tool.tool === name)) throw toolNotFound(name, 'tools');
+  }
+  for (const tool of listed) {
+    if (allowed !== undefined && !allowed.has(tool.name) && !allowed.has(tool.tool)) continue;
+    if (tools.has(tool.name)) continue;
+    const definition = { name: tool.name, description: tool.description, parameters: tool.inputSchema };
+    tools.set(tool.name, request.toolMode === 'manual' ? { definition } : { definition, tool });
+  }
+}
+
+function toolNotFound(name: string, param: string): AppError {
+  return new AppError('tool_not_found', `Tool '${name}' not found`, { http: 400, param, toolName: name });
+}

@@ -1,0 +1,95 @@
+// Puts back into a posted history what its caller never saw: the server calls and results of mixed turns, and what a
+// provider wants returned (chat-api: mixed turns; reliability: one store serves all).
+import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
+import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import { toToolMessage } from './turn-state.js';
+
+type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
+
+/**
+ * The history as the model must see it. Nothing is taken from the caller that the store knows better.
+ * @throws AppError turn_expired when a call of a stored turn is no longer kept, or was never this principal's
+ */
+export async function restoreHistory(
+  messages: ChatMessage[],
+  principal: string,
+  runs: RunStore,
+): Promise<ChatMessage[]> {
+  const ids = messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
+  );
+  if (ids.length === 0) return messages;
+  const kept = ids.filter(isKeptCallId);
+  const found = await find(runs, principal, ids, kept.length > 0);
+  const expired = kept.find((id) => !found.has(id));
+  if (expired !== undefined) {
+    throw new AppError('turn_expired', `The turn of the call ${expired} is no longer kept; start it again`, {
+      param: 'messages',
+    });
+  }
+  return found.size === 0 ? messages : rewrite(messages, found);
+}
+
+async function find(runs: RunStore, principal: string, ids: string[], needed: boolean): Promise<Found> {
+  try {
+    return await runs.findByCalls(principal, ids);
+  } catch (error) {
+    // With the store away a chat goes on as long as nothing of it must come from there.
+    if (needed) throw error;
+    return new Map();
+  }
+}
+
+function rewrite(messages: ChatMessage[], found: Found): ChatMessage[] {
+  const restored: ChatMessage[] = [];
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at]!;
+    const turn = message.role === 'assistant' ? turnOf(message, found) : undefined;
+    if (turn === undefined) {
+      restored.push(message);
+      continue;
+    }
+    const given = new Map<string, ToolMessage>();
+    for (let next = messages[at + 1]; next?.role === 'tool'; next = messages[at + 1]) {
+      given.set(next.tool_call_id, next);
+      at++;
+    }
+    for (const round of turn) restored.push(toAssistant(round), ...results(round, given));
+  }
+  return restored;
+}
+
+function turnOf(message: AssistantMessage, found: Found): StoredRound[] | undefined {
+  for (const call of message.tool_calls ?? []) {
+    const turn = found.get(call.id);
+    if (turn !== undefined) return turn.rounds;
+  }
+  return undefined;
+}
+
+export function toAssistant(round: StoredRound): AssistantMessage {
+  return {
+    role: 'assistant',
+    content: round.content === '' ? null : round.content,
+    ...(round.toolCalls.length === 0 ? {} : { tool_calls: round.toolCalls }),
+    ...(round.reasoning === '' ? {} : { reasoning_content: round.reasoning }),
+    ...(round.providerState === undefined ? {} : { provider_state: round.providerState }),
+  };
+}
+
+/** One message a call, in call order: ours from the journal, the caller's as posted. */
+function results(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
+  return round.calls.flatMap((call) => {
+    if (call.kind === 'client') return given.get(call.id) ?? [];
+    return toToolMessage(call.id, call.outcome ?? unknownOutcome);
+  });
+}
+
+export const unknownOutcome = failedOutcome(
+  'indeterminate',
+  'tool_outcome_unknown',
+  'How this call ended is not known',
+);

@@ -1,0 +1,75 @@
+// Runs the planned calls of one round: those that change the same session one after the other in call order, all others
+// at once; tells what happens as it happens.
+import { AppError } from '#libs/schemas/errors.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { ToolProgress, ToolRunner } from '../tools/tool-runner.js';
+import { EventQueue } from './event-queue.js';
+import type { TurnCall } from './plan-calls.js';
+import { toShownResult } from './turn-state.js';
+
+export interface RunCallsOptions {
+  /** False: the caller wants one call after the other. */
+  parallel: boolean;
+  onEnd: (call: TurnCall, outcome: ToolOutcome) => void;
+}
+
+/** Every call ends with one `tool_result`; failures of tools are results, never exceptions. */
+export async function* runCalls(
+  calls: readonly TurnCall[],
+  runner: ToolRunner,
+  options: RunCallsOptions,
+): AsyncGenerator<TurnEvent, void> {
+  const events = new EventQueue<TurnEvent>();
+  const run = async (call: TurnCall): Promise<void> => {
+    const callId = call.planned.id;
+    const outcome = await outcomeOf(call, runner, (progress) => {
+      events.push({ type: 'tool_progress', callId, ...progress }, callId);
+    });
+    options.onEnd(call, outcome);
+    events.push({ type: 'tool_result', callId, result: toShownResult(outcome) });
+  };
+  const lines = options.parallel ? inLines(calls) : [calls];
+  const all = Promise.all(
+    lines.map(async (line) => {
+      for (const call of line) await run(call);
+    }),
+  );
+  // The queue carries a failure to whoever reads it.
+  all.then(
+    () => events.close(),
+    (error: unknown) => events.fail(error),
+  );
+  yield* events;
+}
+
+/** Calls that are not read-only and share a server and session stand in one line. */
+function inLines(calls: readonly TurnCall[]): TurnCall[][] {
+  const lines = new Map<string, TurnCall[]>();
+  for (const call of calls) {
+    const key =
+      call.tool === undefined || call.tool.readOnly
+        ? call.planned.id
+        : `${call.planned.server}\n${call.planned.sessionId}`;
+    const line = lines.get(key);
+    if (line === undefined) lines.set(key, [call]);
+    else line.push(call);
+  }
+  return [...lines.values()];
+}
+
+async function outcomeOf(
+  call: TurnCall,
+  runner: ToolRunner,
+  onProgress: (progress: ToolProgress) => void,
+): Promise<ToolOutcome> {
+  if (call.planned.outcome !== undefined) return call.planned.outcome;
+  if (call.tool === undefined) throw new Error('a planned call without a tool or an outcome');
+  try {
+    return await runner.run({ tool: call.tool, arguments: call.planned.arguments }, call.context, onProgress);
+  } catch (error) {
+    // In mid-turn a queue that is full or away is the tool's failure: the model may answer without it.
+    if (error instanceof AppError) return failedOutcome('failed', 'tool_unavailable', error.message);
+    throw error;
+  }
+}

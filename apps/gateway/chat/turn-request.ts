@@ -1,0 +1,31 @@
+// One chat turn as every door reads it and the loop runs it. OpenAI's wire shapes inside, ours around.
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
+import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+
+export type RequestedTool =
+  | { type: 'function'; definition: ToolDefinition }
+  /** `serverLabel` `*`: every server that the caller may use. */
+  | { type: 'mcp'; serverLabel: string; allowedTools?: string[] };
+
+export interface TurnRequest {
+  /** Which answer the caller reads: strict OpenAI chunks, or typed events that are also chunks. */
+  dialect: 'openai' | 'events';
+  model?: string;
+  messages: ChatMessage[];
+  tools: RequestedTool[];
+  toolChoice?: ToolChoice;
+  parallelToolCalls?: boolean;
+  stream: boolean;
+  includeUsage: boolean;
+  /** Known OpenAI parameters as given. */
+  parameters: JsonObject;
+  /** Fields that nobody here knows. */
+  unknown: Record<string, Json>;
+  sessionId?: string;
+  /** `auto` and `manual` when the caller said so. */
+  toolMode?: 'auto' | 'manual';
+  onDisconnect: 'cancel' | 'detach';
+  maxToolRounds?: number;
+  priority: 'interactive' | 'batch';
+}

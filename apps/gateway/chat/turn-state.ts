@@ -1,0 +1,119 @@
+// What a turn has come to so far: its conversation, its counts, and which bound it has hit. It can be rebuilt from the
+// stored rounds, so that a turn goes on from any of them.
+import type { Config } from '#libs/config/schema.js';
+import { contentText } from '#libs/schemas/content-block.js';
+import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/turn-event.js';
+import { addUsage, NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import type { CallNumbering } from './assemble-message.js';
+
+/** What counts of a call once it has ended. */
+export interface EndedCall {
+  id: string;
+  name: string;
+  server: string;
+  /** Canonical arguments, to tell a call that repeats. */
+  argumentsText: string;
+  round: number;
+  /** False when it never reached a tool: an unknown name, bad arguments, denied. */
+  dispatched: boolean;
+  outcome: ToolOutcome;
+}
+
+export class TurnState {
+  round = 0;
+  usage: Usage = NO_USAGE;
+  text = '';
+  readonly numbering: CallNumbering = { calls: 0, clientCalls: 0 };
+  readonly ended: EndedCall[] = [];
+  private serverCalls = 0;
+  private repeatedFailure = false;
+  private readonly failures = new Map<string, number>();
+
+  constructor(
+    readonly messages: ChatMessage[],
+    private readonly limits: Config['limits'],
+    private readonly maxRounds: number,
+    /** Epoch ms. */
+    private readonly timeIsUpAt: number,
+  ) {}
+
+  /** The bound that says: no more tools, one last answer. */
+  bound(): StopCause | null {
+    if (this.repeatedFailure) return 'repeated_failure';
+    if (this.serverCalls > this.limits.calls) return 'max_calls';
+    if (Date.now() >= this.timeIsUpAt) return 'max_time';
+    if (this.round >= this.maxRounds) return 'max_rounds';
+    return null;
+  }
+
+  /** Counts a server call that the model asks for; false when the turn has had its share. */
+  admitCall(): boolean {
+    return ++this.serverCalls <= this.limits.calls;
+  }
+
+  addUsage(usage: Usage): void {
+    this.usage = addUsage(this.usage, usage);
+  }
+
+  addText(text: string): void {
+    if (text !== '') this.text += this.separator() + text;
+  }
+
+  /** What stands between the text so far and more of it. */
+  separator(): string {
+    return this.text === '' ? '' : '\n\n';
+  }
+
+  addEnded(call: EndedCall): void {
+    this.ended.push(call);
+    const key = `${call.name}\n${call.argumentsText}`;
+    const failures = call.outcome.state === 'completed' ? 0 : (this.failures.get(key) ?? 0) + 1;
+    this.failures.set(key, failures);
+    if (failures >= this.limits.repeated_failures) this.repeatedFailure = true;
+  }
+
+  toolExecution(sessionId: string, stoppedBy: StopCause | null): ToolExecution | undefined {
+    if (this.ended.length === 0) return undefined;
+    const dispatched = this.ended.filter((call) => call.dispatched);
+    return {
+      executed: dispatched.length > 0,
+      tools_called: [...new Set(dispatched.map((call) => call.name))],
+      session_id: sessionId,
+      workspace_path: `/mcp_workspaces/${sessionId}`,
+      rounds: this.round,
+      stopped_by: stoppedBy,
+      calls: this.ended.map(({ id, name, server, outcome, round }) => ({
+        id,
+        name,
+        server,
+        success: outcome.state === 'completed',
+        duration_ms: Math.round(outcome.durationMs),
+        cached: outcome.cached ?? false,
+        round,
+      })),
+    };
+  }
+}
+
+export function toToolMessage(callId: string, outcome: ToolOutcome): ToolMessage {
+  return {
+    role: 'tool',
+    tool_call_id: callId,
+    content: contentText(outcome.blocks),
+    blocks: outcome.blocks,
+    ...(outcome.state === 'completed' ? {} : { is_error: true }),
+  };
+}
+
+export function toShownResult(outcome: ToolOutcome): ShownToolResult {
+  return {
+    success: outcome.state === 'completed',
+    content: contentText(outcome.blocks),
+    ...(outcome.error === undefined ? {} : { error: outcome.error }),
+    ...(outcome.truncated === undefined ? {} : { truncated: outcome.truncated }),
+    ...(outcome.cached === undefined ? {} : { cached: outcome.cached }),
+    duration_ms: Math.round(outcome.durationMs),
+  };
+}

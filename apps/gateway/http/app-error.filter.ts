@@ -1,0 +1,82 @@
+// The one place where a failure becomes an HTTP answer. A stranger is a bug of ours: logged with the request id, shown
+// as `internal_error` and nothing more.
+import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
+import { renderError } from '../openai-api/render-error.js';
+import { requestContext } from './request-context.js';
+
+@Catch()
+export class AppErrorFilter implements ExceptionFilter {
+  constructor(
+    private readonly logger: Logger,
+    private readonly observe: (error: AppError) => void,
+  ) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  /** Also Fastify's own error handler: what fails before Nest (body limit, broken framing) answers the same way. */
+  answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const error = asAppError(thrown);
+    const { requestId } = requestContext(request);
+    this.observe(error);
+    this.logger[ERRORS[error.code].level](
+      { requestId, error: error.cause ?? error },
+      `${error.code}: ${error.message}`,
+    );
+    if (reply.sent || reply.raw.headersSent) return;
+    if (error.row.retryable || error.retryAfterSeconds !== undefined) {
+      reply.header('retry-after', String(Math.ceil(error.retryAfterSeconds ?? 1)));
+    }
+    void reply.status(error.http).type('application/json').send(renderError(error, requestId));
+  }
+}
+
+const codeOfStatus: Record<number, ErrorCode> = {
+  400: 'invalid_value',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  412: 'precondition_failed',
+  413: 'request_too_large',
+  415: 'unsupported_media_type',
+  416: 'range_not_satisfiable',
+};
+
+function asAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const status = thrown instanceof HttpException ? thrown.getStatus() : statusOf(thrown);
+  const code = codeOfStatus[status];
+  if (code === undefined) return toAppError(thrown);
+  const body = thrown instanceof HttpException ? thrown.getResponse() : undefined;
+  return new AppError(code, shownMessage(code, body), { cause: thrown, ...paramOf(body) });
+}
+
+function statusOf(thrown: unknown): number {
+  const status = (thrown as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === 'number' ? status : 500;
+}
+
+/** Class-validator's sentences are ours and safe; a framework's own message may quote what it was given. */
+function shownMessage(code: ErrorCode, body: unknown): string {
+  const messages = (body as { message?: unknown } | undefined)?.message;
+  if (Array.isArray(messages)) return messages.join('; ');
+  const sentences: Partial<Record<ErrorCode, string>> = {
+    invalid_value: 'The request is not valid',
+    not_found: 'There is nothing at this address',
+    method_not_allowed: 'This method is not allowed here',
+    request_too_large: 'The request body is too large',
+    unsupported_media_type: 'Send application/json',
+  };
+  return sentences[code] ?? 'The request cannot be served';
+}
+
+function paramOf(body: unknown): { param?: string } {
+  const messages = (body as { message?: unknown } | undefined)?.message;
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  const name = typeof first === 'string' ? /^(?:property )?([A-Za-z_][\w.]*)/.exec(first)?.[1] : undefined;
+  return name === undefined ? {} : { param: name };
+}

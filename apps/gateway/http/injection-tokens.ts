@@ -1,0 +1,7 @@
+// Names of what has no class: for Nest's injection, filled in gateway.module.ts.
+
+export const CONFIG = Symbol('Config');
+export const ERROR_OBSERVER = Symbol('ErrorObserver');
+export const MODEL_ROUTER = Symbol('ModelRouter');
+export const RUNS_PORTS = Symbol('RunsPorts');
+export const SESSION_STORE = Symbol('SessionStore');

@@ -1,0 +1,64 @@
+// A server-sent event stream on a Fastify reply: headers once, keep-alives in silence, backpressure, a reader that takes
+// nothing is dropped. Knows nothing of what the events mean.
+import type { FastifyReply } from 'fastify';
+
+export interface SseStream {
+  /** Writes whole events. Resolves when the reader can take more; at once when it has gone. */
+  write(text: string): Promise<void>;
+  /** Ends the stream; what was written is flushed. */
+  end(): void;
+}
+
+export interface SseOptions {
+  keepAliveMs: number;
+  /** A reader that takes nothing for so long is cut off. */
+  stuckReaderMs: number;
+}
+
+/** Sends the headers. Those that hooks set on the reply are kept (Fastify's `hijack` alone would lose them). */
+export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
+  const headers = reply.getHeaders();
+  reply.hijack();
+  const response = reply.raw;
+  // A stream lives for minutes: Nagle would hold small chunks back.
+  response.socket?.setNoDelay(true);
+  response.writeHead(200, {
+    ...(headers as Record<string, string>),
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    connection: 'keep-alive',
+  });
+
+  const keepAlive = setInterval(() => {
+    if (!response.writableNeedDrain && response.writable) response.write(': keep-alive\n\n');
+  }, options.keepAliveMs);
+  response.once('close', () => clearInterval(keepAlive));
+
+  return {
+    async write(text) {
+      if (!response.writable) return;
+      keepAlive.refresh();
+      if (!response.write(text)) await readerReady(response, options.stuckReaderMs);
+    },
+    end() {
+      clearInterval(keepAlive);
+      if (response.writable) response.end();
+    },
+  };
+}
+
+function readerReady(response: FastifyReply['raw'], stuckReaderMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      clearTimeout(stuck);
+      response.off('drain', settle);
+      response.off('close', settle);
+      resolve();
+    };
+    const stuck = setTimeout(() => response.destroy(), stuckReaderMs);
+    response.once('drain', settle);
+    response.once('close', settle);
+    if (response.destroyed) settle();
+  });
+}

@@ -1,0 +1,49 @@
+// Host on every path (against DNS rebinding), Origin where a browser sends one, and the CORS headers for origins that
+// may call (governance: principals and keys).
+import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+
+const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag';
+
+export function registerOriginGuard(fastify: FastifyInstance, server: Config['server']): void {
+  const hosts = new Set([
+    'localhost',
+    server.host.toLowerCase(),
+    ...server.allowed_hosts.map((host) => host.toLowerCase()),
+  ]);
+  const origins = new Set(server.allowed_origins);
+
+  fastify.addHook('onRequest', async (request, reply) => {
+    const { host, origin } = request.headers;
+    if (!hostAllowed(host, hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
+    if (origin === undefined) return;
+    const sameOrigin = origin === `http://${host}` || origin === `https://${host}`;
+    if (!sameOrigin && !origins.has('*') && !origins.has(origin)) {
+      throw new AppError('origin_forbidden', 'This Origin may not call; see ALLOWED_ORIGINS');
+    }
+    reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': exposedHeaders,
+      vary: 'Origin',
+    });
+    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
+      const wanted = request.headers['access-control-request-headers'];
+      reply.headers({
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+        'access-control-max-age': '600',
+        ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
+      });
+      return reply.status(204).send();
+    }
+  });
+}
+
+/** An address cannot be rebound; a name must be one of ours. */
+function hostAllowed(header: string | undefined, hosts: ReadonlySet<string>): boolean {
+  if (header === undefined) return false;
+  const name = /^(\[[0-9a-f:.]+\]|[^:/\s@]+)(?::\d{1,5})?$/i.exec(header)?.[1]?.toLowerCase();
+  if (name === undefined) return false;
+  return hosts.has(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0;
+}

@@ -1,0 +1,39 @@
+// Who asks and whether they are still there: made once a request, before anything else sees it.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintRequestId } from '#libs/schemas/identifiers.js';
+
+const contexts = new WeakMap<FastifyRequest, RequestContext>();
+const shownRequestId = /^[\x21-\x7e]{1,128}$/;
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The context of a request. Its signal aborts when the client has gone before the answer was complete. */
+export function requestContext(request: FastifyRequest): RequestContext {
+  const context = contexts.get(request);
+  if (context === undefined) throw new Error('request without a context: registerRequestContext has not run');
+  return context;
+}
+
+/** Gives every request its context and echoes `x-request-id`. `turnMs`: how long anything a request starts may run. */
+export function registerRequestContext(fastify: FastifyInstance, turnMs: number): void {
+  fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const gone = new AbortController();
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) gone.abort(new AppError('cancelled', 'The client has gone'));
+    });
+    const given = request.headers['x-request-id'];
+    const requestId = typeof given === 'string' && shownRequestId.test(given) ? given : mintRequestId();
+    const trace = request.headers['traceparent'];
+    contexts.set(request, {
+      principal: 'local',
+      requestId,
+      ip: request.ip,
+      ...(typeof trace === 'string' && traceparent.test(trace) ? { traceparent: trace } : {}),
+      signal: gone.signal,
+      deadline: Date.now() + turnMs,
+    });
+    reply.header('x-request-id', requestId);
+    done();
+  });
+}

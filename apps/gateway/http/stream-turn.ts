@@ -1,0 +1,80 @@
+// Writes a turn to its caller: as a stream, or folded into one JSON body.
+import type { FastifyReply } from 'fastify';
+import type { NumberedEvent } from '#libs/runs/run-store.js';
+import { type AppError, toAppError } from '#libs/schemas/errors.js';
+import { type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
+import { renderError } from '../openai-api/render-error.js';
+import type { SseRenderer } from '../openai-api/render-sse.js';
+import { openSse, type SseOptions, type SseStream } from './open-sse.js';
+
+export interface StreamOptions extends SseOptions {
+  requestId: string;
+  /** When the headers go out though nothing has happened yet. */
+  headersAfterMs: number;
+  /** Keep reading events when the reader has gone. */
+  detached: boolean;
+  onError: (error: AppError) => void;
+}
+
+/**
+ * Streams the events. What fails before the first one is thrown, for an HTTP status; later it is an error event, and the
+ * stream ends without saying that it is complete.
+ */
+export async function streamTurn(
+  reply: FastifyReply,
+  events: AsyncIterable<NumberedEvent>,
+  renderer: SseRenderer,
+  options: StreamOptions,
+): Promise<void> {
+  const iterator = events[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const early = await Promise.race([first.then(() => 'event' as const), after(options.headersAfterMs, first)]);
+  const stream = openSse(reply, options);
+  if (early === 'silence') await stream.write(': keep-alive\n\n');
+  try {
+    for (let next = await first; next.done !== true; next = await iterator.next()) {
+      const text = renderer.render(next.value.event, next.value.n);
+      if (text !== '') await stream.write(text);
+      if (reply.raw.destroyed && !options.detached) break;
+    }
+    await stream.write(renderer.end);
+  } catch (thrown) {
+    await writeError(stream, toAppError(thrown), options);
+  } finally {
+    // A reader that left has aborted the turn's signal; the turn still ends its run in order.
+    await drain(iterator);
+    stream.end();
+  }
+}
+
+async function writeError(stream: SseStream, error: AppError, options: StreamOptions): Promise<void> {
+  options.onError(error);
+  await stream.write(`data: ${JSON.stringify(renderError(error, options.requestId))}\n\n`);
+}
+
+async function after(ms: number, unless: Promise<unknown>): Promise<'silence' | 'event'> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<'silence'>((resolve) => {
+    timer = setTimeout(() => resolve('silence'), ms);
+  });
+  try {
+    return await Promise.race([silence, unless.then(() => 'event' as const)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function drain(iterator: AsyncIterator<NumberedEvent>): Promise<void> {
+  try {
+    while ((await iterator.next()).done !== true);
+  } catch {
+    // Recorded where it happened; nobody is left to be told.
+  }
+}
+
+/** All of the turn as one answer. */
+export async function foldTurn(events: AsyncIterable<NumberedEvent>): Promise<TurnAnswer> {
+  const fold = new TurnFold();
+  for await (const { event } of events) fold.add(event);
+  return fold.answer;
+}

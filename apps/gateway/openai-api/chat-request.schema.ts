@@ -1,0 +1,137 @@
+// The chat-completions request as one compiled schema (chat-api: request). Unknown members stay, for the upstream.
+// class-validator costs more than the framework on this route, so it is not used here.
+import { z } from 'zod';
+import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+
+const text = z.string();
+/** What a model may be called; no control characters, so that it can stand in headers, rows and log lines. */
+const modelName = z.string().regex(/^[^\p{C}\s]{1,256}$/u, 'is not a model name');
+const toolName = z.string().regex(/^[^\p{C}\s]{1,128}$/u, 'is not a tool name');
+
+const imageUrl = z.string().regex(/^(https?:\/\/|data:)/i, 'must be an http, https or data URL');
+const knownParts: Record<string, z.ZodType> = {
+  text: z.looseObject({ text }),
+  refusal: z.looseObject({ refusal: text }),
+  image_url: z.looseObject({ image_url: z.looseObject({ url: imageUrl }) }),
+  input_audio: z.looseObject({ input_audio: z.looseObject({ data: text, format: text }) }),
+  file: z.looseObject({ file: z.looseObject({}) }),
+};
+/** Parts of a later standard pass unchanged. */
+const contentPart = z.looseObject({ type: z.string().min(1).max(64) }).superRefine((part, context) => {
+  const checked = Object.hasOwn(knownParts, part.type) ? knownParts[part.type]!.safeParse(part) : undefined;
+  for (const issue of checked?.error?.issues ?? []) {
+    context.addIssue({ code: 'custom', path: issue.path, message: issue.message });
+  }
+});
+const content = z.union([text, z.array(contentPart).min(1)], { error: 'must be a string or a list of content parts' });
+const name = text.optional();
+
+const toolCall = z.looseObject({
+  id: z.string().min(1).max(256),
+  type: z.literal('function').default('function'),
+  function: z.looseObject({ name: z.string().min(1).max(256), arguments: text }),
+});
+
+const messages = z.discriminatedUnion(
+  'role',
+  [
+    z.looseObject({ role: z.literal('system'), content, name }),
+    z.looseObject({ role: z.literal('developer'), content, name }),
+    z.looseObject({ role: z.literal('user'), content, name }),
+    z
+      .looseObject({
+        role: z.literal('assistant'),
+        content: content.nullable().default(null),
+        tool_calls: z.array(toolCall).min(1).optional(),
+        name,
+      })
+      .refine(
+        (message) => new Set(message.tool_calls?.map((call) => call.id)).size === (message.tool_calls?.length ?? 0),
+        {
+          path: ['tool_calls'],
+          message: 'has the same id twice',
+        },
+      ),
+    z.looseObject({ role: z.literal('tool'), content, tool_call_id: z.string().min(1).max(256) }),
+  ],
+  { error: 'must be one of system, developer, user, assistant, tool' },
+);
+
+const functionTool = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({
+    name: toolName,
+    description: text.nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  }),
+});
+const toolNames = z.array(z.string().min(1).max(256)).max(1024);
+const mcpTool = z.looseObject({
+  type: z.literal('mcp'),
+  server_label: z.string().min(1).max(64),
+  server_url: z.undefined({ error: 'is not taken: servers are defined in the configuration only' }).optional(),
+  allowed_tools: z.union([toolNames, z.looseObject({ tool_names: toolNames })]).nullish(),
+  require_approval: z
+    .literal('never', { error: 'approval is not available here yet; leave it out or say "never"' })
+    .nullish(),
+});
+
+export const chatRequestSchema = z.looseObject({
+  model: modelName.optional(),
+  messages: z.array(messages).min(1),
+  tools: z.array(z.discriminatedUnion('type', [functionTool, mcpTool])).optional(),
+  tool_choice: z
+    .union([
+      z.enum(['auto', 'none', 'required']),
+      z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string().min(1).max(256) }) }),
+    ])
+    .optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  stream: z.boolean().optional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).optional(),
+  n: z.number().int().min(1).max(128).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  max_tokens: z.number().int().min(1).optional(),
+  max_completion_tokens: z.number().int().min(1).optional(),
+  presence_penalty: z.number().min(-2).max(2).optional(),
+  frequency_penalty: z.number().min(-2).max(2).optional(),
+  stop: z.union([text, z.array(text).max(16)]).optional(),
+  seed: z.number().int().optional(),
+  logprobs: z.boolean().optional(),
+  top_logprobs: z.number().int().min(0).max(20).optional(),
+  logit_bias: z.record(z.string(), z.number()).optional(),
+  response_format: z.looseObject({ type: text }).optional(),
+  reasoning_effort: text.max(32).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  user: text.max(1024).optional(),
+  session_id: z.string().regex(sessionIdPattern, 'must match ^[A-Za-z0-9_-]{1,128}$').optional(),
+  tool_mode: z.enum(['auto', 'manual']).optional(),
+  approval: z.enum(['hold', 'return']).optional(),
+  on_disconnect: z.enum(['cancel', 'detach']).optional(),
+  max_tool_rounds: z.number().int().min(1).optional(),
+  priority: z.enum(['interactive', 'batch']).optional(),
+});
+
+export type ChatRequestBody = z.output<typeof chatRequestSchema>;
+
+/** OpenAI parameters that are forwarded as given. */
+export const forwardedParameters = [
+  'n',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'max_completion_tokens',
+  'presence_penalty',
+  'frequency_penalty',
+  'stop',
+  'seed',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+  'response_format',
+  'reasoning_effort',
+  'metadata',
+  'user',
+] as const satisfies readonly (keyof ChatRequestBody)[];

@@ -1,0 +1,46 @@
+// Bytes to JSON: UTF-8 only, a byte order mark is harmless, depth is bounded before anything recursive sees it.
+import { AppError } from '#libs/schemas/errors.js';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACE = 0x7d;
+const CLOSE_BRACKET = 0x5d;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Nesting that any honest request stays below; a tool schema alone may have 32. */
+const maxDepth = 128;
+
+/** @throws AppError invalid_json */
+export function parseBody(body: Buffer): unknown {
+  if (deeperThan(body, maxDepth)) throw new AppError('invalid_json', `The body is nested deeper than ${maxDepth}`);
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw new AppError('invalid_json', 'The body is not UTF-8');
+  }
+  if (text.trim() === '') throw new AppError('invalid_json', 'The body is empty');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new AppError('invalid_json', 'The body is not JSON');
+  }
+}
+
+function deeperThan(body: Buffer, limit: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at];
+    if (inString) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > limit) return true;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+  }
+  return false;
+}

@@ -1,0 +1,72 @@
+// Turn events as typed events that are also valid OpenAI chunks: the `/api` dialect (chat-api: streaming). One stream
+// serves a client that switches on `type` and an OpenAI SDK.
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { ChunkWriter, deltaOf } from './chunk-writer.js';
+import type { Rendering } from './render-json.js';
+import type { SseRenderer } from './render-sse.js';
+
+export class EventsSseRenderer implements SseRenderer {
+  readonly end = 'data: [DONE]\n\n';
+  private readonly chunks: ChunkWriter;
+
+  constructor(rendering: Rendering) {
+    this.chunks = new ChunkWriter(rendering);
+  }
+
+  render(event: TurnEvent, n: number): string {
+    return `id: ${n}\ndata: ${this.chunkOf(event)}\n\n`;
+  }
+
+  private chunkOf(event: TurnEvent): string {
+    const { chunks } = this;
+    switch (event.type) {
+      case 'start': {
+        chunks.model = event.model;
+        const session: JsonObject = event.sessionId === undefined ? {} : { session_id: event.sessionId };
+        return chunks.chunk(
+          { role: 'assistant' },
+          { first: { type: 'start' }, members: { run_id: event.runId, ...session } },
+        );
+      }
+      case 'content': {
+        const delta = deltaOf(event);
+        return chunks.chunk(delta, { ...event, first: { type: 'content', delta } });
+      }
+      case 'reasoning': {
+        const delta = deltaOf(event);
+        return chunks.chunk(delta, { choice: event.choice, first: { type: 'reasoning', delta } });
+      }
+      case 'tool_call': {
+        const shown = deltaOf({ ...event, clientIndex: event.index });
+        const choice = event.clientIndex === null ? {} : deltaOf(event);
+        return chunks.chunk(choice, { first: { type: 'tool_call', delta: shown } });
+      }
+      case 'tool_progress': {
+        const { type, callId, ...progress } = event;
+        return chunks.chunk({}, { first: { type, tool_call_id: callId, ...progress } });
+      }
+      case 'tool_result': {
+        const result = event.result as unknown as JsonObject;
+        return chunks.chunk({}, { first: { type: event.type, tool_call_id: event.callId, result } });
+      }
+      case 'approval_required':
+        return chunks.chunk({}, { first: { type: event.type, approval: event.approval } });
+      case 'done': {
+        const execution: JsonObject =
+          event.toolExecution === undefined ? {} : { tool_execution: event.toolExecution as unknown as JsonObject };
+        return chunks.chunk(
+          {},
+          {
+            finishReason: event.finishReason,
+            finishReasons: event.finishReasons,
+            extras: event.extras,
+            first: { type: 'done', finish_reason: event.finishReason, usage: event.usage, ...execution },
+          },
+        );
+      }
+      case 'error':
+        return JSON.stringify({ error: event.error });
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// A folded answer as OpenAI's `chat.completion` object (chat-api: response, not streamed).
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { AnswerChoice, TurnAnswer } from '../chat/fold-turn.js';
+
+export interface Rendering {
+  /** `chatcmpl-…`, the same in every chunk. */
+  id: string;
+  /** Epoch seconds. */
+  created: number;
+}
+
+export function renderJson(answer: TurnAnswer, { id, created }: Rendering): JsonObject {
+  return {
+    ...answer.extras,
+    id,
+    object: 'chat.completion',
+    created,
+    model: answer.model,
+    choices: answer.choices.map((choice, index) => renderChoice(choice, index, answer)),
+    usage: answer.usage,
+    ...(answer.toolExecution === undefined ? {} : { tool_execution: answer.toolExecution as unknown as JsonObject }),
+  };
+}
+
+function renderChoice(choice: AnswerChoice, index: number, answer: TurnAnswer): JsonObject {
+  const calls = index === 0 ? answer.toolCalls : [];
+  return {
+    ...choice.choiceExtras,
+    index,
+    message: {
+      ...choice.messageExtras,
+      role: 'assistant',
+      content: choice.text === '' && calls.length > 0 ? null : choice.text,
+      ...(choice.reasoning === '' ? {} : { reasoning_content: choice.reasoning }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls as unknown as JsonObject[] }),
+    },
+    finish_reason: choice.finishReason,
+  };
+}

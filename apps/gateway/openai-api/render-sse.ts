@@ -1,0 +1,59 @@
+// Turn events as strict OpenAI chunks: the `/v1` dialect (chat-api: streaming). Server calls do not appear, since a
+// client would run them again.
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { ChunkWriter, deltaOf } from './chunk-writer.js';
+import type { Rendering } from './render-json.js';
+
+export interface SseRenderer {
+  /** The bytes of one event, whole SSE events; '' when this dialect does not show it. */
+  render(event: TurnEvent, n: number): string;
+  /** What ends a stream that ended well. */
+  readonly end: string;
+}
+
+export class OpenAiSseRenderer implements SseRenderer {
+  readonly end = 'data: [DONE]\n\n';
+  private readonly chunks: ChunkWriter;
+
+  constructor(
+    rendering: Rendering,
+    private readonly includeUsage: boolean,
+  ) {
+    this.chunks = new ChunkWriter(rendering);
+  }
+
+  render(event: TurnEvent): string {
+    switch (event.type) {
+      case 'start':
+        this.chunks.model = event.model;
+        return frame(this.chunks.chunk({ role: 'assistant', content: '' }));
+      case 'content':
+        return frame(this.chunks.chunk(deltaOf(event), { extras: event.extras, choice: event.choice }));
+      case 'reasoning':
+        return frame(this.chunks.chunk(deltaOf(event), { choice: event.choice }));
+      case 'tool_call':
+        return event.clientIndex === null ? '' : frame(this.chunks.chunk(deltaOf(event)));
+      case 'done':
+        return this.renderDone(event);
+      case 'tool_progress':
+      case 'tool_result':
+      case 'approval_required':
+      case 'error':
+        return '';
+    }
+  }
+
+  private renderDone(event: Extract<TurnEvent, { type: 'done' }>): string {
+    const members: JsonObject = {};
+    if (event.toolExecution !== undefined) members['tool_execution'] = event.toolExecution as unknown as JsonObject;
+    const reasons = event.finishReasons ?? [event.finishReason];
+    const finish = reasons.map((finishReason, choice) =>
+      frame(this.chunks.chunk({}, { finishReason, choice, extras: choice === 0 ? event.extras : undefined, members })),
+    );
+    if (this.includeUsage) finish.push(frame(this.chunks.withoutChoices({ usage: event.usage })));
+    return finish.join('');
+  }
+}
+
+const frame = (data: string): string => `data: ${data}\n\n`;

@@ -1,0 +1,76 @@
+// What a row of the audit says of a call's arguments and of its outcome (governance: audit). Secrets out, long things
+// clamped, a digest of the whole beside them. Pure; who writes the row, and when, is the journal's matter.
+import { createHash } from 'node:crypto';
+import type { ContentBlock } from '#libs/schemas/content-block.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { redact } from './redact.js';
+
+/** Of arguments and of results each, in UTF-8. */
+export const maxAuditBytes = 16 * 1024;
+
+export interface ArgumentsAudit {
+  /** JSON, redacted; with a mark at its end where it was clamped. */
+  arguments: string;
+  /** SHA-256 (hex) of the JSON text as it was. */
+  argumentsDigest: string;
+}
+
+export interface OutcomeAudit {
+  result: string;
+  resultDigest: string;
+  success: boolean;
+  errorCode: string | null;
+  durationMs: number;
+  queueWaitMs: number | null;
+  cached: boolean;
+}
+
+export function auditArguments(args: JsonObject): ArgumentsAudit {
+  return { arguments: clamp(JSON.stringify(redact(args))), argumentsDigest: digest(JSON.stringify(args)) };
+}
+
+export function auditOutcome(outcome: ToolOutcome): OutcomeAudit {
+  const { blocks, structuredContent, error } = outcome;
+  const whole = { blocks, structuredContent, error };
+  const shown: JsonObject = { blocks: blocks.map(withoutBytes) };
+  if (structuredContent !== undefined) shown['structuredContent'] = structuredContent;
+  if (error !== undefined) shown['error'] = error;
+  return {
+    result: clamp(JSON.stringify(redact(shown))),
+    resultDigest: digest(JSON.stringify(whole)),
+    success: outcome.state === 'completed',
+    errorCode: error?.code ?? null,
+    durationMs: outcome.durationMs,
+    queueWaitMs: outcome.queueWaitMs ?? null,
+    cached: outcome.cached ?? false,
+  };
+}
+
+/** The trace of a W3C `traceparent`; null for none or a malformed one. */
+export function traceIdOf(traceparent: string | undefined): string | null {
+  return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(traceparent ?? '')?.[1] ?? null;
+}
+
+/** Pictures and files are told by their size: nobody reads base64. */
+function withoutBytes(block: ContentBlock): Json {
+  const size = (text: string) => `[${Math.floor((text.length * 3) / 4)} bytes]`;
+  if (block.type === 'image' || block.type === 'audio') return { ...block, data: size(block.data) };
+  if (block.type === 'resource' && block.resource.blob !== undefined) {
+    return { ...block, resource: { ...block.resource, blob: size(block.resource.blob) } };
+  }
+  return block;
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function clamp(text: string): string {
+  if (text.length * 3 <= maxAuditBytes) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxAuditBytes) return text;
+  const mark = `… [clamped, ${bytes.length} bytes]`;
+  let end = maxAuditBytes - Buffer.byteLength(mark);
+  // Never within a character: continuation bytes are 10xxxxxx.
+  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end) + mark;
+}

@@ -1,0 +1,64 @@
+// Adds jobs through BullMQ's Queue class. A job is added once an id; it waits behind interactive ones when it is batch.
+import { Queue } from 'bullmq';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { BullmqSource } from './bullmq-source.js';
+import { commonQueueName, jobIdOf, workerQueueName } from './job-id.js';
+import { toPayload, type JobPayload } from './job-payload.js';
+import { queueSettings } from './queue-settings.js';
+
+type AnyQueue = Queue<JobPayload, void, string, JobPayload, void, string, never, unknown>;
+
+export class JobAdder {
+  private readonly queues = new Map<string, AnyQueue>();
+
+  constructor(
+    private readonly source: BullmqSource,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  async add(job: ToolJob, worker: string | undefined): Promise<void> {
+    const queue = this.queue(worker === undefined ? commonQueueName : workerQueueName(worker));
+    const priority = queueSettings.priority[job.priority];
+    await queue.add(job.tool.slice(0, 128), toPayload(job), {
+      jobId: jobIdOf(job.callId),
+      ...(priority === 0 ? {} : { priority }),
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.queues.values()].map((queue) => queue.close()));
+    this.queues.clear();
+  }
+
+  private queue(name: string): AnyQueue {
+    let queue = this.queues.get(name);
+    if (queue === undefined) {
+      queue = this.open(name);
+      // Workers come and go; the oldest object goes when there are too many. The common queue's is never the oldest:
+      // it is put back at the end with every use.
+      if (this.queues.size >= queueSettings.maxQueueObjects) {
+        const [oldest, object] = this.queues.entries().next().value!;
+        this.queues.delete(oldest);
+        object.close().catch(this.onError);
+      }
+    } else {
+      this.queues.delete(name);
+    }
+    this.queues.set(name, queue);
+    return queue;
+  }
+
+  private open(name: string): AnyQueue {
+    const queue = new Queue(
+      name,
+      {
+        connection: {},
+        defaultJobOptions: { attempts: 1 },
+        streams: { events: { maxLen: queueSettings.maxEvents } },
+      },
+      this.source.factory,
+    ) as unknown as AnyQueue;
+    queue.on('error', this.onError);
+    return queue;
+  }
+}

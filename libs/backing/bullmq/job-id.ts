@@ -1,0 +1,13 @@
+// Names as BullMQ takes them: no `:`, no bare integer. Different ids stay different.
+
+export const commonQueueName = 'tools';
+
+/** A worker's own queue, for sessions that it leases. */
+export const workerQueueName = (worker: string): string => `${commonQueueName}-${escaped(worker)}`;
+
+export function jobIdOf(callId: string): string {
+  const id = escaped(callId);
+  return /^-?\d+$/.test(id) ? `%${id}` : id;
+}
+
+const escaped = (text: string): string => text.replaceAll('%', '%25').replaceAll(':', '%3A');

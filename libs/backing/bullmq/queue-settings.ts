@@ -1,0 +1,25 @@
+// What the tool queues promise in numbers (reliability: the queue delivers, the journal decides).
+
+export const queueSettings = {
+  /** A job whose lock is older than this belongs to a dead worker. */
+  lockMs: 10_000,
+  /** With the lock below 15 s together: so late is a worker's death known. */
+  stalledCheckMs: 4_000,
+  /** Deaths that one job may cause before it is failed and left to the journal. 0 would fail jobs never started. */
+  maxStalledCount: 3,
+  /** How long ended jobs are kept, so that adding one again does nothing. */
+  keepSeconds: 3_600,
+  /** An idle worker looks by itself so often: the net below a lost wake-up. */
+  idlePollSeconds: 5,
+  /** Pause before trying again while the store is away. */
+  retryMs: 250,
+  /** Times that a job may be put back (about ten minutes) before it fails: nobody here will ever know its version. */
+  maxDeliveries: 150,
+  putBackMs: { first: 250, most: 5_000 },
+  /** BullMQ's priorities: 0 comes first. */
+  priority: { interactive: 0, batch: 10 },
+  /** Queue objects of workers' own queues that are kept at hand. */
+  maxQueueObjects: 256,
+  /** BullMQ's event log, which nobody reads here. */
+  maxEvents: 100,
+} as const;

@@ -1,0 +1,156 @@
+// Takes jobs with BullMQ's Worker class, from the common queue and the worker's own, and gives them to one handler.
+// Decides nothing about a call: it delivers, acknowledges, puts back and says whether it delivered before.
+import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { type JobConsumer, type JobHandler, PutBack } from '../job-queue.js';
+import type { BullmqSource } from './bullmq-source.js';
+import { commonQueueName, workerQueueName } from './job-id.js';
+import { type JobPayload, readPayload } from './job-payload.js';
+import { queueSettings } from './queue-settings.js';
+
+export interface ToolConsumerOptions {
+  worker: string;
+  /** Jobs at once from each queue. */
+  concurrency: number;
+}
+
+type ToolWorker = Worker<JobPayload, void, string, never, never, unknown>;
+
+export class ToolConsumer implements JobConsumer {
+  private readonly workers: ToolWorker[];
+  private draining: Promise<unknown> | undefined;
+  private closing: Promise<void> | undefined;
+  private readonly closed = new AbortController();
+
+  constructor(
+    private readonly source: BullmqSource,
+    private readonly handler: JobHandler,
+    private readonly logger: Logger,
+    options: ToolConsumerOptions,
+  ) {
+    const names = [commonQueueName, ...(options.worker === '' ? [] : [workerQueueName(options.worker)])];
+    this.workers = names.map((name) => this.open(name, options));
+  }
+
+  private open(name: string, options: ToolConsumerOptions): ToolWorker {
+    const keep = { age: queueSettings.keepSeconds };
+    const worker = new Worker(
+      name,
+      // No third parameter: with one BullMQ makes an AbortController for every job.
+      (job: Job<JobPayload>, token?: string) => this.deliver(job, token),
+      {
+        connection: {},
+        name: options.worker,
+        concurrency: options.concurrency,
+        lockDuration: queueSettings.lockMs,
+        stalledInterval: queueSettings.stalledCheckMs,
+        maxStalledCount: queueSettings.maxStalledCount,
+        drainDelay: queueSettings.idlePollSeconds,
+        runRetryDelay: queueSettings.retryMs,
+        removeOnComplete: keep,
+        removeOnFail: keep,
+      },
+      this.source.factory,
+    ) as unknown as ToolWorker;
+    worker.on('error', (error) => {
+      if (!this.closed.signal.aborted) this.logger.warn({ error, metadata: { queue: name } }, 'The tool queue reports');
+    });
+    worker.on('stalled', (callId) =>
+      this.logger.warn({ metadata: { queue: name, callId } }, 'A tool job lost its worker and is delivered again'),
+    );
+    return worker;
+  }
+
+  private async deliver(job: Job<JobPayload>, token: string | undefined): Promise<void> {
+    // BullMQ may take one more job while it is told to stop.
+    if (this.draining !== undefined || this.closing !== undefined) {
+      await this.persist(() => job.moveToWait(token));
+      throw new WaitingError();
+    }
+    const read = readPayload(job.data);
+    if (read.kind === 'invalid') throw failure('invalid_payload');
+    if (read.kind === 'unknown version') return this.putBack(job, token);
+    try {
+      await this.handler({ job: read.job, redelivered: job.stalledCounter > 0 });
+    } catch (error) {
+      if (error instanceof PutBack) return this.putBack(job, token);
+      this.logger.error({ error, tool: read.job.tool, requestId: read.job.requestId }, 'A tool job failed');
+      throw failure(error instanceof AppError ? error.code : 'internal_error');
+    }
+  }
+
+  private async putBack(job: Job<JobPayload>, token: string | undefined): Promise<never> {
+    if (job.attemptsStarted >= queueSettings.maxDeliveries) throw failure('put_back_too_often');
+    const { first, most } = queueSettings.putBackMs;
+    const delayMs = Math.min(most, first * 2 ** Math.min(job.attemptsStarted - 1, 10));
+    await this.persist(() => job.moveToDelayed(Date.now() + delayMs, token));
+    throw new DelayedError();
+  }
+
+  /** A step that BullMQ would take for the job's own failure when the store is away. */
+  private async persist(step: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await step();
+        return;
+      } catch (error) {
+        if (!this.source.isAway(error) || this.closed.signal.aborted) throw error;
+        await pause(queueSettings.retryMs, this.closed.signal);
+      }
+    }
+  }
+
+  drain(signal: AbortSignal): Promise<void> {
+    // Pausing a worker waits for its jobs and keeps renewing their locks.
+    this.draining ??= Promise.all(this.workers.map((worker) => worker.pause()));
+    return untilAborted(this.draining, AbortSignal.any([signal, this.closed.signal]));
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.stop();
+    return this.closing;
+  }
+
+  private async stop(): Promise<void> {
+    this.closed.abort(new Error('The consumer was closed'));
+    await Promise.all(
+      this.workers.map(async (worker) => {
+        // Else a wait for the next job holds the process until it ends by itself.
+        await (worker.getBackend() as { disconnectBlocking(): Promise<void> }).disconnectBlocking();
+        await worker.close(true);
+      }),
+    );
+  }
+}
+
+/** What is kept in the queue of a failed job: a code, no message, no stack, no path. */
+function failure(code: string): Error {
+  const error = new Error(code);
+  error.stack = '';
+  return error;
+}
+
+function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason instanceof Error ? signal.reason : new Error('Aborted'));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work
+      .then(() => resolve(), reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+      .catch(() => undefined);
+  });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,81 @@
+// BullMQ's PostgreSQL backend on our pool. LISTEN connections are opened apart from it, so that a small pool cannot be
+// used up by waiting, and a lost connection is told in the words that BullMQ takes for one: anything else fails a job.
+import { type IQueueBackend, PostgresConnection, PostgresQueueBackend, type QueueBaseOptions } from 'bullmq';
+import type pg from 'pg';
+import type { BullmqSource } from '../bullmq/bullmq-source.js';
+import { queueSettings } from '../bullmq/queue-settings.js';
+import { isStoreAway } from '../store-error.js';
+import type { Database } from './database.js';
+
+type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], string>;
+
+/** BullMQ goes by this code to tell a store that is away from a step that failed. */
+class StoreAway extends Error {
+  readonly code = 'ECONNREFUSED';
+
+  constructor(cause: unknown) {
+    super('The database is not reachable', { cause });
+  }
+}
+
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isStoreAway(error) ? new StoreAway(error) : error;
+  }
+}
+
+/** The pool as BullMQ sees it: it neither ends it nor listens to it. */
+class QueuePool {
+  readonly options = { keepAlive: true };
+
+  constructor(private readonly database: Database) {}
+
+  query(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
+    return told(() => this.database.runRaw(text, values));
+  }
+
+  async connect(): Promise<pg.Client & { release(): void }> {
+    const client = await told(() => this.database.openClient());
+    return Object.assign(client, { release: () => void this.database.endClient(client) });
+  }
+
+  async end(): Promise<void> {}
+
+  on(): this {
+    return this;
+  }
+
+  removeAllListeners(): this {
+    return this;
+  }
+}
+
+/** The schema was made when the backing opened; BullMQ would remember a first failure for ever. */
+class OpenedConnection extends PostgresConnection {
+  override waitUntilReady(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class ToolQueueBackend extends PostgresQueueBackend {
+  /** BullMQ waits up to an hour when a delayed job is known, trusting that no wake-up is lost. */
+  override get maximumBlockTimeout(): number {
+    return queueSettings.idlePollSeconds;
+  }
+}
+
+export function bullmqOnPostgres(database: Database): BullmqSource {
+  const pool = new QueuePool(database) as unknown as PgPool;
+  const shared = new OpenedConnection(pool);
+  return {
+    factory: (name, options, given): IQueueBackend => {
+      const settings = options as QueueBaseOptions<never>;
+      return given?.withBlockingConnection === true
+        ? new ToolQueueBackend(new OpenedConnection(pool), name, settings, true)
+        : new ToolQueueBackend(shared, name, settings, false);
+    },
+    isAway: isStoreAway,
+  };
+}

@@ -1,0 +1,112 @@
+// The tool queues as the rest of the code sees them: adding goes through BullMQ; questions about many jobs, which BullMQ
+// has no call for, read its job table (its layout is the same within a major version; the conformance suite holds it).
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { JobAdder } from '../bullmq/job-adder.js';
+import type { BullmqSource } from '../bullmq/bullmq-source.js';
+import { commonQueueName, jobIdOf, workerQueueName } from '../bullmq/job-id.js';
+import type { JobQueue, QueueCounts } from '../job-queue.js';
+import { isStoreAway, withinDeadline } from '../store-error.js';
+import type { Database } from './database.js';
+
+/** The names of our queues, found by steps through the primary key: jobs of an hour are not read for it. */
+const queueNames = `
+with recursive step(queue) as (
+  (select queue from bullmq.job order by queue limit 1)
+  union all
+  select (select j.queue from bullmq.job j where j.queue > s.queue order by j.queue limit 1)
+  from step s where s.queue is not null
+), queues as (
+  select queue from step where queue = '${commonQueueName}' or starts_with(queue, '${commonQueueName}-')
+)`;
+
+const countsStatement = `${queueNames}
+select
+  coalesce(sum(waiting), 0)::int as waiting,
+  coalesce(sum(active), 0)::int as active,
+  coalesce(sum(failed), 0)::int as failed,
+  min(oldest)::float8 as oldest
+from queues q, lateral (
+  select
+    (select count(*) from bullmq.job j where j.queue = q.queue and state = 'waiting')
+      + (select count(*) from bullmq.job j where j.queue = q.queue and state = 'delayed') as waiting,
+    (select count(*) from bullmq.job j where j.queue = q.queue and state = 'active') as active,
+    (select count(*) from bullmq.job j where j.queue = q.queue and state = 'failed') as failed,
+    least(
+      (select min(added_at_ms) from bullmq.job j where j.queue = q.queue and state = 'waiting'),
+      (select min(added_at_ms) from bullmq.job j where j.queue = q.queue and state = 'delayed')) as oldest
+) as of_queue`;
+
+export class PostgresJobQueue implements JobQueue {
+  private readonly adder: JobAdder;
+
+  constructor(
+    private readonly database: Database,
+    source: BullmqSource,
+    onError: (error: unknown) => void,
+  ) {
+    this.adder = new JobAdder(source, onError);
+  }
+
+  async add(job: ToolJob, options: { signal: AbortSignal; worker?: string }): Promise<void> {
+    const giveUpAt = performance.now() + this.database.timeoutMs;
+    await withinDeadline(this.database.timeoutMs, options.signal, async () => {
+      for (;;) {
+        try {
+          await this.adder.add(job, options.worker);
+          return;
+        } catch (error) {
+          // Once an id, so a cut connection is no reason to refuse a call: the same add again does no harm.
+          const again = isStoreAway(error) && !options.signal.aborted && performance.now() + 100 < giveUpAt;
+          if (!again) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      }
+    });
+  }
+
+  async existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>> {
+    if (callIds.length === 0) return new Set();
+    const { rows } = await this.database.run<{ id: string }>(
+      `${queueNames} select distinct j.id from queues q join bullmq.job j on j.queue = q.queue and j.id = any($1::text[])`,
+      [callIds.map(jobIdOf)],
+      signal,
+    );
+    const found = new Set(rows.map((row) => row.id));
+    return new Set(callIds.filter((callId) => found.has(jobIdOf(callId))));
+  }
+
+  async remove(callId: string, signal: AbortSignal): Promise<boolean> {
+    // One statement, so that a worker that claims the job meanwhile keeps it.
+    const { rowCount } = await this.database.run(
+      `${queueNames} delete from bullmq.job j using queues q
+       where j.queue = q.queue and j.id = $1 and j.state in ('waiting', 'delayed')`,
+      [jobIdOf(callId)],
+      signal,
+    );
+    return (rowCount ?? 0) > 0;
+  }
+
+  async counts(signal: AbortSignal): Promise<QueueCounts> {
+    const { rows } = await this.database.run<Omit<QueueCounts, 'oldestAgeMs'> & { oldest: number | null }>(
+      countsStatement,
+      [],
+      signal,
+    );
+    const { waiting, active, failed, oldest } = rows[0]!;
+    return { waiting, active, failed, oldestAgeMs: oldest === null ? 0 : Math.max(0, Date.now() - oldest) };
+  }
+
+  async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {
+    const tables = ['event', 'meta', 'metrics', 'rate_limit'];
+    const others = tables.map((table) => `from_${table} as (delete from bullmq.${table} where queue = $1)`);
+    await this.database.run(
+      `with ${others.join(', ')} delete from bullmq.job where queue = $1`,
+      [workerQueueName(worker)],
+      signal,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.adder.close();
+  }
+}

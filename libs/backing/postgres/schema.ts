@@ -1,0 +1,107 @@
+// The tables of the PostgreSQL set: BullMQ's own in `bullmq`, ours in `signalbox_backing`, both apart from the
+// migrations of the store. Any number of processes may do this at once; a database that is up to date is only read.
+import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
+import type pg from 'pg';
+import type { Database } from './database.js';
+
+/** Raised with each change below; a database with a higher number is left alone (a newer deploy made it). */
+const revision = 1;
+
+const lockKey = 0x5349_4742;
+
+const statements = `
+create schema if not exists signalbox_backing;
+
+create unlogged table if not exists signalbox_backing.counter (
+  key text primary key,
+  total bigint not null,
+  expires_at timestamptz not null
+);
+
+create unlogged table if not exists signalbox_backing.place (
+  key text not null,
+  holder text not null,
+  expires_at timestamptz not null,
+  primary key (key, holder)
+);
+
+create unlogged table if not exists signalbox_backing.cache (
+  key text primary key,
+  value bytea not null,
+  -- Age: the oldest goes first when the cache is full.
+  number bigint generated always as identity,
+  bytes integer not null,
+  expires_at timestamptz not null
+);
+create index if not exists cache_number on signalbox_backing.cache (number);
+
+-- The check and the taking must be one step for all processes: a lock of this key, then statements that see what the
+-- holder before us committed.
+create or replace function signalbox_backing.acquire_place(
+  p_key text, p_holder text, p_limit integer, p_ttl_ms bigint
+) returns boolean language plpgsql as $$
+declare
+  v_until timestamptz;
+begin
+  perform pg_advisory_xact_lock(${lockKey}, hashtext(p_key));
+  v_until := clock_timestamp() + p_ttl_ms * interval '1 millisecond';
+  delete from signalbox_backing.place where key = p_key and expires_at <= clock_timestamp();
+  update signalbox_backing.place set expires_at = v_until where key = p_key and holder = p_holder;
+  if found then
+    return true;
+  end if;
+  if (select count(*) from signalbox_backing.place where key = p_key) >= p_limit then
+    return false;
+  end if;
+  insert into signalbox_backing.place (key, holder, expires_at) values (p_key, p_holder, v_until);
+  return true;
+end;
+$$;
+
+create table if not exists signalbox_backing.revision (number integer not null);
+delete from signalbox_backing.revision;
+insert into signalbox_backing.revision values (${revision});
+`;
+
+export async function ensureSchema(database: Database): Promise<void> {
+  if (await isCurrent(database)) return;
+  await database.inSchemaSession(async (client) => {
+    // BullMQ's migrations hold a lock of their own; under ours the two are made by one process at a time.
+    await client.query('select pg_advisory_lock($1)', [lockKey]);
+    await runMigrations(client);
+    await createOurs(client);
+  });
+}
+
+async function createOurs(client: pg.Client): Promise<void> {
+  await client.query('begin');
+  try {
+    if ((await ourRevision(client)) < revision) await client.query(statements);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+async function ourRevision(client: pg.Client): Promise<number> {
+  const table = await client.query<{ found: boolean }>(
+    `select to_regclass('signalbox_backing.revision') is not null as found`,
+  );
+  if (table.rows[0]?.found !== true) return 0;
+  const { rows } = await client.query<{ number: number }>('select number from signalbox_backing.revision');
+  return rows[0]?.number ?? 0;
+}
+
+async function isCurrent(database: Database): Promise<boolean> {
+  const tables = await database.run<{ found: boolean }>(
+    `select to_regclass('signalbox_backing.revision') is not null and to_regclass('bullmq.migration') is not null as found`,
+    [],
+  );
+  if (tables.rows[0]?.found !== true) return false;
+  const { rows } = await database.run<{ ours: number | null; theirs: number | null }>(
+    `select (select max(number) from signalbox_backing.revision) as ours, (select max(version) from bullmq.migration) as theirs`,
+    [],
+  );
+  return (rows[0]?.ours ?? 0) >= revision && (rows[0]?.theirs ?? 0) >= LATEST_SCHEMA_VERSION;
+}

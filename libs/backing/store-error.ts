@@ -1,0 +1,91 @@
+// Tells a store that is away from a statement that is wrong, and puts a deadline on every wait for it.
+// What is shown never carries the driver's words: they name hosts, users and files.
+import { setMaxListeners } from 'node:events';
+import { AppError, type AppErrorDetails } from '#libs/schemas/errors.js';
+
+export function storeUnavailable(message: string, cause?: unknown): AppError {
+  const details: AppErrorDetails = { retryAfterSeconds: 1 };
+  if (cause !== undefined) details.cause = cause;
+  return new AppError('store_unavailable', message, details);
+}
+
+/** Node's own codes for a peer that cannot be reached; ENOENT is a unix socket without its server. */
+const socketCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+]);
+
+/** Connection, transaction rollback, resources, operator intervention (statement timeout too), system; read-only. */
+const sqlStates = /^(?:08|40|53|57|58|25006)/;
+
+/** pg raises these without a code. */
+const driverMessages =
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed|after calling end/i;
+
+/** Whether `error` says that the database is away or overloaded, so that the same statement may succeed later. */
+export function isStoreAway(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === 'store_unavailable';
+  if (!(error instanceof Error)) return false;
+  const code: unknown = (error as { code?: unknown }).code;
+  if (typeof code === 'string' && (socketCodes.has(code) || sqlStates.test(code))) return true;
+  if (error instanceof AggregateError) return error.errors.some(isStoreAway);
+  return driverMessages.test(error.message);
+}
+
+/** What a port throws for whatever its driver threw. */
+export function toStoreError(error: unknown): unknown {
+  if (error instanceof AppError || !isStoreAway(error)) return error;
+  return storeUnavailable('The store is not reachable', error);
+}
+
+/**
+ * Waits for `work` at most `timeoutMs` and while `signal` holds. Work that is given up goes on in the background: it
+ * must end by itself (statement and read timeouts do that) and be harmless when it succeeds late.
+ * @throws AppError store_unavailable at the deadline; the signal's reason when it aborts
+ */
+export function withinDeadline<T>(
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(reasonOf(signal));
+      return;
+    }
+    const onAbort = () => settle(() => reject(reasonOf(signal!)));
+    const timer = setTimeout(
+      () => settle(() => reject(storeUnavailable('The store did not answer in time'))),
+      timeoutMs,
+    );
+    const settle = (outcome: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      outcome();
+    };
+    if (signal !== undefined) {
+      // A caller's one signal may stand over many calls at once: Node would warn of a leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', onAbort, { once: true });
+    }
+    work().then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(asError(toStoreError(error)))),
+    );
+  });
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  return asError(signal.reason);
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error('Aborted', { cause: thrown });
+}

@@ -1,0 +1,87 @@
+// What no single key can say: keys that only make sense together, and what is refused for safety (governance: principals).
+import { isIP } from 'node:net';
+import { formatKey, type ConfigProblem } from './config-error.js';
+import { environmentName } from './environment.js';
+import type { Config, ServerConfig } from './schema.js';
+import type { Path } from './schema-walk.js';
+
+export function checkConfig(config: Config, originOf: (path: Path) => string | undefined): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const problem = (path: Path, message: string) => {
+    const origin = originOf(path);
+    problems.push({ key: formatKey(path), message, ...(origin === undefined ? {} : { origin }) });
+  };
+
+  if (!isLoopback(config.server.host) && config.auth.mode !== 'off') {
+    problem(
+      ['server', 'host'],
+      `${config.server.host} can be reached from outside and no keys are configured: listen on 127.0.0.1, or say ` +
+        `${environmentName(['auth', 'mode'])}=off to serve everyone who can reach it`,
+    );
+  }
+  if (config.isolation.minimum === 'none' && !config.isolation.allow_unsandboxed) {
+    problem(
+      ['isolation', 'minimum'],
+      `none runs tool servers without any protection: say ${environmentName(['isolation', 'allow_unsandboxed'])}=1 ` +
+        'if that is meant',
+    );
+  }
+  for (const [name, server] of Object.entries(config.mcpServers)) {
+    const message = serverProblem(server, config.isolation.allow_unsandboxed);
+    if (message !== undefined) problem(['mcpServers', name], message);
+  }
+  for (const [name, provider] of Object.entries(config.models.providers)) {
+    if (provider.kind === 'openai' && provider.base_url === undefined) {
+      problem(['models', 'providers', name, 'base_url'], 'is missing: an openai provider needs an address');
+    }
+  }
+  for (const [alias, target] of Object.entries(config.models.aliases)) {
+    if ([target].flat().includes(alias)) problem(['models', 'aliases', alias], 'names itself');
+  }
+  for (const [index, origin] of config.server.allowed_origins.entries()) {
+    if (origin !== '*' && !isOrigin(origin)) {
+      problem(['server', 'allowed_origins', index], `must be an origin such as https://example.com, got "${origin}"`);
+    }
+  }
+  if (config.tools.max_timeout_ms < config.tools.timeout_ms) {
+    problem(['tools', 'max_timeout_ms'], `is below tools.timeout_ms (${config.tools.timeout_ms})`);
+  }
+  if (config.tools.max_read_bytes < config.tools.max_result_bytes) {
+    problem(['tools', 'max_read_bytes'], `is below tools.max_result_bytes (${config.tools.max_result_bytes})`);
+  }
+  return problems;
+}
+
+/** Whether only this machine can reach what listens there. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (bare === 'localhost') return true;
+  switch (isIP(bare)) {
+    case 4:
+      return bare.startsWith('127.');
+    case 6:
+      return bare === '::1' || bare.startsWith('::ffff:127.');
+    default:
+      return false;
+  }
+}
+
+function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string | undefined {
+  const ways = (['builtin', 'command', 'url'] as const).filter((way) => server[way] !== undefined);
+  if (ways.length !== 1) {
+    const found = ways.length === 0 ? 'none of them' : ways.join(' and ');
+    return `needs one of builtin, command, url; it has ${found}`;
+  }
+  if (server.command === undefined && server.args.length > 0) return 'has args but no command';
+  if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
+  if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
+  return undefined;
+}
+
+function isOrigin(text: string): boolean {
+  try {
+    return new URL(text).origin === text;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+// Which environment variable sets which key, and how its text is read. Pure: the variables are handed in.
+import { settings, type Setting, type SettingKind } from './schema-walk.js';
+
+/** Names that are not made by the rule, because the world knows them by these. */
+const fixedNames: Record<string, string> = {
+  'server.host': 'HOST',
+  'server.port': 'PORT',
+  'server.allowed_origins': 'ALLOWED_ORIGINS',
+  'models.default': 'DEFAULT_MODEL',
+  'isolation.minimum': 'MIN_ISOLATION',
+  'isolation.allow_unsandboxed': 'ALLOW_UNSANDBOXED',
+  'audit.enabled': 'AUDIT',
+  'telemetry.otlp_endpoint': 'OTEL_EXPORTER_OTLP_ENDPOINT',
+};
+
+/** The rule: the key's path in capitals, joined by underscores; `tools.max_result_bytes` is TOOLS_MAX_RESULT_BYTES. */
+export function environmentName(path: readonly string[]): string {
+  const key = path.join('.');
+  return (
+    fixedNames[key] ??
+    path
+      .join('_')
+      .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+      .toUpperCase()
+  );
+}
+
+export const environmentSettings: ReadonlyMap<string, Setting> = new Map(
+  settings.map((setting) => [environmentName(setting.path), setting]),
+);
+
+/** A provider that one variable alone switches on, with what its vendor needs. */
+export interface KnownProvider {
+  name: string;
+  /** Sets `api_key`, or `base_url` for a server that needs no key. */
+  variable: string;
+  sets: 'api_key' | 'base_url';
+  members: { kind: 'openai' | 'anthropic' | 'gemini'; base_url: string; reasoning_replay?: 'always' };
+  /** Replaces the vendor's address. */
+  baseUrlVariable?: string;
+}
+
+/** In the order in which the first one that is switched on becomes the default. */
+export const knownProviders: readonly KnownProvider[] = [
+  {
+    name: 'openai',
+    variable: 'OPENAI_API_KEY',
+    sets: 'api_key',
+    members: { kind: 'openai', base_url: 'https://api.openai.com/v1' },
+    baseUrlVariable: 'OPENAI_BASE_URL',
+  },
+  {
+    name: 'anthropic',
+    variable: 'ANTHROPIC_API_KEY',
+    sets: 'api_key',
+    members: { kind: 'anthropic', base_url: 'https://api.anthropic.com' },
+    baseUrlVariable: 'ANTHROPIC_BASE_URL',
+  },
+  {
+    name: 'gemini',
+    variable: 'GEMINI_API_KEY',
+    sets: 'api_key',
+    members: { kind: 'gemini', base_url: 'https://generativelanguage.googleapis.com' },
+    baseUrlVariable: 'GEMINI_BASE_URL',
+  },
+  {
+    name: 'deepseek',
+    variable: 'DEEPSEEK_API_KEY',
+    sets: 'api_key',
+    members: { kind: 'openai', base_url: 'https://api.deepseek.com/v1', reasoning_replay: 'always' },
+    baseUrlVariable: 'DEEPSEEK_BASE_URL',
+  },
+  {
+    name: 'ollama',
+    variable: 'OLLAMA_BASE_URL',
+    sets: 'base_url',
+    members: { kind: 'openai', base_url: 'http://127.0.0.1:11434/v1' },
+  },
+];
+
+/** Ollama's address is given with or without the path of its compatible API. */
+export function withApiPath(url: string): string {
+  return /^https?:\/\/[^/]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url;
+}
+
+const yes = /^(?:1|true|yes|on)$/i;
+const no = /^(?:0|false|no|off)$/i;
+
+/** Text as a value of that kind; text that cannot be one is returned as it is, for the schema to refuse. */
+export function valueOfText(text: string, kind: SettingKind | 'object'): unknown {
+  switch (kind) {
+    case 'text':
+    case 'object':
+      return text;
+    case 'number':
+      return /^-?\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+    case 'boolean':
+      return yes.test(text.trim()) ? true : no.test(text.trim()) ? false : text;
+    case 'list':
+      return text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+    case 'map':
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        return text;
+      }
+  }
+}

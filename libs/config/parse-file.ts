@@ -1,0 +1,58 @@
+// The text of signalbox.yaml (or JSON, which is YAML) as a plain tree, with the line of every key. Pure.
+import { isMap, LineCounter, parseDocument, type Document } from 'yaml';
+import type { ConfigProblem } from './config-error.js';
+import type { Path } from './schema-walk.js';
+
+export interface ParsedFile {
+  tree: Record<string, unknown>;
+  /** `signalbox.yaml:12`, of the nearest key that is in the file. */
+  origin(path: Path): string;
+  problems: ConfigProblem[];
+}
+
+const maxBytes = 1024 * 1024;
+
+export function parseFile(file: { path: string; text: string }): ParsedFile {
+  const empty = { tree: {}, origin: () => file.path };
+  if (file.text.length > maxBytes) {
+    return { ...empty, problems: [{ key: file.path, message: `is larger than ${maxBytes} bytes` }] };
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(file.text, { lineCounter: lines });
+  if (document.errors.length > 0) {
+    const problems = document.errors.map((error) => ({
+      key: file.path,
+      message: error.message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''),
+      origin: `${file.path}:${lines.linePos(error.pos[0]).line}`,
+    }));
+    return { ...empty, problems };
+  }
+  const origin = (path: Path) => {
+    const offset = keyOffset(document, path);
+    return offset === undefined ? file.path : `${file.path}:${lines.linePos(offset).line}`;
+  };
+  let tree: unknown;
+  try {
+    tree = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    return { ...empty, problems: [{ key: file.path, message: error instanceof Error ? error.message : 'unreadable' }] };
+  }
+  if (tree === null || tree === undefined) return { tree: {}, origin, problems: [] };
+  if (typeof tree !== 'object' || Array.isArray(tree)) {
+    return { ...empty, problems: [{ key: file.path, message: 'must be a map of settings' }] };
+  }
+  return { tree: tree as Record<string, unknown>, origin, problems: [] };
+}
+
+function keyOffset(document: Document, path: Path): number | undefined {
+  let offset: number | undefined;
+  for (let length = 1; length <= path.length; length += 1) {
+    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true);
+    if (!isMap(parent)) break;
+    const pair = parent.items.find(({ key }) => String(key) === String(path[length - 1]));
+    const range = (pair?.key as { range?: [number, number, number] } | undefined)?.range;
+    if (range === undefined) break;
+    offset = range[0];
+  }
+  return offset;
+}

@@ -1,0 +1,91 @@
+// zod's issues in an operator's words: the key, what is wrong, the value (never a secret one), the nearest known key.
+import type { z } from 'zod';
+import { formatKey, type ConfigProblem } from './config-error.js';
+import { knownKeys, settings, type Path } from './schema-walk.js';
+import { showValue } from './secrets.js';
+
+export function problemsOf(
+  error: z.ZodError,
+  tree: unknown,
+  originOf: (path: Path) => string | undefined,
+): ConfigProblem[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path as Path;
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => located([...path, key], unknownKey(path, key)));
+    }
+    const value = valueAt(tree, path);
+    if (value === undefined) return [located(path, 'is missing')];
+    return [located(path, `${words(issue)}, got ${showValue(value, path)}`)];
+  });
+
+  function located(path: Path, message: string): ConfigProblem {
+    const origin = originOf(path);
+    return { key: formatKey(path) || 'configuration', message, ...(origin === undefined ? {} : { origin }) };
+  }
+}
+
+function words(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}`;
+    case 'invalid_value':
+      return `must be ${issue.values.map(String).join(' | ')}`;
+    case 'too_small':
+      return `must be ${issue.inclusive === false ? 'greater than' : 'at least'} ${issue.minimum}${unit(issue.origin)}`;
+    case 'too_big':
+      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unit(issue.origin)}`;
+    case 'invalid_format':
+      return issue.format === 'url' ? 'must be an http or https URL' : `must match ${issue.pattern ?? issue.format}`;
+    case 'invalid_key':
+      return 'has a name with characters that are not allowed';
+    case 'invalid_union':
+    case 'invalid_element':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+    case 'custom':
+      return `is not valid: ${issue.message}`;
+  }
+}
+
+const unit = (origin: string) => (origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '');
+
+function unknownKey(path: Path, key: string): string {
+  const near = nearestKey(path, key);
+  return near === undefined ? 'is not a known key' : `is not a known key; did you mean ${near}?`;
+}
+
+/** Beside it first; where nothing beside it is close, anywhere (`port` at the top is `server.port`). */
+function nearestKey(path: Path, key: string): string | undefined {
+  const here = knownKeys(path).map((name) => ({ name: formatKey([...path, name]), far: distance(key, name) }));
+  const elsewhere = settings.map((setting) => ({
+    name: formatKey(setting.path),
+    far: distance(key, setting.path.at(-1)!) + 0.5,
+  }));
+  const [first] = [...here, ...elsewhere].sort((left, right) => left.far - right.far);
+  return first?.name;
+}
+
+/** Levenshtein; letters' case and underscores do not count (`dataDir` is `data_dir`). */
+function distance(left: string, right: string): number {
+  const a = left.toLowerCase().replaceAll(/[_-]/g, '').slice(0, 64);
+  const b = right.toLowerCase().replaceAll(/[_-]/g, '').slice(0, 64);
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+function valueAt(tree: unknown, path: Path): unknown {
+  let here = tree;
+  for (const key of path) {
+    if (typeof here !== 'object' || here === null) return undefined;
+    here = (here as Record<string | number, unknown>)[key];
+  }
+  return here;
+}

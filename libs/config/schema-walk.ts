@@ -1,0 +1,111 @@
+// Reads the zod schema of the configuration as data: what a key path may hold, which keys exist, what is secret.
+import type { z } from 'zod';
+import { configSchema } from './schema.js';
+
+export type Path = readonly (string | number)[];
+export type SettingKind = 'text' | 'number' | 'boolean' | 'list' | 'map';
+/** `true`: the whole value; `url`: the password in it. */
+export type Secrecy = true | 'url' | undefined;
+
+interface Definition {
+  type: string;
+  innerType?: Node;
+  element?: Node;
+  valueType?: Node;
+  defaultValue?: Setting['defaultValue'];
+}
+type Node = z.ZodType & { def: Definition; shape?: Record<string, Node> };
+
+/** A schema without its optional, default and prefault layers, and what those layers said. */
+interface Bare {
+  node: Node;
+  secrecy: Secrecy;
+  description?: string;
+  defaultValue?: Setting['defaultValue'];
+}
+
+function bare(schema: Node): Bare {
+  let node = schema;
+  let secrecy: Secrecy;
+  let description: string | undefined;
+  let defaultValue: Setting['defaultValue'];
+  for (;;) {
+    const meta = node.meta() as { secret?: true | 'url'; description?: string } | undefined;
+    secrecy ??= meta?.secret;
+    description ??= meta?.description;
+    if (node.def.type === 'default') defaultValue = node.def.defaultValue;
+    if (node.def.innerType === undefined) break;
+    node = node.def.innerType;
+  }
+  return { node, secrecy, ...(description === undefined ? {} : { description }), defaultValue };
+}
+
+function child(node: Node, key: string | number): Node | undefined {
+  if (node.shape !== undefined) return Object.hasOwn(node.shape, key) ? node.shape[key] : undefined;
+  return node.def.valueType ?? node.def.element;
+}
+
+const kinds: Record<string, SettingKind> = { number: 'number', boolean: 'boolean', array: 'list', record: 'map' };
+const root = configSchema as unknown as Node;
+
+/** What the schema says of a path; undefined where no such key exists. A secret ancestor makes its children secret. */
+export function settingAt(path: Path): { kind: SettingKind | 'object'; secrecy: Secrecy } | undefined {
+  let here = bare(root);
+  let { secrecy } = here;
+  for (const key of path) {
+    const next = child(here.node, key);
+    if (next === undefined) return undefined;
+    here = bare(next);
+    secrecy ??= here.secrecy;
+  }
+  return { kind: here.node.shape === undefined ? (kinds[here.node.def.type] ?? 'text') : 'object', secrecy };
+}
+
+/** The keys that an object at this path may have; none for maps, whose keys are free. */
+export function knownKeys(path: Path): string[] {
+  let here = bare(root);
+  for (const key of path) {
+    const next = child(here.node, key);
+    if (next === undefined) return [];
+    here = bare(next);
+  }
+  return Object.keys(here.node.shape ?? {});
+}
+
+export interface Setting {
+  path: string[];
+  kind: SettingKind;
+  secrecy: Secrecy;
+  description: string;
+  /** As the file would say it; undefined: none. */
+  defaultValue: string | number | boolean | object | undefined;
+  choices?: string[];
+}
+
+/** Every setting with a fixed path, in the order of the file. Maps (providers, servers, aliases) are one setting each. */
+export const settings: readonly Setting[] = leaves(root, []);
+
+/** The settings of one entry of a map, paths relative to it. */
+export function entrySettings(path: Path): Setting[] {
+  let here = bare(root);
+  for (const key of path) here = bare(child(here.node, key)!);
+  return leaves(here.node.def.valueType!, []);
+}
+
+function leaves(schema: Node, path: string[]): Setting[] {
+  const { node, secrecy, description, defaultValue } = bare(schema);
+  if (node.shape !== undefined) {
+    return Object.entries(node.shape).flatMap(([key, inner]) => leaves(inner, [...path, key]));
+  }
+  const choices = node.def.type === 'enum' ? (node as unknown as z.ZodEnum).options.map(String) : undefined;
+  return [
+    {
+      path,
+      kind: kinds[node.def.type] ?? 'text',
+      secrecy,
+      description: description ?? '',
+      defaultValue,
+      ...(choices === undefined ? {} : { choices }),
+    },
+  ];
+}

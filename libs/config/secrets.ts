@@ -1,0 +1,92 @@
+// Keeps secrets of the configuration out of everything that prints: masks single values, makes whole objects
+// unprintable, and lists the secrets so that the log can strike them out.
+import { inspect } from 'node:util';
+import { settingAt, type Path, type Secrecy } from './schema-walk.js';
+
+export const MASK = '***';
+
+/** A value as it may be shown. */
+export function maskValue(value: unknown, secrecy: Secrecy): unknown {
+  if (secrecy === undefined || value === undefined) return value;
+  if (secrecy === 'url' && typeof value === 'string') return maskUrl(value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return Object.fromEntries(Object.keys(value).map((key) => [key, MASK]));
+  }
+  return MASK;
+}
+
+/** Host and path stay; user, password and query go: query strings carry passwords too. */
+export function maskUrl(text: string): string {
+  try {
+    const url = new URL(text);
+    if (url.password !== '' || url.username !== '') {
+      url.username = '';
+      url.password = '';
+      return url.href.replace('://', `://${MASK}@`).replace(/\?.*$/, `?${MASK}`);
+    }
+    return url.href.replace(/\?.*$/, `?${MASK}`);
+  } catch {
+    return MASK;
+  }
+}
+
+export function hasPassword(text: string): boolean {
+  try {
+    const url = new URL(text);
+    return url.password !== '' || /[?&](?:password|token|key|secret)=/i.test(url.search);
+  } catch {
+    return true;
+  }
+}
+
+/** For a message: short, and masked where a secret may be: a key pasted where a section belongs is one. */
+export function showValue(value: unknown, path: Path): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'a map';
+  const setting = settingAt(path);
+  const open = setting !== undefined && setting.secrecy === undefined && !['object', 'map'].includes(setting.kind);
+  const text = open ? (JSON.stringify(value) ?? 'nothing') : MASK;
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+/** The same tree with every secret masked. */
+export function maskDeep(value: unknown, path: Path = []): unknown {
+  const secrecy = settingAt(path)?.secrecy;
+  if (secrecy !== undefined) return maskValue(value, secrecy);
+  if (Array.isArray(value)) return value.map((item, index) => maskDeep(item, [...path, index]));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskDeep(inner, [...path, key])]));
+  }
+  return value;
+}
+
+/** Every secret value of a configuration, for redaction by value; short ones are left out, they would strike out words. */
+export function secretValues(value: unknown, path: Path = [], found = new Set<string>()): string[] {
+  const secrecy = settingAt(path)?.secrecy;
+  if (typeof value === 'string') {
+    const text = secrecy === 'url' ? passwordOf(value) : secrecy === true ? value : '';
+    if (text.length >= 8) found.add(text);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) secretValues(inner, [...path, key], found);
+  }
+  return [...found];
+}
+
+function passwordOf(text: string): string {
+  try {
+    return decodeURIComponent(new URL(text).password);
+  } catch {
+    return '';
+  }
+}
+
+/** Makes JSON.stringify and util.inspect of this tree, and of every part of it, show masks. */
+export function makeUnprintable<T>(value: T, path: Path = []): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const [key, inner] of Object.entries(value)) makeUnprintable(inner, [...path, key]);
+  if (Array.isArray(value)) return value;
+  const masked = () => maskDeep(value, path);
+  Object.defineProperty(value, 'toJSON', { value: masked });
+  Object.defineProperty(value, inspect.custom, { value: masked });
+  return value;
+}

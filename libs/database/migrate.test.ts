@@ -1,0 +1,86 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { verifies } from '../../test/verifies.js';
+import { migrate, MigrationError } from './migrate.js';
+
+const signal = () => AbortSignal.timeout(20_000);
+
+describe('migrate', () => {
+  let database: TestDatabase;
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'signalbox-migrations-'));
+    await cp('prisma/migrations', directory, { recursive: true });
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+  afterEach(() => database.drop());
+
+  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+
+  verifies('migrations.applied-once', 'five at once', async () => {
+    const results = await Promise.all(Array.from({ length: 5 }, () => migrate(database.url, { signal: signal() })));
+    expect(results.flatMap((result) => result.applied)).toHaveLength(1);
+    const again = await migrate(database.url, { signal: signal() });
+    expect(again.applied).toEqual([]);
+  });
+
+  verifies('migrations.prisma-ledger', 'rows as prisma migrate deploy writes them', async () => {
+    const { applied } = await migrate(database.url, { signal: signal() });
+    const rows = await query(
+      `select migration_name, checksum, applied_steps_count, logs, rolled_back_at, finished_at >= started_at as finished
+       from _prisma_migrations`,
+    );
+    expect(rows).toEqual([
+      {
+        migration_name: applied[0],
+        checksum: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+        applied_steps_count: 1,
+        logs: null,
+        rolled_back_at: null,
+        finished: true,
+      },
+    ]);
+  });
+
+  verifies('migrations.drift-refused', 'a changed file, a half done migration', async () => {
+    await migrate(database.url, { signal: signal() });
+    await query(`update _prisma_migrations set checksum = repeat('0', 64)`);
+    await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was applied with other contents/);
+    await query(`update _prisma_migrations set finished_at = null`);
+    await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was begun and not finished/);
+  });
+
+  test('a failing migration changes nothing, and a later version’s migrations are left alone', async () => {
+    const broken = join(directory, '29991231000000_broken');
+    await cp(join(directory, '20261121000000_init'), broken, { recursive: true });
+    await writeFile(join(broken, 'migration.sql'), 'create table later (id int); select nonsense;');
+    const failure = migrate(database.url, { signal: signal(), directory });
+    await expect(failure).rejects.toThrow(MigrationError);
+    await expect(failure).rejects.toThrow(/_broken failed, nothing was changed/);
+    expect(await query(`select to_regclass('runs') as runs`)).toEqual([{ runs: null }]);
+    await writeFile(join(broken, 'migration.sql'), 'create table later (id int);');
+    expect((await migrate(database.url, { signal: signal(), directory })).applied).toHaveLength(2);
+    expect((await migrate(database.url, { signal: signal() })).applied).toEqual([]);
+  });
+
+  test('an abort and a database that is away end it at once', async () => {
+    await expect(migrate(database.url, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+    const nobody = migrate('postgres://nobody@127.0.0.1:9/none', { signal: signal() });
+    await expect(nobody).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+});

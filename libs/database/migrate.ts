@@ -1,0 +1,150 @@
+// Brings the database to the state that this version needs. Writes Prisma's own ledger, under Prisma's own advisory
+// lock, so `prisma migrate deploy` and this agree. Applies all that is missing or nothing; never goes back.
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { AppError } from '#libs/schemas/errors.js';
+import { connectionConfig } from './connection-settings.js';
+import { toDatabaseError } from './database-error.js';
+
+/** The lock that `prisma migrate` takes: two of either kind wait for each other. */
+const advisoryLock = 72_707_369;
+
+/** The migrations and the database disagree; a person has to look. The message names the migration. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+export interface MigrateOptions {
+  signal: AbortSignal;
+  /** Bounds connecting and waiting for another that migrates, ms. */
+  timeoutMs?: number;
+  /** Where the migrations are; absent: the package's own. */
+  directory?: string;
+}
+
+interface Migration {
+  name: string;
+  sql: string;
+  checksum: string;
+}
+
+/**
+ * @throws MigrationError when an applied migration was changed, or one is half applied, or fails.
+ * @throws AppError store_unavailable when the database does not answer.
+ */
+export async function migrate(databaseUrl: string, options: MigrateOptions): Promise<{ applied: string[] }> {
+  const { signal, timeoutMs = 60_000, directory = migrationsDirectory() } = options;
+  signal.throwIfAborted();
+  const migrations = await readMigrations(directory);
+  const client = new pg.Client(connectionConfig({ url: databaseUrl, timeoutMs, applicationName: 'signalbox migrate' }));
+  client.on('error', () => undefined);
+  // Ending the connection is what aborts: the server rolls back.
+  const abort = () => void client.end().catch(() => undefined);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await client.connect();
+    return { applied: await applyMissing(client, migrations, timeoutMs) };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof MigrationError) throw error;
+    throw toDatabaseError(error);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function applyMissing(client: pg.Client, migrations: Migration[], timeoutMs: number): Promise<string[]> {
+  await client.query('begin');
+  await client.query(`set local lock_timeout = ${Math.round(timeoutMs)}`);
+  await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
+  await client.query(ledgerTable);
+  const ledger = await readLedger(client);
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    const checksum = ledger.get(migration.name);
+    if (checksum === undefined) {
+      await apply(client, migration);
+      applied.push(migration.name);
+    } else if (checksum !== migration.checksum) {
+      throw new MigrationError(
+        `Migration ${migration.name} was applied with other contents than it has now: restore the file, ` +
+          'changes belong into a new migration',
+      );
+    }
+  }
+  await client.query('commit');
+  return applied;
+}
+
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+  const startedAt = new Date();
+  try {
+    await client.query(sql);
+  } catch (error) {
+    const failure = toDatabaseError(error);
+    if (failure instanceof AppError && failure.code === 'store_unavailable') throw failure;
+    throw new MigrationError(`Migration ${name} failed, nothing was changed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  await client.query(
+    `insert into _prisma_migrations (id, checksum, started_at, finished_at, migration_name, applied_steps_count)
+     values ($1, $2, $3, clock_timestamp(), $4, 1)`,
+    [randomUUID(), checksum, startedAt, name],
+  );
+}
+
+/** Finished migrations; ones that this version does not know were applied by a newer one and are left alone. */
+async function readLedger(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
+    `select migration_name as name, checksum, finished_at is not null as finished
+     from _prisma_migrations where rolled_back_at is null order by started_at`,
+  );
+  const halfDone = rows.find((row) => !row.finished);
+  if (halfDone !== undefined) {
+    throw new MigrationError(
+      `Migration ${halfDone.name} was begun and not finished: repair the database, then \`prisma migrate resolve\``,
+    );
+  }
+  return new Map(rows.map((row) => [row.name, row.checksum]));
+}
+
+/** As `prisma migrate` makes it. */
+const ledgerTable = `create table if not exists _prisma_migrations (
+  id varchar(36) primary key not null,
+  checksum varchar(64) not null,
+  finished_at timestamptz,
+  migration_name varchar(255) not null,
+  logs text,
+  rolled_back_at timestamptz,
+  started_at timestamptz not null default now(),
+  applied_steps_count integer not null default 0
+)`;
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const bytes = await readFile(join(directory, name, 'migration.sql'));
+      return { name, sql: bytes.toString('utf8'), checksum: createHash('sha256').update(bytes).digest('hex') };
+    }),
+  );
+}
+
+/** The package's root is above this file: one level more when it was built into dist/. */
+function migrationsDirectory(): string {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  for (;;) {
+    const candidate = join(directory, 'prisma', 'migrations');
+    if (existsSync(candidate)) return candidate;
+    const parent = dirname(directory);
+    if (parent === directory) throw new MigrationError('No directory prisma/migrations above the program');
+    directory = parent;
+  }
+}

@@ -1,0 +1,145 @@
+// One run of the server: started, heard until it is ready, stopped, and ended by its wrapper when we are killed.
+// It knows nothing of how the cluster was made or whether to start it again.
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../logging/logger.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { readServerPid } from './running-server.js';
+import { SERVER_ENVIRONMENT } from './run-as.js';
+
+export interface ServerCommand {
+  /** With what must go before it to run as another user. */
+  command: readonly string[];
+  cluster: string;
+  logger: Logger;
+  /** Removed, with all below it, when the server has ended, whoever ended it. */
+  removeAtEnd: string | undefined;
+}
+
+export interface ServerEnd {
+  /** Exit status; null where a signal ended the wrapper. */
+  status: number | null;
+  /** The last lines that the server wrote. */
+  lines: string[];
+}
+
+export interface ServerProcess {
+  /** Rejects with `start_failed` when it ends, or takes too long, before it accepts connections. */
+  ready: Promise<void>;
+  /** Resolves, never rejects, when the server and everything that it started has ended. */
+  ended: Promise<ServerEnd>;
+  /** Sessions are cut, data is written, the server ends; harder after a while. Resolves when nothing of it is left. */
+  stop(atOnce?: AbortSignal): Promise<ServerEnd>;
+}
+
+/**
+ * $0 is a directory to remove at the end, or empty. The read ends when the owner closes the pipe or dies; the wait ends
+ * when the server does. The server has neither our stdin nor the pipe.
+ */
+const WRAPPER = `exec 3<&0
+"$@" </dev/null 3<&- &
+server=$!
+(read -r _ <&3; kill -INT $server) >/dev/null 2>&1 &
+watcher=$!
+exec 3<&- </dev/null
+wait $server
+status=$?
+kill $watcher 2>/dev/null
+[ -z "$0" ] || rm -rf -- "$0"
+exit $status`;
+
+const READY = 'database system is ready to accept connections';
+/** Recovery after a crash reads what was written since the last checkpoint. */
+const READY_DEADLINE_MS = 120_000;
+const STOP_DEADLINE_MS = 20_000;
+const QUIT_DEADLINE_MS = 5_000;
+const KEPT_LINES = 20;
+const MAX_LINE_CHARACTERS = 4_096;
+
+export function startServer(options: ServerCommand): ServerProcess {
+  const { logger, cluster } = options;
+  const lines: string[] = [];
+  let stopping: Promise<ServerEnd> | undefined;
+  // Its own session: Ctrl-C on our terminal must not stop the database before those who use it.
+  const child = spawn('/bin/sh', ['-c', WRAPPER, options.removeAtEnd ?? '', ...options.command], {
+    cwd: '/',
+    env: SERVER_ENVIRONMENT,
+    stdio: ['pipe', 'ignore', 'pipe'],
+    detached: true,
+  });
+  child.stdin.on('error', () => undefined);
+  child.once('error', (error) => lines.push(error.message));
+  // Without the wrapper the watcher is still there to end the server.
+  child.once('exit', () => child.stdin.destroy());
+
+  const ended = new Promise<ServerEnd>((resolve) => {
+    // `close`: every process of the server held our end of its log, so none is left.
+    child.once('close', (status) => resolve({ status, lines }));
+  });
+
+  const ready = new Promise<void>((resolve, reject) => {
+    const fail = (why: string) =>
+      reject(new EmbeddedPostgresError('start_failed', `The embedded PostgreSQL ${why}:\n${lines.join('\n')}`));
+    const deadline = setTimeout(() => fail('did not get ready in time'), READY_DEADLINE_MS);
+    forEachLine(child.stderr, (line) => {
+      lines.push(line);
+      if (lines.length > KEPT_LINES) lines.shift();
+      const important = /^(FATAL|PANIC)/.test(line) && stopping === undefined;
+      logger[important ? 'warn' : 'debug']({}, `postgres: ${line}`);
+      if (!line.includes(READY)) return;
+      clearTimeout(deadline);
+      resolve();
+    });
+    void ended.then(() => {
+      clearTimeout(deadline);
+      fail('ended before it was ready');
+    });
+  });
+  ready.catch(() => undefined);
+
+  async function stop(atOnce?: AbortSignal): Promise<ServerEnd> {
+    child.stdin.destroy();
+    for (const [afterMs, signal] of [
+      [STOP_DEADLINE_MS, 'SIGQUIT'],
+      [QUIT_DEADLINE_MS, 'SIGKILL'],
+    ] as const) {
+      const end = await within(ended, afterMs, signal === 'SIGQUIT' ? atOnce : undefined);
+      if (end !== undefined) return end;
+      if (atOnce?.aborted !== true) logger.warn({}, `postgres does not end: sending ${signal}`);
+      const pid = await readServerPid(cluster).catch(() => undefined);
+      if (pid !== undefined) sendSignal(pid, signal);
+    }
+    return ended;
+  }
+
+  return { ready, ended, stop: (atOnce) => (stopping ??= stop(atOnce)) };
+}
+
+function forEachLine(stream: Readable, hear: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    const parts = (rest + chunk).split('\n');
+    rest = (parts.pop() ?? '').slice(0, MAX_LINE_CHARACTERS);
+    for (const line of parts) hear(line.slice(0, MAX_LINE_CHARACTERS));
+  });
+}
+
+/** Undefined when it takes longer than that, or than `hurry` allows. */
+async function within<T>(promise: Promise<T>, ms: number, hurry?: AbortSignal): Promise<T | undefined> {
+  const timer = new AbortController();
+  const signal = hurry === undefined ? timer.signal : AbortSignal.any([timer.signal, hurry]);
+  try {
+    return await Promise.race([promise, delay(ms, undefined, { signal }).catch(() => undefined)]);
+  } finally {
+    timer.abort();
+  }
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended meanwhile.
+  }
+}

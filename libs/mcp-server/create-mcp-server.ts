@@ -1,0 +1,79 @@
+// Makes a ToolServer of decorated instances. Refuses to start with two servers or two tools of one name.
+import type { DiscoveryService } from '@nestjs/core';
+import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
+import { readDeclaredTools, readServerOptions, type Authorize } from './decorators.js';
+import type { ToolHandler } from './served-tool.js';
+import { ToolServer, type ToolServerOptions } from './tool-server.js';
+
+/**
+ * One server of one or more instances whose classes carry `@McpServer` with the same name.
+ * @throws Error when none does, names differ, or two tools share a name (naming both places).
+ */
+export function createMcpServer(instances: object | readonly object[], options: ToolServerOptions): ToolServer {
+  const targets = Array.isArray(instances) ? (instances as object[]) : [instances as object];
+  const declared = targets.map((target) => {
+    const found = readServerOptions(target.constructor);
+    if (found === undefined) throw new Error(`${target.constructor.name} has no @McpServer decorator`);
+    return found;
+  });
+  const first = declared[0];
+  if (first === undefined) throw new Error('An MCP server needs at least one class');
+  if (declared.some((server) => server.name !== first.name)) {
+    throw new Error(`One MCP server of several names: ${declared.map((server) => server.name).join(', ')}`);
+  }
+  const authorizers = targets.flatMap((target, index) => authorizersOf(target, declared[index]!.authorize));
+  const server = new ToolServer(first, joined(authorizers), options);
+  for (const target of targets) {
+    for (const tool of readDeclaredTools(target.constructor)) {
+      const method = (target as Record<string, ToolHandler>)[tool.method]!;
+      server.register({
+        name: tool.name,
+        place: `${target.constructor.name}.${tool.method}`,
+        options: tool.options,
+        handler: (input, context) => method.call(target, input, context),
+      });
+    }
+  }
+  options.logger.info({ metadata: { server: server.name, tools: server.toolNames() } }, 'mcp server ready');
+  return server;
+}
+
+/**
+ * Every decorated provider of the application. Call it in a factory or `onModuleInit`, when providers exist.
+ * @throws Error naming both places when two classes declare one server name.
+ */
+export function discoverMcpServers(discovery: DiscoveryService, options: ToolServerOptions): ToolServer[] {
+  const places = new Map<string, string>();
+  const servers: ToolServer[] = [];
+  for (const { instance, metatype } of discovery.getProviders()) {
+    const declared = readServerOptions(metatype);
+    if (declared === undefined || typeof instance !== 'object' || instance === null) continue;
+    const place = (metatype as { name: string }).name;
+    const other = places.get(declared.name);
+    if (other !== undefined) throw new Error(`Two MCP servers are named '${declared.name}': ${other} and ${place}`);
+    places.set(declared.name, place);
+    servers.push(createMcpServer(instance as object, options));
+  }
+  return servers;
+}
+
+/** Serves standard input and output, both protocol eras. The logger must not write to standard output. */
+export function serveOverStdio(server: ToolServer): StdioServerHandle {
+  return serveStdio(() => server.newConnection());
+}
+
+function authorizersOf(target: object, fromDecorator: Authorize | undefined): Authorize[] {
+  const found: Authorize[] = fromDecorator === undefined ? [] : [fromDecorator];
+  const method = (target as { authorize?: unknown }).authorize;
+  if (typeof method === 'function') found.push((name, context) => (method as Authorize).call(target, name, context));
+  return found;
+}
+
+function joined(authorizers: readonly Authorize[]): Authorize {
+  return async (name, context) => {
+    for (const authorize of authorizers) {
+      if ((await authorize(name, context)) === false) return false;
+    }
+    return true;
+  };
+}

@@ -1,0 +1,80 @@
+// `@McpServer` and `@McpTool` mark a class and its methods; nothing happens until a server is made of an instance.
+// The marks are kept as metadata on the class, so the class stays an ordinary Nest provider.
+import 'reflect-metadata';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ToolAnnotations } from '#libs/schemas/tool-definition.js';
+import type { ToolContext } from './tool-context.js';
+
+/** False, or an AppError thrown, refuses the call. */
+export type Authorize = (toolName: string, context: ToolContext) => boolean | void | Promise<boolean | void>;
+
+export interface McpServerOptions {
+  name: string;
+  version?: string;
+  /** Runs before every handler. A method `authorize` of the class does as well. */
+  authorize?: Authorize;
+  /** How this server shows what its tools throw; undefined leaves it to the usual form. */
+  renderError?: (error: unknown, toolName: string) => CallToolResult | undefined;
+}
+
+export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
+  description: string;
+  input: Input;
+  /** Checked against what the method returns, and published. */
+  output?: z.ZodObject;
+  annotations?: ToolAnnotations;
+  /** The method's name unless given. */
+  name?: string;
+  title?: string;
+  /** Published as it is: `{version, category, tags}` and the like. */
+  metadata?: JsonObject;
+  timeoutMs?: number;
+}
+
+/** A string, an object (becomes structured content) or a whole MCP result. */
+export type ToolReturn = string | object | CallToolResult;
+
+export interface DeclaredTool {
+  name: string;
+  method: string;
+  options: McpToolOptions;
+}
+
+const serverKey = Symbol('signalbox:mcp-server');
+const toolsKey = Symbol('signalbox:mcp-tools');
+
+export function McpServer(options: McpServerOptions): ClassDecorator {
+  return (target) => Reflect.defineMetadata(serverKey, options, target);
+}
+
+type ToolMethod<Input extends z.ZodObject> = (
+  input: z.output<Input>,
+  context: ToolContext,
+) => ToolReturn | Promise<ToolReturn>;
+
+export function McpTool<Input extends z.ZodObject>(options: McpToolOptions<Input>) {
+  return <Method extends ToolMethod<Input>>(
+    target: object,
+    method: string,
+    _descriptor: TypedPropertyDescriptor<Method>,
+  ): void => {
+    const declared: DeclaredTool = { name: options.name ?? method, method, options };
+    const own = (Reflect.getOwnMetadata(toolsKey, target.constructor) as DeclaredTool[] | undefined) ?? [];
+    Reflect.defineMetadata(toolsKey, [...own, declared], target.constructor);
+  };
+}
+
+export function readServerOptions(type: unknown): McpServerOptions | undefined {
+  if (typeof type !== 'function') return undefined;
+  return Reflect.getOwnMetadata(serverKey, type) as McpServerOptions | undefined;
+}
+
+/** The tools of a class, those it inherits first; one that is declared again under its method's name replaces. */
+export function readDeclaredTools(type: unknown): DeclaredTool[] {
+  if (typeof type !== 'function' || type === Function.prototype) return [];
+  const inherited = readDeclaredTools(Object.getPrototypeOf(type));
+  const own = (Reflect.getOwnMetadata(toolsKey, type) as DeclaredTool[] | undefined) ?? [];
+  return [...inherited.filter((tool) => !own.some((later) => later.method === tool.method)), ...own];
+}

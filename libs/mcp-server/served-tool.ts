@@ -1,0 +1,96 @@
+// One tool as a server lists and runs it. Makes the JSON Schema once; turns whatever the method returns or throws into
+// an MCP result. What a reader may not see (stacks, paths, strangers' messages) never gets into one.
+import { z } from 'zod';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import { AppError, TOOL_ERROR_CODES, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { errorCodeMetaKey, toolMetadataMetaKey, toolTimeoutMetaKey } from './call-meta.js';
+import type { McpToolOptions, ToolReturn } from './decorators.js';
+import type { ToolContext } from './tool-context.js';
+
+export interface ToolHandler {
+  (input: Record<string, unknown>, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+}
+
+export interface ServedTool {
+  name: string;
+  /** Where it was declared, for the error about a second one: `ClockTools.getTime`. */
+  place: string;
+  options: McpToolOptions;
+  handler: ToolHandler;
+  listed: Tool;
+}
+
+/** @throws Error naming the tool when its schema has no JSON Schema. */
+export function serveTool(tool: Omit<ServedTool, 'listed'>): ServedTool {
+  const { options } = tool;
+  const meta = {
+    ...(options.metadata === undefined ? {} : { [toolMetadataMetaKey]: options.metadata }),
+    ...(options.timeoutMs === undefined ? {} : { [toolTimeoutMetaKey]: options.timeoutMs }),
+  };
+  const listed = {
+    name: tool.name,
+    description: options.description,
+    inputSchema: jsonSchema(tool, options.input, 'input'),
+    ...(options.title === undefined ? {} : { title: options.title }),
+    ...(options.annotations === undefined ? {} : { annotations: options.annotations }),
+    ...(options.output === undefined ? {} : { outputSchema: jsonSchema(tool, options.output, 'output') }),
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
+  } as Tool;
+  return { ...tool, listed };
+}
+
+function jsonSchema(tool: { name: string; place: string }, schema: z.ZodObject, io: 'input' | 'output'): object {
+  try {
+    return z.toJSONSchema(schema, { io, target: 'draft-2020-12' });
+  } catch (error) {
+    throw new Error(`Tool '${tool.name}' (${tool.place}): its ${io} has no JSON Schema`, { cause: error });
+  }
+}
+
+/** Checks the arguments, runs the method, checks its result. @throws what the method throws, AppError for the checks. */
+export async function runTool(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
+  const input = tool.options.input.safeParse(args ?? {});
+  if (!input.success) {
+    throw new AppError('invalid_tool_arguments', `Invalid arguments: ${problems(input.error)}`, {
+      toolName: tool.name,
+    });
+  }
+  const result = toResult(await tool.handler(input.data, context));
+  if (tool.options.output !== undefined && result.isError !== true) {
+    const output = tool.options.output.safeParse(result.structuredContent);
+    if (!output.success) {
+      throw new AppError('invalid_tool_result', `The tool's result breaks its schema: ${problems(output.error)}`);
+    }
+  }
+  return result;
+}
+
+const maxProblems = 10;
+
+function problems(error: z.ZodError): string {
+  return error.issues
+    .slice(0, maxProblems)
+    .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
+    .join('; ');
+}
+
+function toResult(returned: ToolReturn): CallToolResult {
+  if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
+  if ('content' in returned && Array.isArray(returned.content)) return returned;
+  const structured = JSON.parse(JSON.stringify(returned)) as Record<string, unknown>;
+  return { content: [{ type: 'text', text: JSON.stringify(structured) }], structuredContent: structured };
+}
+
+/** Codes of the HTTP door that tools meet too, as their reader knows them. */
+const asToolCode: Partial<Record<ErrorCode, ToolErrorCode>> = { invalid_value: 'invalid_tool_arguments' };
+
+export function toolErrorCode(error: unknown): ToolErrorCode {
+  if (!(error instanceof AppError)) return 'tool_failed';
+  const known = (TOOL_ERROR_CODES as readonly string[]).includes(error.code);
+  return known ? (error.code as ToolErrorCode) : (asToolCode[error.code] ?? 'tool_failed');
+}
+
+export function failedResult(error: unknown): CallToolResult {
+  const text = error instanceof AppError && error.code !== 'internal_error' ? error.message : 'The tool failed';
+  return { content: [{ type: 'text', text }], isError: true, _meta: { [errorCodeMetaKey]: toolErrorCode(error) } };
+}

@@ -1,0 +1,52 @@
+// Runs a short-lived program to its end: no shell, a given environment, bounded output, a deadline.
+import { spawn } from 'node:child_process';
+
+export interface ProgramOptions {
+  environment: Record<string, string>;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  /** Written to its stdin, which is then closed. */
+  input?: string;
+}
+
+export interface ProgramResult {
+  /** 0 where it went well; null where a signal ended it or it could not be started. */
+  status: number | null;
+  /** stdout and stderr as they came; the end of it where there was much. */
+  output: string;
+}
+
+const MAX_OUTPUT_CHARACTERS = 64 * 1024;
+
+/** Rejects only when the signal aborts; a program that cannot be started has status null and says why in its output. */
+export function runProgram(command: readonly string[], options: ProgramOptions): Promise<ProgramResult> {
+  const [file, ...args] = command;
+  if (file === undefined) throw new TypeError('no program given');
+  options.signal?.throwIfAborted();
+  const deadline = AbortSignal.timeout(options.timeoutMs);
+  const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      cwd: '/',
+      env: options.environment,
+      stdio: 'pipe',
+      signal,
+      killSignal: 'SIGKILL',
+    });
+    let output = '';
+    const collect = (chunk: string) => {
+      output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS);
+    };
+    child.stdout.setEncoding('utf8').on('data', collect);
+    child.stderr.setEncoding('utf8').on('data', collect);
+    // A program that ends without reading its input is no failure of ours.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.input ?? '');
+    child.once('error', (error) => {
+      if (options.signal?.aborted === true) reject(options.signal.reason as Error);
+      else collect(deadline.aborted ? `no end within ${options.timeoutMs} ms\n` : `${error.message}\n`);
+      if (child.pid === undefined) resolve({ status: null, output });
+    });
+    child.once('close', (status) => resolve({ status: deadline.aborted ? null : status, output }));
+  });
+}

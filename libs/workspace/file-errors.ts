@@ -1,0 +1,53 @@
+// What the operating system says about a file, as an error that its reader may see: the path as they gave it, no other.
+import { AppError } from '#libs/schemas/errors.js';
+
+export const errorCode = (error: unknown): string | undefined =>
+  error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+
+export const notFound = (path: string) =>
+  new AppError('file_not_found', `File '${path}' does not exist`, { param: 'path' });
+export const isDirectory = (path: string) =>
+  new AppError('invalid_value', `'${path}' is a directory`, { param: 'path' });
+export const notDirectory = (path: string) =>
+  new AppError('invalid_value', `'${path}' is not a directory`, { param: 'path' });
+export const isLink = (path: string) =>
+  new AppError('path_outside_workspace', `'${path}' is a symbolic link: links are not followed`, { param: 'path' });
+export const notRegular = (path: string) =>
+  new AppError('path_outside_workspace', `'${path}' is a device, pipe or socket, not a file`, { param: 'path' });
+export const hardLinked = (path: string) =>
+  new AppError('path_outside_workspace', `'${path}' has other hard links, which may lie outside the workspace`, {
+    param: 'path',
+  });
+
+export function toFileError(error: unknown, path: string): unknown {
+  switch (errorCode(error) ?? '') {
+    case 'ENOENT':
+      return notFound(path);
+    case 'ELOOP':
+      return isLink(path);
+    case 'EISDIR':
+      return isDirectory(path);
+    case 'ENOTDIR':
+      return notDirectory(path);
+    case 'ENXIO':
+    case 'ENODEV':
+      return notRegular(path);
+    case 'EACCES':
+    case 'EPERM':
+      return new AppError('tool_failed', `Permission denied: '${path}'`, { cause: error });
+    case 'ENAMETOOLONG':
+      return new AppError('invalid_value', 'The path is too long', { param: 'path' });
+    case 'EEXIST':
+    case 'ENOTEMPTY':
+      return new AppError('invalid_value', `'${path}' exists already`, { param: 'path' });
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return new AppError('workspace_quota_exceeded', 'No space is left for the workspace', { cause: error });
+    case 'EMFILE':
+    case 'ENFILE':
+      return new AppError('tool_failed', 'Too many files are open, try again', { cause: error });
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,112 @@
+// Removes a tree whatever its depth, modes and names, with three descriptors: subdirectories are moved up beside the
+// others before they are emptied. Links are unlinked, never followed, also when one is swapped in meanwhile.
+import { randomBytes } from 'node:crypto';
+import { opendir, rename, rmdir, unlink } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { Directory, type Name } from './directory.js';
+import { errorCode } from './file-errors.js';
+import { reservedPrefix } from './workspace-path.js';
+
+/** Against a process that makes files faster than they go. */
+const maxPasses = 16;
+
+/** Removes the directory `name` of `parent` and all in it; does nothing when it is not there. */
+export async function removeTree(parent: Directory, name: Name, signal?: AbortSignal): Promise<void> {
+  for (let pass = 1; ; pass += 1) {
+    const top = await openLocked(parent, name);
+    if (top === undefined) return;
+    try {
+      await emptyTop(top, signal);
+    } finally {
+      await top.close();
+    }
+    if (await removedDirectory(parent, name)) return;
+    if (pass === maxPasses) throw new Error('The directory keeps being filled while it is removed');
+  }
+}
+
+/** Empties `top` and every directory that is moved up to it meanwhile. */
+async function emptyTop(top: Directory, signal?: AbortSignal): Promise<void> {
+  const pending: Name[] = [];
+  for await (const name of subdirectories(top, signal)) pending.push(name);
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    const child = await openLocked(top, name);
+    if (child === undefined) continue;
+    try {
+      for await (const inner of subdirectories(child, signal)) pending.push(await moveUp(child, inner, top));
+    } finally {
+      await child.close();
+    }
+    await removedDirectory(top, name);
+  }
+}
+
+/** Unlinks all that is no directory and yields the names of what is one. */
+async function* subdirectories(directory: Directory, signal?: AbortSignal): AsyncGenerator<Buffer> {
+  const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
+  for await (const dirent of listing as AsyncIterable<Dirent | Dirent<Buffer>>) {
+    signal?.throwIfAborted();
+    const name = Buffer.from(dirent.name as Buffer);
+    if (!(await unlinked(directory, name))) yield name;
+  }
+}
+
+async function moveUp(from: Directory, name: Buffer, top: Directory): Promise<string> {
+  const to = `${reservedPrefix}${randomBytes(8).toString('hex')}`;
+  try {
+    await rename(from.child(name), top.child(to));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return to;
+    if (errorCode(error) !== 'EACCES' && errorCode(error) !== 'EPERM') throw error;
+    await from.unlock(name);
+    await rename(from.child(name), top.child(to));
+  }
+  return to;
+}
+
+/** False when the name is a directory. */
+async function unlinked(directory: Directory, name: Buffer): Promise<boolean> {
+  try {
+    await unlink(directory.child(name));
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return true;
+    if (errorCode(error) === 'EISDIR') return false;
+    const stats = await directory.stat(name);
+    if (stats === undefined) return true;
+    if (stats.isDirectory()) return false;
+    throw error;
+  }
+}
+
+async function openLocked(parent: Directory, name: Name): Promise<Directory | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const opened = await parent.openDirectory(name);
+      // Listing needs read, removing from it write and search.
+      await opened.handle.chmod(0o700).catch(() => undefined);
+      return opened;
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === 'ENOENT') return undefined;
+      if (code === 'ENOTDIR' || code === 'ELOOP') {
+        if (await unlinked(parent, Buffer.from(name))) return undefined;
+      } else if (code === 'EACCES') await parent.unlock(name);
+      else throw error;
+      if (attempt === maxPasses) throw error;
+    }
+  }
+}
+
+async function removedDirectory(parent: Directory, name: Name): Promise<boolean> {
+  try {
+    await rmdir(parent.child(name));
+    return true;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ENOENT') return true;
+    if (code === 'ENOTDIR') return unlinked(parent, Buffer.from(name));
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+// Counts a workspace, and clears away what a process that died left half done.
+import type { BigIntStats } from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { AppError } from '#libs/schemas/errors.js';
+import { Directory } from './directory.js';
+import { errorCode } from './file-errors.js';
+import { removeTree } from './remove-tree.js';
+import type { ScannedUsage, UsageLedger } from './usage-ledger.js';
+import { walk, type Entry } from './walk.js';
+import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
+
+/** The unfinished writes of this process, which are counted as reservations. */
+export const unfinished = new Set<string>();
+
+const leftBehindMs = 60 * 60 * 1_000;
+const levelsBelowLimit = 2;
+
+export async function scanUsage(
+  place: { hostPath: string; ledger: UsageLedger },
+  signal?: AbortSignal,
+): Promise<ScannedUsage> {
+  const usage: ScannedUsage = { bytes: 0, files: 0, directories: 0, tooDeep: false };
+  const root = await openIfThere(place.hostPath);
+  if (root === undefined) return usage;
+  const { maxDepth, maxFiles } = place.ledger.limits;
+  try {
+    const options = { signal, maxDepth: maxDepth + levelsBelowLimit, includeReserved: true, includeTemporary: true };
+    for await (const entry of walk(root, options)) {
+      if (isReserved(entry) && (unfinished.has(entry.name.toString()) || (await clearedAway(entry, signal)))) continue;
+      count(usage, entry);
+      if (entry.depth >= options.maxDepth && entry.stats.isDirectory()) usage.tooDeep = true;
+      // More than is allowed is all that a limit wants to know.
+      if (usage.files + usage.directories > maxFiles * 2) return usage;
+    }
+    return usage;
+  } finally {
+    await root.close();
+  }
+}
+
+function count(usage: ScannedUsage, entry: Entry): void {
+  if (entry.depth === 1 && entry.path === temporaryDirectory) return;
+  if (entry.stats.isDirectory()) {
+    usage.directories += 1;
+    return;
+  }
+  usage.files += 1;
+  usage.bytes += sizeOf(entry.stats);
+}
+
+const sizeOf = (stats: BigIntStats) => (stats.isFile() ? Number(stats.size) : 0);
+const isReserved = (entry: Entry) => entry.name.toString('latin1').startsWith(reservedPrefix);
+
+/** Only what has not changed for long: another process may be writing it. */
+async function clearedAway(entry: Entry, signal?: AbortSignal): Promise<boolean> {
+  if (Date.now() - Number(entry.stats.ctimeMs) < leftBehindMs) return false;
+  if (entry.stats.isDirectory()) await removeTree(entry.parent, entry.name, signal);
+  else await unlink(entry.parent.child(entry.name)).catch(() => undefined);
+  return true;
+}
+
+async function openIfThere(hostPath: string): Promise<Directory | undefined> {
+  try {
+    return await Directory.openPath(hostPath);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ENOTDIR' || code === 'ELOOP') {
+      throw new AppError('path_outside_workspace', 'The workspace is not a directory', { cause: error });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+// How much each workspace holds, so that a write is refused before it is too much. Counted once by a scan, then kept by
+// the writes of this process; what others did is found by the next scan. Refuses, never removes.
+import { AppError } from '#libs/schemas/errors.js';
+import { KeyedLock } from './keyed-lock.js';
+
+export interface WorkspaceLimits {
+  maxBytes: number;
+  /** Files and directories together. */
+  maxFiles: number;
+  /** Directories in a path. */
+  maxDepth: number;
+}
+
+export interface Usage {
+  bytes: number;
+  /** All that is no directory. */
+  files: number;
+  directories: number;
+}
+
+export interface ScannedUsage extends Usage {
+  /** Deeper than any scan goes: nothing may grow. */
+  tooDeep: boolean;
+}
+
+interface Account extends ScannedUsage {
+  scannedAt: number;
+  scanMs: number;
+  reservedBytes: number;
+  reservedEntries: number;
+}
+
+export type Scan = () => Promise<ScannedUsage>;
+
+const maxAccounts = 10_000;
+const minAgeMs = 2_000;
+
+export class UsageLedger {
+  readonly #accounts = new Map<string, Account>();
+  readonly #lock = new KeyedLock();
+
+  constructor(readonly limits: WorkspaceLimits) {}
+
+  /** Runs `body` while nothing else of this process changes names in that workspace. */
+  exclusively<T>(key: string, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
+    return this.#lock.run(key, signal, body);
+  }
+
+  /** Scans when never done or long ago; `force`: unless just done. Call it outside `exclusively`. */
+  async refresh(
+    key: string,
+    scan: Scan,
+    options: { force?: boolean; signal?: AbortSignal | undefined } = {},
+  ): Promise<Usage> {
+    return this.#lock.run(key, options.signal, async () => {
+      const known = this.#accounts.get(key);
+      if (known !== undefined && options.force !== true && !stale(known)) return known;
+      const startedAt = performance.now();
+      const scanned = await scan();
+      const account = known ?? { ...scanned, scannedAt: 0, scanMs: 0, reservedBytes: 0, reservedEntries: 0 };
+      Object.assign(account, scanned, { scannedAt: performance.now(), scanMs: performance.now() - startedAt });
+      this.#remember(key, account);
+      return account;
+    });
+  }
+
+  /** The place for something new; nothing is taken yet. Needs a `refresh` before. */
+  reserve(key: string, credit: { bytes: number; entries: number } = { bytes: 0, entries: 0 }): Reservation {
+    const account = this.#accounts.get(key);
+    if (account === undefined) throw new Error('A workspace is counted before it is written to');
+    return new Reservation(account, this.limits, credit);
+  }
+
+  /** A write could meet a limit because of what other processes have removed since the last count. */
+  nearlyFull(key: string, bytes: number): boolean {
+    const account = this.#accounts.get(key);
+    if (account === undefined || performance.now() - account.scannedAt < 100) return false;
+    const { maxBytes, maxFiles } = this.limits;
+    return (
+      account.tooDeep ||
+      account.bytes + bytes > maxBytes * 0.75 ||
+      account.files + account.directories > maxFiles * 0.75
+    );
+  }
+
+  /** Something is gone, or its size has changed, by these. */
+  adjust(key: string, by: Partial<Usage>): void {
+    const account = this.#accounts.get(key);
+    if (account !== undefined) adjust(account, by);
+  }
+
+  /** The next count is a new one. */
+  expire(key: string): void {
+    const account = this.#accounts.get(key);
+    if (account !== undefined) account.scannedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #remember(key: string, account: Account): void {
+    this.#accounts.delete(key);
+    this.#accounts.set(key, account);
+    if (this.#accounts.size <= maxAccounts) return;
+    for (const [oldest, { reservedBytes, reservedEntries }] of this.#accounts) {
+      if (reservedBytes === 0 && reservedEntries === 0 && oldest !== key) {
+        this.#accounts.delete(oldest);
+        return;
+      }
+    }
+  }
+}
+
+/** Scans take at most a fiftieth of the time, however large the workspace. */
+const stale = (account: Account) => performance.now() - account.scannedAt > Math.max(minAgeMs, account.scanMs * 50);
+
+function adjust(account: Account, by: Partial<Usage>): void {
+  account.bytes = Math.max(0, account.bytes + (by.bytes ?? 0));
+  account.files = Math.max(0, account.files + (by.files ?? 0));
+  account.directories = Math.max(0, account.directories + (by.directories ?? 0));
+}
+
+/** Bytes and entries promised to one write until it is kept or given up. */
+export class Reservation {
+  #bytes = 0;
+  #entries = 0;
+
+  constructor(
+    private readonly account: Account,
+    private readonly limits: WorkspaceLimits,
+    /** What the write replaces, and so gives back. */
+    private credit: { bytes: number; entries: number },
+  ) {}
+
+  /** @throws AppError workspace_quota_exceeded, with nothing taken. */
+  grow(bytes: number, entries = 0): void {
+    const { account, limits } = this;
+    if (account.tooDeep) throw quota(`directories are more than ${limits.maxDepth} deep`);
+    const nextBytes = account.bytes + account.reservedBytes + bytes - this.credit.bytes;
+    if (bytes > 0 && nextBytes > limits.maxBytes) throw quota(`at most ${limits.maxBytes} bytes`);
+    const held = account.files + account.directories + account.reservedEntries;
+    if (entries > 0 && held + entries - this.credit.entries > limits.maxFiles) {
+      throw quota(`at most ${limits.maxFiles} files and directories`);
+    }
+    this.#bytes += bytes;
+    this.#entries += entries;
+    account.reservedBytes += bytes;
+    account.reservedEntries += entries;
+  }
+
+  /** The last look before the promise is kept: what is replaced may be another file by now. */
+  settle(bytes: number, replacedBytes: number | undefined): void {
+    this.release();
+    this.credit = { bytes: replacedBytes ?? 0, entries: replacedBytes === undefined ? 0 : 1 };
+    this.grow(bytes, 1);
+  }
+
+  /** The promise becomes use: `by` is what has really changed. */
+  keep(by: Partial<Usage>): void {
+    this.release();
+    adjust(this.account, by);
+  }
+
+  release(): void {
+    this.account.reservedBytes -= this.#bytes;
+    this.account.reservedEntries -= this.#entries;
+    this.#bytes = 0;
+    this.#entries = 0;
+  }
+}
+
+export const quota = (what: string) =>
+  new AppError('workspace_quota_exceeded', `The workspace is full: ${what}. Delete files first.`);

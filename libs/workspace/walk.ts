@@ -1,0 +1,100 @@
+// Walks a tree by descriptors, links never followed. Holds one descriptor a level, so it stops at a depth.
+import type { BigIntStats, Dirent } from 'node:fs';
+import { opendir } from 'node:fs/promises';
+import { errorCode } from './file-errors.js';
+import { Directory } from './directory.js';
+import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
+
+export interface Entry {
+  name: Buffer;
+  /** From the start of the walk, joined with `/`; bytes that are no UTF-8 are shown as U+FFFD. */
+  path: string;
+  /** 1 for entries of the first directory. */
+  depth: number;
+  stats: BigIntStats;
+  parent: Directory;
+}
+
+export interface WalkOptions {
+  signal?: AbortSignal | undefined;
+  /** Deepest level that is entered; deeper directories are yielded, not entered. */
+  maxDepth: number;
+  /** Shows the names that the workspace itself uses for a moment. */
+  includeReserved?: boolean;
+  /** Shows the session's directory for temporary files where it is met first. */
+  includeTemporary?: boolean;
+}
+
+const batchSize = 64;
+
+/** Entries in no order, a directory before what is in it. What vanishes meanwhile is left out. */
+export async function* walk(directory: Directory, options: WalkOptions): AsyncGenerator<Entry> {
+  yield* level(directory, { prefix: '', depth: 1 }, options);
+}
+
+async function* level(
+  directory: Directory,
+  at: { prefix: string; depth: number },
+  options: WalkOptions,
+): AsyncGenerator<Entry> {
+  for await (const entries of batches(directory, at, options)) {
+    for (const entry of entries) {
+      yield entry;
+      if (!entry.stats.isDirectory() || at.depth >= options.maxDepth) continue;
+      const child = await enterIfThere(directory, entry.name);
+      if (child === undefined) continue;
+      try {
+        yield* level(child, { prefix: `${entry.path}/`, depth: at.depth + 1 }, options);
+      } finally {
+        await child.close();
+      }
+    }
+  }
+}
+
+async function* batches(
+  directory: Directory,
+  at: { prefix: string; depth: number },
+  options: WalkOptions,
+): AsyncGenerator<Entry[]> {
+  let names: Buffer[] = [];
+  // The path is looked up once, here; the stream of names then belongs to that directory.
+  const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
+  for await (const dirent of listing as AsyncIterable<Dirent<Buffer> | Dirent>) {
+    options.signal?.throwIfAborted();
+    const name = Buffer.from(dirent.name as Buffer);
+    if (hidden(name, at.depth, options)) continue;
+    names.push(name);
+    if (names.length < batchSize) continue;
+    yield await withStats(directory, at, names);
+    names = [];
+  }
+  if (names.length > 0) yield await withStats(directory, at, names);
+}
+
+function hidden(name: Buffer, depth: number, options: WalkOptions): boolean {
+  if (options.includeReserved !== true && name.toString('latin1').startsWith(reservedPrefix)) return true;
+  return options.includeTemporary !== true && depth === 1 && name.toString('latin1') === temporaryDirectory;
+}
+
+async function withStats(
+  directory: Directory,
+  at: { prefix: string; depth: number },
+  names: readonly Buffer[],
+): Promise<Entry[]> {
+  const stats = await Promise.all(names.map((name) => directory.stat(name)));
+  return names.flatMap((name, index) => {
+    const found = stats[index];
+    if (found === undefined) return [];
+    return [{ name, path: at.prefix + name.toString('utf8'), depth: at.depth, stats: found, parent: directory }];
+  });
+}
+
+async function enterIfThere(directory: Directory, name: Buffer): Promise<Directory | undefined> {
+  try {
+    return await directory.openDirectory(name);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+}

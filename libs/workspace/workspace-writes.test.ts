@@ -1,0 +1,145 @@
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  codeOf,
+  createTestWorkspace,
+  readText,
+  testLimits as limits,
+  type TestWorkspace,
+} from '#libs/testing/test-workspace.js';
+import { verifies } from '../../test/verifies.js';
+import type { Workspace } from './workspace.js';
+
+let made: TestWorkspace;
+let workspace: Workspace;
+let host: string;
+
+beforeEach(async () => {
+  made = await createTestWorkspace();
+  ({ workspace, host } = made);
+});
+
+afterEach(() => made.remove());
+
+const bytes = (text: string) => Buffer.from(text);
+const read = (path: string) => readText(workspace, path);
+
+describe('quota', () => {
+  verifies('tools.workspace-quota-exact', 'bytes', async () => {
+    await workspace.write('full', Buffer.alloc(limits.maxBytes));
+    expect(await workspace.usage()).toEqual({ bytes: limits.maxBytes, files: 1, directories: 0 });
+    expect(await codeOf(workspace.write('more', bytes('x')))).toBe('workspace_quota_exceeded');
+    expect(await codeOf(workspace.write('full', bytes('x'), { append: true }))).toBe('workspace_quota_exceeded');
+    await workspace.write('full', Buffer.alloc(limits.maxBytes, 1));
+    await workspace.remove('full');
+    await workspace.write('more', bytes('x'));
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'more']);
+  });
+
+  verifies('tools.workspace-quota-exact', 'a stream that becomes too long leaves nothing', async () => {
+    await workspace.write('kept', bytes('kept'));
+    const endless = (async function* () {
+      for (;;) yield Buffer.alloc(10_000);
+    })();
+    expect(await codeOf(workspace.write('kept', endless))).toBe('workspace_quota_exceeded');
+    expect(await read('kept')).toBe('kept');
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'kept']);
+    await workspace.write('rest', Buffer.alloc(limits.maxBytes - 4));
+  });
+
+  verifies('tools.workspace-quota-exact', 'concurrent writers together', async () => {
+    const writers = Array.from({ length: 20 }, (_, index) =>
+      codeOf(workspace.write(`w${index}`, Buffer.alloc(limits.maxBytes / 10))),
+    );
+    const codes = await Promise.all(writers);
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(10);
+    expect((await workspace.usage({ force: true })).bytes).toBe(limits.maxBytes);
+  });
+
+  verifies('tools.workspace-quota-exact', 'files', async () => {
+    for (let index = 0; index < limits.maxFiles - 1; index += 1) await workspace.write(`f${index}`, bytes(''));
+    await workspace.makeDirectory('last');
+    expect(await codeOf(workspace.write('one', bytes('')))).toBe('workspace_quota_exceeded');
+    expect(await codeOf(workspace.makeDirectory('two'))).toBe('workspace_quota_exceeded');
+    await workspace.write('f0', bytes('replaced'));
+  });
+
+  verifies('tools.workspace-quota-exact', 'depth', async () => {
+    const deepest = Array.from({ length: limits.maxDepth }, () => 'd').join('/');
+    await workspace.write(`${deepest}/file`, bytes('x'), { createDirectories: true });
+    expect(await codeOf(workspace.write(`${deepest}/d/file`, bytes('x'), { createDirectories: true }))).toBe(
+      'workspace_quota_exceeded',
+    );
+    expect(await codeOf(workspace.makeDirectory('e/'.repeat(500)))).toBe('workspace_quota_exceeded');
+  });
+
+  test('what others wrote is counted: a sparse terabyte, a deep tree', async () => {
+    writeFileSync(join(host, 'sparse'), '');
+    truncateSync(join(host, 'sparse'), 2 ** 40);
+    expect(await codeOf(workspace.write('x', bytes('x')))).toBe('workspace_quota_exceeded');
+    await workspace.remove('sparse');
+    await workspace.write('x', bytes('x'));
+  });
+
+  test('what another process removed is free again at once', async () => {
+    await workspace.write('big', Buffer.alloc(limits.maxBytes - 10));
+    rmSync(join(host, 'big'));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(await codeOf(workspace.write('next', Buffer.alloc(1_000)))).toBe('ok');
+  });
+});
+
+describe('writes', () => {
+  verifies('tools.workspace-writes-whole', 'a source that fails', async () => {
+    await workspace.write('file', bytes('before'));
+    const failing = () =>
+      (async function* () {
+        yield bytes('half');
+        throw new Error('cut');
+      })();
+    await expect(workspace.write('file', failing())).rejects.toThrow('cut');
+    await expect(workspace.write('file', failing(), { append: true })).rejects.toThrow('cut');
+    expect(await read('file')).toBe('before');
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'file']);
+  });
+
+  verifies('tools.workspace-writes-whole', 'cancelled', async () => {
+    const stop = new AbortController();
+    const source = (async function* () {
+      yield bytes('half');
+      stop.abort();
+      yield bytes('rest');
+    })();
+    await expect(workspace.write('file', source, { signal: stop.signal })).rejects.toThrow();
+    expect(readdirSync(host)).toEqual(['.tmp']);
+  });
+
+  test('appends add up and do not mix', async () => {
+    await Promise.all(
+      ['aaaa\n', 'bbbb\n', 'cccc\n'].map((line) => workspace.write('log', bytes(line), { append: true })),
+    );
+    expect((await read('log')).split('\n').sort()).toEqual(['', 'aaaa', 'bbbb', 'cccc']);
+    await workspace.write('log', bytes('end'), { append: true });
+    expect(await read('log')).toMatch(/end$/);
+  });
+
+  test('missing directories are made only when asked', async () => {
+    expect(await codeOf(workspace.write('a/b/c', bytes('x')))).toBe('file_not_found');
+    await workspace.write('a/b/c', bytes('x'), { createDirectories: true });
+    expect(await read('a/b/c')).toBe('x');
+    expect(await workspace.usage()).toMatchObject({ files: 1, directories: 2 });
+  });
+
+  test('moving keeps what is there unless told', async () => {
+    await workspace.write('a', bytes('a'));
+    await workspace.write('b', bytes('b'));
+    expect(await codeOf(workspace.move('a', 'b'))).toBe('invalid_value');
+    await workspace.move('a', 'b', { overwrite: true });
+    expect(await read('b')).toBe('a');
+    await workspace.makeDirectory('d');
+    expect(await codeOf(workspace.move('d', 'd/e'))).toBe('invalid_value');
+    await workspace.move('b', 'd/b');
+    expect(await workspace.usage()).toEqual(await workspace.usage({ force: true }));
+  });
+});

@@ -1,0 +1,84 @@
+// The directory that holds every session's workspace, each under its random name. Makes, opens and removes them; knows
+// no sessions and decides nothing about whose they are.
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Directory } from './directory.js';
+import { errorCode } from './file-errors.js';
+import { removeTree } from './remove-tree.js';
+import { UsageLedger, type WorkspaceLimits } from './usage-ledger.js';
+import { Workspace } from './workspace.js';
+
+/** On their way out: a crash leaves them, the sweeper removes them. */
+const doomedPrefix = '.removing-';
+
+export class Workspaces {
+  readonly #ledger: UsageLedger;
+
+  private constructor(
+    private readonly root: string,
+    readonly limits: WorkspaceLimits,
+  ) {
+    this.#ledger = new UsageLedger(limits);
+  }
+
+  /** @param dir made with mode 0700 where it is missing. */
+  static async open(dir: string, limits: WorkspaceLimits): Promise<Workspaces> {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const root = await realpath(dir);
+    // Shared storage may refuse; the sessions' own directories are 0700 anyway.
+    await chmod(root, 0o700).catch(() => undefined);
+    return new Workspaces(root, limits);
+  }
+
+  /** The files of a session; nothing is made yet. */
+  workspace(session: { id: string; directory: string }): Workspace {
+    return new Workspace({
+      sessionId: session.id,
+      hostPath: this.hostPath(session.directory),
+      key: session.directory,
+      ledger: this.#ledger,
+    });
+  }
+
+  /** Where tools of the session run on this host. Never to be shown. @throws Error for a name that is no plain one. */
+  hostPath(directory: string): string {
+    if (!/^[A-Za-z0-9_-]{1,128}$/.test(directory)) throw new Error('Not the name of a workspace directory');
+    return join(this.root, directory);
+  }
+
+  /** Out of sight at once, then removed; does nothing when it is not there. */
+  async remove(directory: string, signal?: AbortSignal): Promise<void> {
+    const doomed = `${doomedPrefix}${randomBytes(8).toString('hex')}`;
+    try {
+      await rename(this.hostPath(directory), join(this.root, doomed));
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return;
+      throw error;
+    } finally {
+      this.#ledger.expire(directory);
+    }
+    await this.#removeChild(doomed, signal);
+  }
+
+  /** Names of the sessions' directories that exist. */
+  async directories(): Promise<string[]> {
+    return (await readdir(this.root)).filter((name) => !name.startsWith('.'));
+  }
+
+  /** Finishes removals that a killed process began; returns how many. */
+  async finishRemovals(signal?: AbortSignal): Promise<number> {
+    const doomed = (await readdir(this.root)).filter((name) => name.startsWith(doomedPrefix));
+    for (const name of doomed) await this.#removeChild(name, signal);
+    return doomed.length;
+  }
+
+  async #removeChild(name: string, signal?: AbortSignal): Promise<void> {
+    const root = await Directory.openPath(this.root);
+    try {
+      await removeTree(root, name, signal);
+    } finally {
+      await root.close();
+    }
+  }
+}

@@ -1,0 +1,167 @@
+// Writes one file, wholly or not at all: into a new name beside it, renamed when complete; an append that fails is cut
+// back. No fsync: what a power cut takes is the last seconds, never half of a file that was there before.
+import { randomBytes } from 'node:crypto';
+import { constants, type BigIntStats } from 'node:fs';
+import { rename, unlink, type FileHandle } from 'node:fs/promises';
+import { AppError } from '#libs/schemas/errors.js';
+import { checkRegular, type Directory } from './directory.js';
+import { isDirectory, isLink, notRegular } from './file-errors.js';
+import { toFileInfo, type FileInfo } from './open-file.js';
+import { unfinished } from './scan-usage.js';
+import type { Reservation, UsageLedger } from './usage-ledger.js';
+import { reservedPrefix } from './workspace-path.js';
+
+export type WriteSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+export interface WriteOptions {
+  append?: boolean;
+  /** Makes the directories of the path that are missing. */
+  createDirectories?: boolean;
+  /** How much will come, where that is known: refused at once when it is too much. */
+  sizeHint?: number;
+  /** Looks at what is there (undefined: nothing) and throws to refuse; asked again right before it is replaced. */
+  expected?: (current: FileInfo | undefined) => void;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Written {
+  info: FileInfo;
+  created: boolean;
+}
+
+export interface WriteTarget {
+  parent: Directory;
+  name: string;
+  /** The path as the caller gave it. */
+  shown: string;
+  key: string;
+  ledger: UsageLedger;
+}
+
+export function writeFile(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
+  return options.append === true ? append(target, source, options) : replace(target, source, options);
+}
+
+async function replace(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
+  const { parent, ledger, key } = target;
+  const before = await current(target, options);
+  const credit = { bytes: before === undefined ? 0 : Number(before.size), entries: before === undefined ? 0 : 1 };
+  const reservation = ledger.reserve(key, credit);
+  const temporary = `${reservedPrefix}${randomBytes(8).toString('hex')}.part`;
+  unfinished.add(temporary);
+  try {
+    refuseTooMuch(reservation, source, options);
+    reservation.grow(0, 1);
+    const handle = await parent.createFile(temporary, modeOf(before));
+    let bytes: number;
+    try {
+      await giveToOwner(handle, parent);
+      bytes = await copy(source, handle, { reservation, signal: options.signal });
+    } finally {
+      await handle.close();
+    }
+    return await ledger.exclusively(key, options.signal, async () => {
+      // Others may have come first: what is replaced is looked at again while nobody of us changes names.
+      const replaced = await current(target, options);
+      reservation.settle(bytes, replaced === undefined ? undefined : Number(replaced.size));
+      await rename(parent.child(temporary), parent.child(target.name));
+      const gone = replaced === undefined ? 0 : Number(replaced.size);
+      reservation.keep({ bytes: bytes - gone, files: replaced === undefined ? 1 : 0 });
+      const info = toFileInfo((await parent.stat(target.name)) ?? missing(target));
+      return { info, created: replaced === undefined };
+    });
+  } catch (error) {
+    await unlink(parent.child(temporary)).catch(() => undefined);
+    throw error;
+  } finally {
+    reservation.release();
+    unfinished.delete(temporary);
+  }
+}
+
+/** Appends hold the workspace's names while they write, so that two of them do not mix. */
+async function append(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
+  const { parent, ledger, key } = target;
+  return ledger.exclusively(key, options.signal, async () => {
+    const created = (await current(target, options)) === undefined;
+    const reservation = ledger.reserve(key);
+    refuseTooMuch(reservation, source, options);
+    if (created) reservation.grow(0, 1);
+    try {
+      const handle = created
+        ? await parent.createFile(target.name, modeOf(undefined))
+        : await parent.openFile(target.name, constants.O_WRONLY | constants.O_APPEND, target.shown);
+      try {
+        if (created) await giveToOwner(handle, parent);
+        const before = await handle.stat();
+        const bytes = await copy(source, handle, { reservation, signal: options.signal }).catch(
+          async (error: unknown) => {
+            if (created) await unlink(parent.child(target.name));
+            else await handle.truncate(before.size);
+            throw error;
+          },
+        );
+        reservation.keep({ bytes, files: created ? 1 : 0 });
+        return { info: toFileInfo(await handle.stat({ bigint: true })), created };
+      } finally {
+        await handle.close();
+      }
+    } finally {
+      reservation.release();
+    }
+  });
+}
+
+/** What has the name now, refused where it is nothing that a file may replace. */
+async function current(target: WriteTarget, options: WriteOptions): Promise<BigIntStats | undefined> {
+  const stats = await target.parent.stat(target.name);
+  if (stats?.isDirectory() === true) throw isDirectory(target.shown);
+  if (stats?.isSymbolicLink() === true) throw isLink(target.shown);
+  if (stats !== undefined && !stats.isFile()) throw notRegular(target.shown);
+  if (stats !== undefined && options.append === true) checkRegular(stats, target.shown);
+  options.expected?.(stats === undefined ? undefined : toFileInfo(stats));
+  return stats;
+}
+
+function refuseTooMuch(reservation: Reservation, source: WriteSource, options: WriteOptions): void {
+  const known = source instanceof Uint8Array ? source.length : options.sizeHint;
+  if (known === undefined) return;
+  reservation.grow(known);
+  reservation.release();
+}
+
+async function copy(
+  source: WriteSource,
+  handle: FileHandle,
+  options: { reservation: Reservation; signal: AbortSignal | undefined },
+): Promise<number> {
+  const chunks = source instanceof Uint8Array ? [source] : source;
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    options.signal?.throwIfAborted();
+    options.reservation.grow(chunk.length);
+    await writeWhole(handle, chunk);
+    bytes += chunk.length;
+  }
+  options.signal?.throwIfAborted();
+  return bytes;
+}
+
+async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < chunk.length;) {
+    offset += (await handle.write(chunk, offset, chunk.length - offset)).bytesWritten;
+  }
+}
+
+/** A replaced file keeps its permissions, without set-id bits. */
+const modeOf = (before: BigIntStats | undefined) => (before === undefined ? 0o600 : Number(before.mode & 0o777n));
+
+async function giveToOwner(handle: FileHandle, parent: Directory): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await parent.handle.stat();
+  if (uid !== 0) await handle.chown(uid, gid);
+}
+
+function missing(target: WriteTarget): never {
+  throw new AppError('tool_failed', `'${target.shown}' was removed while it was written`);
+}

@@ -1,0 +1,13 @@
+// `npm run config check`.
+import { checkConfiguration } from './config-check.js';
+
+const [command = 'check'] = process.argv.slice(2);
+if (command === 'check') {
+  const { text, status } = checkConfiguration(process.env);
+  process.exitCode = status;
+  if (status === 0) console.log(text);
+  else console.error(text);
+} else {
+  console.error('Usage: npm run config check');
+  process.exitCode = 2;
+}

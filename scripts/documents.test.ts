@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { environmentSettings } from '#libs/config/environment.js';
+import { readConfig } from '#libs/config/read-config.js';
+import { ERRORS } from '#libs/schemas/errors.js';
+import { verifies } from '../test/verifies.js';
+import { checkConfiguration } from './config-check.js';
+import { generatedDocuments } from './documents.js';
+
+const read = (path: string) => readFileSync(path, 'utf8');
+
+verifies('operations.docs-current', 'npm run docs:generate changes nothing', async () => {
+  for (const [path, text] of await generatedDocuments()) {
+    expect(read(path), `${path} is out of date: npm run docs:generate`).toBe(text);
+  }
+});
+
+verifies('operations.errors-one-table', 'docs/errors.md lists exactly the table', () => {
+  const rows = [...read('docs/errors.md').matchAll(/^\| (\d+)\s+\| `(\w+)`\s+\| `(\w+)`/gm)].map((row) =>
+    row.slice(1).join(' '),
+  );
+  const table = Object.entries(ERRORS).map(([code, { http, type }]) => `${http} ${type} ${code}`);
+  expect(new Set(rows)).toEqual(new Set(table));
+  expect(rows).toHaveLength(table.length);
+});
+
+test('.env.example is itself a valid environment that changes nothing', () => {
+  const environment: Record<string, string> = {};
+  for (const [, name, value] of read('.env.example').matchAll(/^#([A-Z][A-Z0-9_]*)=(.*)$/gm))
+    environment[name!] = value!;
+  for (const name of environmentSettings.keys()) expect(environment).toHaveProperty(name);
+  delete environment['OLLAMA_BASE_URL'];
+  expect(readConfig({ environment })).toEqual(readConfig({ environment: {} }));
+});
+
+test('the JSON Schema takes the example of the documentation and refuses an unknown key', () => {
+  const validate = new Ajv2020({ strict: false, logger: false }).compile(
+    JSON.parse(read('config/signalbox.schema.json')) as object,
+  );
+  const example: unknown = parse(/```yaml\n(.*?)```/s.exec(read('docs/configuration.md'))![1]!);
+  expect(validate(example), JSON.stringify(validate.errors)).toBe(true);
+  expect(validate({ server: { port: '${MY_PORT}' } })).toBe(true);
+  expect(validate({ server: { prot: 1 } })).toBe(false);
+});
+
+verifies('operations.config-check', 'in force with origins, or all problems and status 1', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'signalbox-config-'));
+  try {
+    const path = join(directory, 'a.yaml');
+    writeFileSync(path, 'log:\n  level: warn\n');
+    const good = checkConfiguration({ SIGNALBOX_CONFIG: path, OPENAI_API_KEY: 'canary-5f3a9c', LIMITS_ROUNDS: '4' });
+    expect(good.status).toBe(0);
+    expect(good.text).toMatch(/^log\.level +"warn" +\S*a\.yaml:2$/m);
+    expect(good.text).toMatch(/^limits\.rounds +4 +environment LIMITS_ROUNDS$/m);
+    expect(good.text).toMatch(/^server\.port +8000 +default$/m);
+    expect(good.text).toMatch(/^models\.providers\.openai\.api_key +"\*\*\*" +environment OPENAI_API_KEY$/m);
+    expect(good.text).not.toContain('canary');
+    const bad = checkConfiguration({ SIGNALBOX_CONFIG: path, PORT: 'x', LIMITS_ROUNDS: '0' });
+    expect([bad.status, bad.text.split('\n').length]).toEqual([1, 3]);
+    expect(checkConfiguration({ SIGNALBOX_CONFIG: join(directory, 'b.yaml') }).text).toContain('ENOENT');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});

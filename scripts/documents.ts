@@ -1,0 +1,85 @@
+// Every generated document of the repository: path → text. Writing them is generate-docs.ts, the check that they are
+// current is documents.test.ts.
+import * as prettier from 'prettier';
+import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/print-reference.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { errorMeanings } from '#libs/schemas/error-meanings.js';
+import { ERRORS, TOOL_ERROR_CODES, type ErrorCode } from '#libs/schemas/errors.js';
+import { openApiDocument, routesOf } from '../apps/gateway/http/open-api-document.js';
+import { gatewayControllers } from './gateway-controllers.js';
+
+export async function generatedDocuments(): Promise<Map<string, string>> {
+  const documents = new Map([
+    ['.env.example', printEnvironmentExample()],
+    ['config/signalbox.schema.json', printJsonSchema()],
+    ['docs/configuration.md', printReference()],
+    ['docs/errors.md', printErrors()],
+    ['docs/metrics.md', await printMetrics()],
+    ['docs/openapi.json', `${JSON.stringify(openApiDocument(routesOf(await gatewayControllers())), null, 2)}\n`],
+  ]);
+  const options = await prettier.resolveConfig('package.json');
+  for (const [path, text] of documents) {
+    if (path.endsWith('.md') || path.endsWith('.schema.json')) {
+      documents.set(path, await prettier.format(text, { ...options, filepath: path }));
+    }
+  }
+  return documents;
+}
+
+function printErrors(): string {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).sort(
+    (left, right) => ERRORS[left].http - ERRORS[right].http || left.localeCompare(right),
+  );
+  const rows = codes.map((code) => {
+    const { http, type, retryable } = ERRORS[code];
+    return `| ${http} | \`${type}\` | \`${code}\` | ${retryable ? 'yes' : ''} | ${errorMeanings[code]} |`;
+  });
+  return `# Errors
+
+<!-- Written by \`npm run docs:generate\` from libs/schemas/errors.ts. -->
+
+Every error has one shape, on every path, in JSON and as an event of a stream:
+
+\`\`\`json
+{ "error": { "message": "…", "type": "invalid_request_error", "code": "invalid_value", "param": "messages[0].role", "request_id": "req_…" } }
+\`\`\`
+
+\`param\` and \`tool_name\` are there where they say something. *Retry* means that the same request may succeed later; such
+answers carry \`Retry-After\`. \`signalbox_errors_total{type,code}\` counts them.
+
+| status | type | code | retry | meaning |
+|---|---|---|---|---|
+${rows.join('\n')}
+
+## In a tool's result
+
+In a chat these do not fail the turn: the model is given them as the result of its call (\`result.error.code\`).
+
+${[...TOOL_ERROR_CODES]
+  .sort()
+  .map((code) => `\`${code}\``)
+  .join(', ')}
+`;
+}
+
+async function printMetrics(): Promise<string> {
+  const { registry } = createMetrics({ processMetrics: false });
+  const metrics = registry.getMetricsAsArray() as unknown as { name: string; help: string; labelNames: string[] }[];
+  const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
+  const rows = metrics.map(({ name, help, labelNames }) => {
+    const labels = labelNames.filter((label) => label !== 'le').map((label) => `\`${label}\``);
+    return `| \`${name}\` | ${types.get(name)} | ${labels.join(', ')} | ${help} |`;
+  });
+  return `# Metrics
+
+<!-- Written by \`npm run docs:generate\` from libs/metrics/metrics.ts. -->
+
+\`GET /metrics\` of every process: open to this machine, elsewhere with \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
+metrics are there too. Labels are bounded: tool names that do not exist, and models that never answered, are \`other\`.
+\`outcome\` is \`ok\`, \`cancelled\` or an [error code](errors.md).
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}

@@ -1,0 +1,253 @@
+// The part of the conformance suite in which something fails: the network, the server, a worker.
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import type { Backing } from '#libs/backing/backing.js';
+import type { JobDelivery } from '#libs/backing/job-queue.js';
+import { openBacking } from '#libs/backing/open-backing.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { verifies } from '../verifies.js';
+import {
+  Collected,
+  type ConformanceStore,
+  eventually,
+  failureOf,
+  makeJob,
+  type MakeStore,
+  never,
+  withBacking,
+} from './conformance-store.js';
+
+/** A call has two seconds; the rest is for a machine that does other things as well. */
+const deadlineMs = 3_000;
+
+export function faultConformance(makeStore: MakeStore): void {
+  describe('faults', () => {
+    let store: ConformanceStore;
+
+    beforeAll(async () => {
+      store = await makeStore();
+    });
+    afterEach(() => store.proxy.restore());
+    afterAll(() => store?.drop());
+
+    /** Every call of every port. */
+    const calls = (backing: Backing, signal: AbortSignal): Record<string, () => Promise<unknown>> => ({
+      add: () => backing.queue.add(makeJob(), { signal }),
+      existing: () => backing.queue.existing(['call_1'], signal),
+      remove: () => backing.queue.remove('call_1', signal),
+      counts: () => backing.queue.counts(signal),
+      forgetWorker: () => backing.queue.forgetWorker('w', signal),
+      publish: () => backing.channels.publish('workers', 'x', signal),
+      countersAdd: () => backing.counters.add('k', 1, 1_000, signal),
+      acquire: () => backing.counters.acquire('k', 'h', 1, 1_000, signal),
+      release: () => backing.counters.release('k', 'h', signal),
+      get: () => backing.cache.get('k', signal),
+      set: () => backing.cache.set('k', 'v', 1_000, signal),
+      delete: () => backing.cache.delete('k', signal),
+      ping: () => backing.ping(signal),
+    });
+
+    const expectUnavailable = async (named: Record<string, () => Promise<unknown>>) => {
+      const failures = await Promise.all(
+        Object.entries(named).map(async ([name, call]) => ({ name, ...(await failureOf(call)) })),
+      );
+      for (const { name, error, ms } of failures) {
+        expect(error, name).toBeInstanceOf(AppError);
+        expect((error as AppError).code, name).toBe('store_unavailable');
+        expect((error as AppError).message, name).not.toMatch(/127\.0\.0\.1|:\d{4}|\//);
+        expect(ms, name).toBeLessThan(deadlineMs);
+      }
+    };
+
+    const expectWorking = (backing: Backing) =>
+      eventually(async () => {
+        const results = await Promise.allSettled(Object.values(calls(backing, never())).map((call) => call()));
+        return results.every((result) => result.status === 'fulfilled');
+      }, 15_000);
+
+    verifies('backing.away-answers-in-time', 'a silent server, then a refusing one, then back', async () => {
+      await withBacking(store.options, async (backing) => {
+        await Promise.all(Object.values(calls(backing, never())).map((call) => call()));
+        store.proxy.silence();
+        const subscribe = { subscribe: () => backing.channels.subscribe('never heard of', () => undefined) };
+        await expectUnavailable({ ...calls(backing, never()), ...subscribe });
+        const aborted = await failureOf(() => backing.cache.get('k', AbortSignal.timeout(50)));
+        expect(aborted.ms).toBeLessThan(1_000);
+        store.proxy.refuse();
+        await expectUnavailable({ ...calls(backing, never()), ...subscribe });
+        store.proxy.restore();
+        await expectWorking(backing);
+      });
+    });
+
+    verifies('backing.away-answers-in-time', 'away at the start', async () => {
+      for (const away of [store.proxy.silence, store.proxy.refuse]) {
+        away();
+        await expectUnavailable({ open: () => openBacking(store.options) });
+      }
+    });
+
+    verifies('backing.away-answers-in-time', 'closing while the server is silent', async () => {
+      const backing = await openBacking(store.options);
+      await backing.consume(async () => undefined, { worker: 'w1', concurrency: 4 });
+      store.proxy.silence();
+      const start = performance.now();
+      await Promise.all([failureOf(() => backing.cache.get('k', never())), backing.close()]);
+      expect(performance.now() - start).toBeLessThan(10_000);
+      await expectUnavailable(calls(backing, never()));
+    });
+
+    verifies(
+      'backing.cut-loses-nothing',
+      '300 jobs while connections are cut again and again',
+      async () => {
+        await withBacking(store.options, async (gateway) => {
+          await withBacking(store.options, async (worker) => {
+            const taken = new Collected<JobDelivery>();
+            const consumer = await worker.consume(
+              async (delivery) => {
+                taken.add(delivery);
+                await new Promise((resolve) => setTimeout(resolve, 5));
+              },
+              { worker: 'w1', concurrency: 8 },
+            );
+            const cutting = setInterval(() => store.proxy.cut(), 150);
+            const accepted: string[] = [];
+            try {
+              for (let round = 0; round < 30; round += 1) {
+                const jobs = Array.from({ length: 10 }, () => makeJob());
+                await Promise.all(
+                  jobs.map((job) => gateway.queue.add(job, { signal: never() }).then(() => accepted.push(job.callId))),
+                );
+              }
+            } finally {
+              clearInterval(cutting);
+            }
+            // A job that was claimed in the moment of a cut comes again when its lock has run out.
+            await taken.until((items) => {
+              const ids = new Set(items.map((item) => item.job.callId));
+              return accepted.every((id) => ids.has(id));
+            }, 25_000);
+            expect(accepted).toHaveLength(300);
+            const first = new Set<string>();
+            const doubled = taken.items.filter(({ job, redelivered }) => {
+              const again = first.has(job.callId);
+              first.add(job.callId);
+              return again && !redelivered;
+            });
+            expect(doubled).toEqual([]);
+            await eventually(async () => {
+              const counts = await gateway.queue.counts(never());
+              return counts.waiting === 0 && counts.active === 0;
+            }, 20_000);
+            expect((await gateway.queue.counts(never())).failed).toBe(0);
+            await consumer.close();
+          });
+        });
+      },
+      60_000,
+    );
+
+    verifies('backing.consumer-comes-back', 'after an outage, without being told', async () => {
+      await withBacking(store.options, async (backing) => {
+        const taken = new Collected<string>();
+        const consumer = await backing.consume(async ({ job }) => taken.add(job.callId), {
+          worker: 'w1',
+          concurrency: 4,
+        });
+        const [before, after, own] = [makeJob(), makeJob(), makeJob()];
+        await backing.queue.add(before, { signal: never() });
+        await taken.count(1);
+        store.proxy.refuse();
+        await expectUnavailable({ ping: () => backing.ping(never()) });
+        store.proxy.restore();
+        await eventually(() =>
+          backing.queue.add(after, { signal: never() }).then(
+            () => true,
+            () => false,
+          ),
+        );
+        await backing.queue.add(own, { signal: never(), worker: 'w1' });
+        await taken.count(3, 8_000);
+        expect(taken.items).toContain(own.callId);
+        await consumer.drain(AbortSignal.timeout(5_000));
+      });
+    });
+
+    verifies('backing.job-outcome-survives', 'a job that ends while the store is away is not failed', async () => {
+      await withBacking(store.options, async (backing) => {
+        const before = await backing.queue.counts(never());
+        let finish = () => {};
+        const taken = new Collected<boolean>();
+        await backing.consume(
+          async ({ redelivered }) => {
+            taken.add(redelivered);
+            await new Promise<void>((resolve) => (finish = resolve));
+          },
+          { worker: 'w1', concurrency: 1 },
+        );
+        const job = makeJob();
+        await backing.queue.add(job, { signal: never() });
+        await taken.count(1);
+        store.proxy.refuse();
+        finish();
+        await expectUnavailable({ ping: () => backing.ping(never()) });
+        store.proxy.restore();
+        await eventually(async () => {
+          const counts = await backing.queue.counts(never()).catch(() => undefined);
+          return counts?.active === 0;
+        });
+        expect((await backing.queue.counts(never())).failed).toBe(before.failed);
+        expect(await backing.queue.existing([job.callId], never())).toEqual(new Set([job.callId]));
+        expect(taken.items).toEqual([false]);
+      });
+    });
+
+    verifies('backing.channel-reconnects', 'cut, and away for a while', async () => {
+      await withBacking(store.options, async (backing) => {
+        const heard = new Collected<string>();
+        const reconnects = new Collected<string>();
+        backing.channels.onReconnect(() => reconnects.add('again'));
+        await backing.channels.subscribe('replies:g', heard.add);
+        store.proxy.cut();
+        await reconnects.count(1);
+        await eventually(() =>
+          backing.channels.publish('replies:g', 'after a cut').then(
+            () => true,
+            () => false,
+          ),
+        );
+        await heard.count(1);
+        store.proxy.refuse();
+        await expectUnavailable({ ping: () => backing.ping(never()) });
+        store.proxy.restore();
+        await reconnects.count(2);
+        await eventually(() =>
+          backing.channels.publish('replies:g', 'after an outage').then(
+            () => true,
+            () => false,
+          ),
+        );
+        await heard.count(2);
+        expect(heard.items).toEqual(['after a cut', 'after an outage']);
+      });
+    });
+
+    verifies('backing.channel-reconnects', 'a connection that went silent is found', async () => {
+      await withBacking(store.options, async (backing) => {
+        const reconnects = new Collected<string>();
+        backing.channels.onReconnect(() => reconnects.add('again'));
+        store.proxy.silence();
+        // The heartbeat finds it; until then nothing says that anything is wrong.
+        await eventually(() =>
+          backing.ping(never()).then(
+            () => false,
+            () => true,
+          ),
+        );
+        await new Promise((resolve) => setTimeout(resolve, 8_000));
+        store.proxy.restore();
+        await reconnects.count(1);
+      });
+    });
+  });
+}
