@@ -117,5 +117,5 @@ function defaultOf(setting: Setting): string {
 /** As an environment variable would say it; nothing for empty lists and maps. */
 function exampleOf({ defaultValue }: Setting): string {
   if (typeof defaultValue === 'object' || defaultValue === undefined) return '';
-  return String(defaultValue as string | number | boolean);
+  return String(defaultValue);
 }

@@ -12,7 +12,7 @@ interface Definition {
   innerType?: Node;
   element?: Node;
   valueType?: Node;
-  defaultValue?: unknown;
+  defaultValue?: Setting['defaultValue'];
 }
 type Node = z.ZodType & { def: Definition; shape?: Record<string, Node> };
 
@@ -21,14 +21,14 @@ interface Bare {
   node: Node;
   secrecy: Secrecy;
   description?: string;
-  defaultValue?: unknown;
+  defaultValue?: Setting['defaultValue'];
 }
 
 function bare(schema: Node): Bare {
   let node = schema;
   let secrecy: Secrecy;
   let description: string | undefined;
-  let defaultValue: unknown;
+  let defaultValue: Setting['defaultValue'];
   for (;;) {
     const meta = node.meta() as { secret?: true | 'url'; description?: string } | undefined;
     secrecy ??= meta?.secret;
@@ -78,7 +78,7 @@ export interface Setting {
   secrecy: Secrecy;
   description: string;
   /** As the file would say it; undefined: none. */
-  defaultValue: unknown;
+  defaultValue: string | number | boolean | object | undefined;
   choices?: string[];
 }
 

@@ -35,8 +35,8 @@ export interface EmbeddedPostgres {
   port: number;
   /** The files of the database. */
   directory: string;
-  /** Resolves when nothing of it runs. */
-  stop(): Promise<void>;
+  /** Resolves when nothing of it runs. Once `atOnce` aborts nothing more is written: the next start repairs. */
+  stop(options?: { atOnce?: AbortSignal }): Promise<void>;
 }
 
 const SETTINGS: Record<string, string> = {
@@ -84,7 +84,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await ensureNotRunning(directory, signal);
     const binaries = await openBinaries(native, join(dataDir, 'postgres-binaries'));
     const runAs = await chooseRunAs(binaries, cluster, signal);
-    const password = await openCluster({ directory, binaries, runAs, mayCreateDatabases: disposable, signal });
+    const password = await openCluster({ directory, binaries, runAs, disposable, signal });
     const { server, port } = await startOnFreePort(options, directory, (port) =>
       startServer({
         command: [...runAs.prefix, binaries.postgres, '-D', cluster, ...settings(port, disposable)],
@@ -153,9 +153,9 @@ async function own(
   });
   return {
     ...address,
-    stop: async () => {
+    stop: async ({ atOnce } = {}) => {
       stopped = true;
-      await server.stop();
+      await server.stop(atOnce);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Tells whether a server runs on a cluster already, and clears what a crash left so that it blocks no later start.
 // It never ends a server that someone else owns.
-import { readFile, writeFile } from 'node:fs/promises';
+import { chown, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -49,7 +49,11 @@ export function alreadyRunning(directory: string, pid: number): EmbeddedPostgres
 
 /** Says whose server this is, for the next start. */
 export async function writeOwner(directory: string): Promise<void> {
-  await writeFile(join(directory, 'owner.json'), JSON.stringify(identifyProcess(process.pid)), { mode: 0o600 });
+  const path = join(directory, 'owner.json');
+  await writeFile(path, JSON.stringify(identifyProcess(process.pid)), { mode: 0o600 });
+  const { uid, gid } = await stat(directory);
+  // Written by root among an ordinary user's files: they must be able to write it next time.
+  if (process.getuid?.() === 0) await chown(path, uid, gid);
 }
 
 export async function readServerPid(cluster: string): Promise<number | undefined> {

@@ -30,7 +30,7 @@ export interface ServerProcess {
   /** Resolves, never rejects, when the server and everything that it started has ended. */
   ended: Promise<ServerEnd>;
   /** Sessions are cut, data is written, the server ends; harder after a while. Resolves when nothing of it is left. */
-  stop(): Promise<ServerEnd>;
+  stop(atOnce?: AbortSignal): Promise<ServerEnd>;
 }
 
 /**
@@ -98,22 +98,22 @@ export function startServer(options: ServerCommand): ServerProcess {
   });
   ready.catch(() => undefined);
 
-  async function stop(): Promise<ServerEnd> {
+  async function stop(atOnce?: AbortSignal): Promise<ServerEnd> {
     child.stdin.destroy();
     for (const [afterMs, signal] of [
       [STOP_DEADLINE_MS, 'SIGQUIT'],
       [QUIT_DEADLINE_MS, 'SIGKILL'],
     ] as const) {
-      const end = await within(ended, afterMs);
+      const end = await within(ended, afterMs, signal === 'SIGQUIT' ? atOnce : undefined);
       if (end !== undefined) return end;
-      logger.warn({}, `postgres does not end: sending ${signal}`);
+      if (atOnce?.aborted !== true) logger.warn({}, `postgres does not end: sending ${signal}`);
       const pid = await readServerPid(cluster).catch(() => undefined);
       if (pid !== undefined) sendSignal(pid, signal);
     }
     return ended;
   }
 
-  return { ready, ended, stop: () => (stopping ??= stop()) };
+  return { ready, ended, stop: (atOnce) => (stopping ??= stop(atOnce)) };
 }
 
 function forEachLine(stream: Readable, hear: (line: string) => void): void {
@@ -125,10 +125,12 @@ function forEachLine(stream: Readable, hear: (line: string) => void): void {
   });
 }
 
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+/** Undefined when it takes longer than that, or than `hurry` allows. */
+async function within<T>(promise: Promise<T>, ms: number, hurry?: AbortSignal): Promise<T | undefined> {
   const timer = new AbortController();
+  const signal = hurry === undefined ? timer.signal : AbortSignal.any([timer.signal, hurry]);
   try {
-    return await Promise.race([promise, delay(ms, undefined, { signal: timer.signal })]);
+    return await Promise.race([promise, delay(ms, undefined, { signal }).catch(() => undefined)]);
   } finally {
     timer.abort();
   }

@@ -13,7 +13,7 @@ export interface ProcessIdentity {
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   if (process.platform === 'linux') {
-    const [state, startedAt] = readStat(pid);
+    const { state, startedAt } = readStat(pid);
     return startedAt === undefined || state === 'Z' || state === 'X' ? undefined : { pid, startedAt };
   }
   const startedAt = askPs(pid, 'lstart');
@@ -38,14 +38,23 @@ export function readCommandLine(pid: number): string {
   }
 }
 
-/** State letter and start time in clock ticks since boot: fields 3 and 22, counted after the name, which may hold anything. */
-function readStat(pid: number): [state?: string, startedAt?: string] {
+export function readParent(pid: number): number | undefined {
+  const parent = Number(process.platform === 'linux' ? readStat(pid).parent : askPs(pid, 'ppid'));
+  return Number.isInteger(parent) && parent > 0 ? parent : undefined;
+}
+
+/** Fields 3, 4 and 22 (clock ticks since boot), counted after the name, which may hold anything. */
+function readStat(pid: number): {
+  state?: string | undefined;
+  parent?: string | undefined;
+  startedAt?: string | undefined;
+} {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return [fields[0], fields[19]];
+    return { state: fields[0], parent: fields[1], startedAt: fields[19] };
   } catch {
-    return [];
+    return {};
   }
 }
 

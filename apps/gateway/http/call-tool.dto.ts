@@ -1,0 +1,55 @@
+// The body of `POST /api/tools/call`.
+import { plainToInstance } from 'class-transformer';
+import {
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsPositive,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  validateSync,
+} from 'class-validator';
+import { AppError } from '#libs/schemas/errors.js';
+import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+
+export class CallToolDto {
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(512)
+  name!: string;
+
+  /** An object, or its JSON text; what else it may be is for the tool's schema to say. */
+  @IsOptional()
+  arguments?: unknown;
+
+  @IsOptional()
+  @Matches(sessionIdPattern)
+  session_id?: string;
+
+  @IsOptional()
+  @IsInt()
+  @IsPositive()
+  @Max(86_400_000)
+  timeout_ms?: number;
+}
+
+/** @throws AppError invalid_value naming the member at fault */
+export function readCallTool(body: unknown): CallToolDto {
+  if (!isJsonObject(body)) throw new AppError('invalid_value', 'The body must be a JSON object', { param: 'body' });
+  const { name, session_id, timeout_ms } = body;
+  const dto = plainToInstance(CallToolDto, { name, session_id, timeout_ms });
+  // Not copied member by member: it may be large, and only the tool's schema knows it.
+  dto.arguments = body['arguments'];
+  const error = validateSync(dto, { stopAtFirstError: true })[0];
+  if (error === undefined) return dto;
+  const problem = Object.values(error.constraints ?? {})[0] ?? 'not valid';
+  throw new AppError('invalid_value', problem.slice(0, 300), { param: error.property });
+}
+
+export function argumentsText({ arguments: args }: CallToolDto): string {
+  if (args === undefined || args === null) return '{}';
+  return typeof args === 'string' ? args : JSON.stringify(args);
+}

@@ -1,0 +1,136 @@
+// The tools API: what there is, and one call through the same queue, policy, journal and audit as a chat's.
+import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import type { NumberedEvent } from '#libs/runs/run-store.js';
+import { contentText } from '#libs/schemas/content-block.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { EventQueue } from '../chat/event-queue.js';
+import { toShownResult } from '../chat/turn-state.js';
+import { EventsSseRenderer } from '../openai-api/render-events.js';
+import { failureOf, type EndedToolCall, type PreparedToolCall, ToolCalls } from '../tools/call-tool.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { argumentsText, readCallTool } from './call-tool.dto.js';
+import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from './injection-tokens.js';
+import { requestContext } from './request-context.js';
+import { streamTurn } from './stream-turn.js';
+
+@Controller('api/tools')
+export class ToolsController {
+  constructor(
+    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
+    private readonly calls: ToolCalls,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
+  ) {}
+
+  @Get()
+  async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const etag = `"${this.catalog.version}"`;
+    reply.header('etag', etag).header('cache-control', 'private, no-cache');
+    if (matches(request.headers['if-none-match'], etag)) {
+      await reply.status(304).send();
+      return;
+    }
+    await reply.send({ object: 'list', data: this.catalog.list().map((tool) => show(tool)) });
+  }
+
+  /** Names may contain slashes. */
+  @Get('*')
+  one(@Param('*') name: string): JsonObject {
+    const tool = this.catalog.find(name);
+    if (tool === undefined) throw new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`);
+    return show(tool);
+  }
+
+  @Post('call')
+  @HttpCode(200)
+  async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const body = readCallTool(request.body);
+    const context = requestContext(request);
+    const prepared = await this.calls.prepare(
+      {
+        name: body.name,
+        argumentsText: argumentsText(body),
+        ...(body.session_id == null ? {} : { sessionId: body.session_id }),
+        ...(body.timeout_ms == null ? {} : { timeoutMs: body.timeout_ms }),
+      },
+      context,
+    );
+    if (wantsStream(request)) return this.#stream(prepared, request, reply);
+    const ended = await prepared.run(() => undefined);
+    if (ended.outcome.state !== 'completed') throw failureOf(ended.tool, ended.outcome);
+    await reply.type('application/json').send(answer(ended));
+  }
+
+  async #stream(prepared: PreparedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { server } = this.config;
+    const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
+    await streamTurn(reply, numbered(prepared), new EventsSseRenderer(rendering), {
+      requestId: requestContext(request).requestId,
+      headersAfterMs: server.headers_after_ms,
+      keepAliveMs: server.keep_alive_ms,
+      stuckReaderMs: server.stuck_reader_ms,
+      detached: false,
+      onError: this.observeError,
+    });
+  }
+}
+
+/** `tool_progress` as it comes, then one `tool_result`. */
+async function* numbered(prepared: PreparedToolCall): AsyncGenerator<NumberedEvent> {
+  const { callId } = prepared.context;
+  const events = new EventQueue<TurnEvent>();
+  prepared
+    .run((progress) => events.push({ type: 'tool_progress', callId, ...progress }, callId))
+    .then(
+      ({ outcome }) => {
+        events.push({ type: 'tool_result', callId, result: toShownResult(outcome) });
+        events.close();
+      },
+      (error: unknown) => events.fail(error),
+    );
+  let n = 0;
+  for await (const event of events) yield { n: ++n, event };
+}
+
+function answer({ id, sessionId, outcome }: EndedToolCall): JsonObject {
+  const onlyText = outcome.blocks.every((block) => block.type === 'text');
+  return {
+    success: true,
+    content: contentText(outcome.blocks),
+    ...(onlyText ? {} : { blocks: outcome.blocks }),
+    ...(outcome.structuredContent === undefined ? {} : { structured_content: outcome.structuredContent }),
+    id,
+    session_id: sessionId,
+    duration_ms: Math.round(outcome.durationMs),
+    cached: outcome.cached ?? false,
+    ...(outcome.truncated === undefined ? {} : { truncated: outcome.truncated }),
+  };
+}
+
+function show(tool: CatalogTool): JsonObject {
+  return {
+    type: 'function',
+    function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+    server: tool.server,
+    annotations: tool.annotations as unknown as JsonObject,
+    requires_approval: false,
+    available: tool.available,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    ...(tool.outputSchema === undefined ? {} : { output_schema: tool.outputSchema }),
+    ...(tool.metadata === undefined ? {} : { metadata: tool.metadata }),
+  };
+}
+
+function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
+}
+
+function wantsStream(request: FastifyRequest): boolean {
+  return request.headers.accept?.includes('text/event-stream') === true;
+}

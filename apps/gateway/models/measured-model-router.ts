@@ -1,0 +1,128 @@
+// Counts, times and logs model calls around any ModelRouter: one line a call, never its content.
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { toAppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import type { Usage } from '#libs/schemas/usage.js';
+import type { ModelCall, ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
+
+export interface Measuring {
+  metrics: Metrics;
+  clocks: TurnClocks;
+  logger: Logger;
+}
+
+/** What became known of one call while it ran. */
+interface Seen {
+  provider: string;
+  model: string;
+  outcome: string;
+  usage?: Usage;
+}
+
+export class MeasuredModelRouter implements ModelRouter {
+  constructor(
+    private readonly router: ModelRouter,
+    private readonly measuring: Measuring,
+  ) {}
+
+  resolve(requested: string | undefined): ModelRoute {
+    return this.router.resolve(requested);
+  }
+
+  list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]> {
+    return this.router.list(signal);
+  }
+
+  close(): Promise<void> {
+    return this.router.close();
+  }
+
+  async *call(
+    route: ModelRoute,
+    request: Omit<ModelRequest, 'model'>,
+    call: ModelCall,
+  ): AsyncGenerator<RoutedModelEvent> {
+    const [first] = route.candidates;
+    const seen: Seen = {
+      provider: first?.provider.name ?? 'none',
+      model: first?.model ?? 'none',
+      outcome: 'cancelled',
+    };
+    const startedAt = performance.now();
+    const leave = this.measuring.clocks.enter(call.requestId);
+    try {
+      for await (const event of this.router.call(route, request, call)) {
+        note(seen, event);
+        // The call is over with its last event, however late the reader comes back.
+        if (event.type === 'message_end' || event.type === 'error') leave();
+        yield event;
+      }
+    } catch (error) {
+      seen.outcome = toAppError(error).code;
+      throw error;
+    } finally {
+      leave();
+      if (seen.outcome !== 'ok' && call.signal.aborted) seen.outcome = 'cancelled';
+      this.report(seen, call.requestId, performance.now() - startedAt);
+    }
+  }
+
+  private report({ provider, model, outcome, usage }: Seen, requestId: string, durationMs: number): void {
+    const { metrics, logger } = this.measuring;
+    const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
+    metrics.modelCalls.inc({ ...labels, outcome });
+    metrics.modelCallDuration.observe(labels, durationMs / 1000);
+    const tokens: Record<string, number> = usage === undefined ? {} : tokensOf(usage);
+    for (const [kind, count] of Object.entries(tokens)) if (count > 0) metrics.tokens.inc({ ...labels, kind }, count);
+    const failed = outcome !== 'ok' && outcome !== 'cancelled';
+    const metadata = { provider, model, outcome, ...(usage === undefined ? {} : { usage: tokens }) };
+    logger[failed ? 'warn' : 'info']({ requestId, duration: durationMs, metadata }, 'model call');
+  }
+}
+
+function note(seen: Seen, event: RoutedModelEvent): void {
+  switch (event.type) {
+    case 'routed':
+      seen.provider = event.provider;
+      seen.model = event.upstreamModel;
+      break;
+    case 'usage':
+      seen.usage = event.usage;
+      break;
+    case 'message_end':
+      seen.outcome = 'ok';
+      break;
+    case 'error':
+      seen.outcome = event.error.code;
+      break;
+    case 'message_start':
+    case 'text_delta':
+    case 'reasoning_delta':
+    case 'tool_call_start':
+    case 'tool_call_delta':
+    case 'tool_call_end':
+      break;
+  }
+}
+
+/** `cached` is part of `prompt`, `reasoning` part of `completion`. */
+function tokensOf(usage: Usage): Record<string, number> {
+  return {
+    prompt: tokenCount(usage.prompt_tokens),
+    completion: tokenCount(usage.completion_tokens),
+    cached: detail(usage, 'prompt_tokens_details', 'cached_tokens'),
+    reasoning: detail(usage, 'completion_tokens_details', 'reasoning_tokens'),
+  };
+}
+
+function detail(usage: Usage, member: string, name: string): number {
+  const details = usage[member];
+  return isJsonObject(details) ? tokenCount(details[name]) : 0;
+}
+
+/** A counter only grows: what a provider says may be anything. */
+function tokenCount(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,106 @@
+// One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
+// model's call; what is refused is journaled and audited too.
+import type { Journal, PlannedCall } from '#libs/runs/run-store.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { Decide } from './policy.js';
+import { auditContext } from './queued-tool-runner.js';
+import type { ArgumentValidator, ToolCatalog } from './tool-catalog.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
+
+export interface ToolCallRequest {
+  name: string;
+  /** JSON text of an object. */
+  argumentsText: string;
+  sessionId?: string;
+  /** At most the tool's own maximum. */
+  timeoutMs?: number;
+}
+
+export interface EndedToolCall {
+  id: string;
+  sessionId: string;
+  tool: CatalogTool;
+  outcome: ToolOutcome;
+}
+
+export interface PreparedToolCall {
+  tool: CatalogTool;
+  context: CallContext;
+  /** Runs it; failures of the tool are outcomes. @throws AppError no_worker, queue_full, store_unavailable */
+  run(onProgress: (progress: ToolProgress) => void): Promise<EndedToolCall>;
+}
+
+export interface ToolCallPorts {
+  catalog: ToolCatalog;
+  validator: ArgumentValidator;
+  decide: Decide;
+  journal: Journal;
+  runner: ToolRunner;
+  /** The journal's row of a server call, with the job that would run it. */
+  planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
+}
+
+export class ToolCalls {
+  constructor(private readonly ports: ToolCallPorts) {}
+
+  /** @throws AppError tool_not_found, invalid_tool_arguments, tool_denied, store_unavailable, no_worker */
+  async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
+    const found = this.ports.catalog.find(request.name);
+    if (found === undefined) {
+      throw new AppError('tool_not_found', `Tool '${request.name}' not found`, { toolName: request.name });
+    }
+    const tool = withTimeout(found, request.timeoutMs);
+    const context: CallContext = {
+      ...from,
+      callId: mintCallId(true),
+      sessionId: request.sessionId ?? mintSessionId(),
+      priority: 'interactive',
+    };
+    const validated = await this.ports.validator.validate(tool, request.argumentsText);
+    if (!validated.ok) {
+      return this.#refuse(tool, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+    }
+    const decision = this.ports.decide(tool, validated.arguments, context);
+    if (decision.effect !== 'allow') {
+      const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
+      return this.#refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
+    }
+    if (!this.ports.runner.hasWorker()) {
+      throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
+    }
+    await this.ports.journal.plan(this.ports.planCall(tool, validated.arguments, context), auditContext(context));
+    return {
+      tool,
+      context,
+      run: async (onProgress) => {
+        const call = { tool, arguments: validated.arguments };
+        const outcome = await this.ports.runner.run(call, context, onProgress);
+        return { id: context.callId, sessionId: context.sessionId, tool, outcome };
+      },
+    };
+  }
+
+  async #refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
+    // What was sent is not kept: it was refused for what it is.
+    const planned = { ...this.ports.planCall(tool, {}, context), outcome };
+    await this.ports.journal.plan(planned, auditContext(context));
+    throw failureOf(tool, outcome);
+  }
+}
+
+function withTimeout(tool: CatalogTool, timeoutMs: number | undefined): CatalogTool {
+  if (timeoutMs === undefined) return tool;
+  const bounded = Math.min(timeoutMs, tool.maxTimeoutMs);
+  return { ...tool, timeoutMs: bounded, maxTimeoutMs: bounded };
+}
+
+/** A tool's failure as the tools API answers it. */
+export function failureOf(tool: CatalogTool, { error }: ToolOutcome): AppError {
+  const { code, message } = error ?? { code: 'tool_failed' as const, message: 'no reason was given' };
+  return new AppError(code, `Tool execution failed: ${message}`, { toolName: tool.name });
+}

@@ -1,0 +1,117 @@
+// Arguments as a model or caller wrote them, checked before they are journaled: bounded, parsed, against the schema.
+// Compiled once a definition. Refuses to guess: what is wrong is said in words that a model can act on.
+import { compileSchema, exceedsDepth, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ArgumentValidator, ValidatedArguments } from './tool-catalog.js';
+
+export interface ArgumentBounds {
+  maxArgumentBytes: number;
+  maxSchemaBytes: number;
+  maxSchemaDepth: number;
+}
+
+const MAX_ARGUMENT_DEPTH = 64;
+const CHECK_DEADLINE_MS = 100;
+const COMPILED_KEPT = 2_000;
+
+type Entry = { schema: CompiledSchema } | { unusable: string };
+
+export class CompiledArgumentValidator implements ArgumentValidator {
+  /** By definition hash, the least recently used first. */
+  readonly #compiled = new Map<string, Entry>();
+
+  constructor(
+    private readonly bounds: ArgumentBounds,
+    private readonly logger: Logger,
+  ) {}
+
+  validate(tool: CatalogTool, argumentsText: string): Promise<ValidatedArguments> {
+    return Promise.resolve(this.#validate(tool, argumentsText));
+  }
+
+  #validate(tool: CatalogTool, text: string): ValidatedArguments {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > this.bounds.maxArgumentBytes) {
+      return refuse(tool, `they are ${bytes} bytes, at most ${this.bounds.maxArgumentBytes} are accepted`);
+    }
+    let value: unknown;
+    try {
+      // Models leave the text empty when a tool takes no arguments.
+      value = text.trim() === '' ? {} : JSON.parse(text);
+    } catch {
+      return refuse(tool, 'they are not valid JSON; send one complete JSON object');
+    }
+    if (!isJsonObject(value)) return refuse(tool, 'they must be a JSON object');
+    if (exceedsDepth(value, MAX_ARGUMENT_DEPTH)) {
+      return refuse(tool, `they are nested deeper than ${MAX_ARGUMENT_DEPTH} levels`);
+    }
+    const odd = sanitize(value);
+    if (odd !== undefined) return refuse(tool, odd);
+    const entry = this.#entry(tool);
+    if ('unusable' in entry) return refuse(tool, `the schema of this tool cannot be used: ${entry.unusable}`);
+    const problem = entry.schema.check(value, bytes);
+    return problem === undefined ? { ok: true, arguments: value } : refuse(tool, problem);
+  }
+
+  #entry(tool: CatalogTool): Entry {
+    const known = this.#compiled.get(tool.definitionHash);
+    if (known !== undefined) {
+      this.#compiled.delete(tool.definitionHash);
+      this.#compiled.set(tool.definitionHash, known);
+      return known;
+    }
+    const entry = this.#compile(tool);
+    this.#compiled.set(tool.definitionHash, entry);
+    if (this.#compiled.size > COMPILED_KEPT) this.#compiled.delete(this.#compiled.keys().next().value!);
+    return entry;
+  }
+
+  #compile(tool: CatalogTool): Entry {
+    const metadata = { server: tool.server };
+    try {
+      const schema = compileSchema(tool.inputSchema, {
+        maxBytes: this.bounds.maxSchemaBytes,
+        maxDepth: this.bounds.maxSchemaDepth,
+        deadlineMs: CHECK_DEADLINE_MS,
+      });
+      if (schema.droppedPatterns.length > 0) {
+        this.logger.warn(
+          { tool: tool.name, metadata: { ...metadata, patterns: schema.droppedPatterns } },
+          'patterns of a tool schema are not checked: they need more than linear time',
+        );
+      }
+      return { schema };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'not a schema';
+      this.logger.warn({ tool: tool.name, error, metadata }, 'the input schema of a tool cannot be used');
+      return { unusable: reason.slice(0, 200) };
+    }
+  }
+}
+
+const refuse = (tool: CatalogTool, problem: string): ValidatedArguments => ({
+  ok: false,
+  message: `Invalid arguments for ${tool.name}: ${problem}`,
+});
+
+/**
+ * Takes `__proto__` members out (no tool means them, and copying them would set a prototype) and names the first value
+ * that JSON cannot carry on. The depth is bounded already.
+ */
+function sanitize(value: Json): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number is out of range';
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return firstOf(value, sanitize);
+  if (Object.hasOwn(value, '__proto__')) delete value['__proto__'];
+  return firstOf(Object.values(value), sanitize);
+}
+
+function firstOf<T extends Json>(items: readonly T[], check: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = check(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

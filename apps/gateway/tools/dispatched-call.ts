@@ -1,0 +1,217 @@
+// One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
+// Whoever writes the terminal state first decides; this only ever returns what the journal says.
+import type { JobQueue } from '#libs/backing/job-queue.js';
+import type { Channels } from '#libs/backing/channels.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { AuditContext, Journal } from '#libs/runs/run-store.js';
+import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
+import type { ToolProgress } from './tool-runner.js';
+
+export interface DispatchServices {
+  queue: JobQueue;
+  channels: Channels;
+  journal: Journal;
+  inbox: ReplyInbox;
+  /** How long a cancelled tool may take to stop, ms. */
+  cancelGraceMs: number;
+  logger: Logger;
+}
+
+export interface DispatchOptions {
+  audit: AuditContext;
+  signal: AbortSignal;
+  /** Epoch ms that no progress moves. */
+  deadline: number;
+  onProgress: (progress: ToolProgress) => void;
+}
+
+const SILENCE_MS = 1_000;
+const MAX_POLL_MS = 5_000;
+const CANCEL_POLL_MS = 250;
+const STORE_TIMEOUT_MS = 2_000;
+/** The worker's own clock runs out first: its outcome is the better one. */
+const WORKER_FIRST_MS = 500;
+
+export class DispatchedCall implements ReplyListener {
+  #started = false;
+  #stopping = false;
+  #polling = false;
+  #startedAt = Date.now();
+  #pollMs = SILENCE_MS;
+  #poll?: NodeJS.Timeout;
+  #deadline?: NodeJS.Timeout;
+  #settle!: (outcome: ToolOutcome) => void;
+  readonly #outcome = new Promise<ToolOutcome>((resolve) => (this.#settle = resolve));
+
+  constructor(
+    private readonly services: DispatchServices,
+    private readonly job: ToolJob,
+    private readonly options: DispatchOptions,
+  ) {}
+
+  /** @throws AppError store_unavailable when the job could not be added; the call is then ended in the journal. */
+  async run(): Promise<ToolOutcome> {
+    const { inbox, queue } = this.services;
+    const { signal, onProgress } = this.options;
+    const stopListening = inbox.listen(this.job.callId, this);
+    const aborted = () => void this.stop('cancelled');
+    try {
+      await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS) });
+      onProgress({ status: 'queued' });
+      this.#armPoll();
+      this.#armDeadline(this.job.deadline);
+      if (signal.aborted) aborted();
+      else signal.addEventListener('abort', aborted, { once: true });
+      return await this.#outcome;
+    } catch (error) {
+      await this.#giveUpPlanned();
+      throw error;
+    } finally {
+      stopListening();
+      signal.removeEventListener('abort', aborted);
+      clearTimeout(this.#poll);
+      clearTimeout(this.#deadline);
+    }
+  }
+
+  reply(reply: ToolReply): void {
+    this.#pollMs = SILENCE_MS;
+    switch (reply.kind) {
+      case 'started':
+        if (!this.#started) this.#startedAt = Date.now();
+        this.#started = true;
+        this.#extend();
+        this.options.onProgress({ status: 'running' });
+        break;
+      case 'progress': {
+        const { progress, total, message } = reply;
+        this.#extend();
+        this.options.onProgress({
+          status: 'running',
+          progress,
+          ...(total === undefined ? {} : { total }),
+          ...(message === undefined ? {} : { message }),
+        });
+        break;
+      }
+      case 'outcome':
+        if (reply.outcome === undefined) this.gap();
+        else this.#settle(reply.outcome);
+    }
+    if (!this.#stopping) this.#armPoll();
+  }
+
+  gap(): void {
+    void this.#lookIntoJournal();
+  }
+
+  /** Ends the call: at once while it is planned, else through its worker, else here after the grace time. */
+  async stop(reason: 'cancelled' | 'tool_timeout'): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    clearTimeout(this.#deadline);
+    const outcome = this.#endedHere(reason);
+    const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
+    const told = this.services.channels
+      .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(STORE_TIMEOUT_MS))
+      .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
+    if (!this.#started && (await this.#end(outcome))) {
+      await this.services.queue
+        .remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS))
+        .catch(() => false /* the journal refuses it anyway */);
+      this.#settle(outcome);
+      return;
+    }
+    await told;
+    this.#pollMs = CANCEL_POLL_MS;
+    this.#armPoll();
+    this.#deadline = setTimeout(() => void this.#endAfterGrace(outcome), this.services.cancelGraceMs + WORKER_FIRST_MS);
+  }
+
+  #endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
+    const durationMs = Math.max(0, Date.now() - this.#startedAt);
+    if (reason === 'cancelled') return failedOutcome('cancelled', 'cancelled', 'The call was cancelled', durationMs);
+    const message = `The tool did not answer within ${this.job.timeoutMs} ms`;
+    return failedOutcome('failed', 'tool_timeout', message, durationMs);
+  }
+
+  /** Progress moves the deadline, as far as the tool's own maximum and the request allow. */
+  #extend(): void {
+    if (this.#stopping) return;
+    const { timeoutMs, maxTimeoutMs } = this.job;
+    this.#armDeadline(Math.min(Date.now() + timeoutMs, this.#startedAt + maxTimeoutMs) + WORKER_FIRST_MS);
+  }
+
+  #armDeadline(at: number): void {
+    clearTimeout(this.#deadline);
+    const end = Math.min(at, this.options.deadline);
+    this.#deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - Date.now()));
+  }
+
+  #armPoll(): void {
+    clearTimeout(this.#poll);
+    this.#poll = setTimeout(() => void this.#lookIntoJournal(), this.#pollMs);
+  }
+
+  async #lookIntoJournal(): Promise<void> {
+    if (this.#polling) return;
+    this.#polling = true;
+    try {
+      const stored = await this.services.journal.get(this.job.callId);
+      if (stored?.outcome !== undefined) return this.#settle(stored.outcome);
+      if (stored?.state === 'planned' && !this.#stopping) await this.#addAgainWhenLost();
+    } catch (error) {
+      this.services.logger.debug({ error }, 'the journal could not be asked for an outcome');
+    } finally {
+      this.#polling = false;
+    }
+    if (!this.#stopping) this.#pollMs = Math.min(this.#pollMs * 2, MAX_POLL_MS);
+    this.#armPoll();
+  }
+
+  async #addAgainWhenLost(): Promise<void> {
+    const { queue, logger } = this.services;
+    const { callId } = this.job;
+    const existing = await queue.existing([callId], AbortSignal.timeout(STORE_TIMEOUT_MS));
+    if (existing.has(callId)) return;
+    logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');
+    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS) });
+  }
+
+  async #endAfterGrace(outcome: ToolOutcome): Promise<void> {
+    try {
+      const stored = await this.services.journal.get(this.job.callId);
+      if (stored?.outcome !== undefined) return this.#settle(stored.outcome);
+      if (await this.#end(outcome, stored?.fence ?? undefined)) return this.#settle(outcome);
+      const theirs = await this.services.journal.get(this.job.callId);
+      if (theirs?.outcome !== undefined) return this.#settle(theirs.outcome);
+    } catch (error) {
+      this.services.logger.warn({ error, tool: this.job.name }, 'a cancelled call could not be ended in the journal');
+    }
+    this.#settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The outcome of the tool is unknown'));
+  }
+
+  async #end(outcome: ToolOutcome, fence?: string): Promise<boolean> {
+    const { callId } = this.job;
+    const end = { callId, outcome, ...this.options.audit, ...(fence === undefined ? {} : { fence }) };
+    try {
+      return await this.services.journal.end(end);
+    } catch (error) {
+      this.services.logger.warn({ error }, 'a call could not be ended in the journal');
+      return false;
+    }
+  }
+
+  async #giveUpPlanned(): Promise<void> {
+    const { journal, queue, logger } = this.services;
+    const { callId } = this.job;
+    try {
+      await journal.cancelPlanned([callId], this.options.audit);
+      await queue.remove(callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
+    } catch (error) {
+      logger.warn({ error }, 'a call that was never queued could not be ended in the journal');
+    }
+  }
+}

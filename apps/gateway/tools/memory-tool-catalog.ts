@@ -1,0 +1,112 @@
+// The catalog that every request reads, from memory: fed by the store at start, on each announcement, and by a slow
+// poll. Decides the names: the first server in configuration order keeps a bare name.
+import type { Channels } from '#libs/backing/channels.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { CatalogStore } from '#libs/runs/catalog-store.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolCatalog } from './tool-catalog.js';
+
+const POLL_MS = 5_000;
+
+type StoredServers = Awaited<ReturnType<CatalogStore['read']>>;
+
+interface Snapshot {
+  servers: ReadonlyMap<string, readonly CatalogTool[]>;
+  tools: readonly CatalogTool[];
+  byName: ReadonlyMap<string, CatalogTool>;
+  version: string;
+}
+
+export class MemoryToolCatalog implements ToolCatalog {
+  #snapshot: Snapshot = { servers: new Map(), tools: [], byName: new Map(), version: canonicalHash([]) };
+  #timer?: NodeJS.Timeout;
+  #stops: (() => unknown)[] = [];
+  #reading?: Promise<void>;
+  #again = false;
+  #closed = false;
+
+  constructor(
+    private readonly store: CatalogStore,
+    private readonly channels: Channels,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Reads once; a store that is away is no obstacle, the poll comes back to it. */
+  async start(): Promise<void> {
+    this.#stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
+    this.#stops.push(this.channels.onReconnect(() => void this.refresh()));
+    this.#timer = setInterval(() => void this.refresh(), POLL_MS);
+    this.#timer.unref();
+    await this.refresh();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await Promise.all(this.#stops.map((stop) => stop()));
+    await this.#reading;
+  }
+
+  /** One reading at a time; a wish during one is one more after it. */
+  refresh(): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#again = true;
+      return this.#reading;
+    }
+    this.#reading = this.#readAll().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #readAll(): Promise<void> {
+    do {
+      this.#again = false;
+      if (this.#closed) return;
+      try {
+        this.#snapshot = takeSnapshot(await this.store.read());
+      } catch (error) {
+        this.logger.warn({ error }, 'the tool catalog could not be read, the last known one is served');
+      }
+    } while (this.#again);
+  }
+
+  get version(): string {
+    return this.#snapshot.version;
+  }
+
+  find(name: string): CatalogTool | undefined {
+    return this.#snapshot.byName.get(name);
+  }
+
+  list(server?: string): readonly CatalogTool[] {
+    return server === undefined ? this.#snapshot.tools : (this.#snapshot.servers.get(server) ?? []);
+  }
+
+  hasServer(server: string): boolean {
+    return this.#snapshot.servers.has(server);
+  }
+}
+
+/** `server__tool` always leads to that server, so a bare name that reads like one is not given. */
+function takeSnapshot(stored: StoredServers): Snapshot {
+  const ordered = [...stored].sort((left, right) => left.order - right.order || (left.server < right.server ? -1 : 1));
+  const qualified = new Set(ordered.flatMap(({ server, tools }) => tools.map(({ tool }) => `${server}__${tool}`)));
+  const byName = new Map<string, CatalogTool>();
+  const servers = new Map<string, readonly CatalogTool[]>();
+  for (const { server, available, tools } of ordered) {
+    const named: CatalogTool[] = [];
+    for (const tool of tools) {
+      const long = `${server}__${tool.tool}`;
+      const bareIsFree = !byName.has(tool.tool) && !qualified.has(tool.tool);
+      if (!bareIsFree && byName.has(long)) continue;
+      const entry = { ...tool, available, name: bareIsFree ? tool.tool : long };
+      named.push(entry);
+      byName.set(entry.name, entry);
+      if (!byName.has(long)) byName.set(long, entry);
+    }
+    servers.set(server, named);
+  }
+  const tools = [...servers.values()].flat();
+  return { servers, tools, byName, version: canonicalHash(tools) };
+}

@@ -1,0 +1,39 @@
+// How full the queue is, without asking it for every call: a count that is at most half a second old, plus what was
+// added here since.
+import type { JobQueue } from '#libs/backing/job-queue.js';
+import { AppError } from '#libs/schemas/errors.js';
+
+const FRESH_MS = 500;
+const COUNT_TIMEOUT_MS = 2_000;
+
+export class QueueGauge {
+  #waiting = 0;
+  #countedAt = -Infinity;
+  #counting?: Promise<void>;
+
+  constructor(
+    private readonly queue: JobQueue,
+    private readonly limit: number,
+  ) {}
+
+  /** @throws AppError queue_full, store_unavailable */
+  async admit(): Promise<void> {
+    const full = this.#waiting >= this.limit;
+    if (performance.now() - this.#countedAt >= FRESH_MS) {
+      this.#counting ??= this.#count().finally(() => (this.#counting = undefined));
+      // Waits only where the answer may change: the usual call is not delayed by a count.
+      if (full) await this.#counting;
+      else this.#counting.catch(() => undefined);
+    }
+    if (this.#waiting >= this.limit) {
+      throw new AppError('queue_full', 'Too many tool calls are waiting', { retryAfterSeconds: 1 });
+    }
+    this.#waiting += 1;
+  }
+
+  async #count(): Promise<void> {
+    const { waiting } = await this.queue.counts(AbortSignal.timeout(COUNT_TIMEOUT_MS));
+    this.#waiting = waiting;
+    this.#countedAt = performance.now();
+  }
+}

@@ -1,0 +1,174 @@
+// Runs tools in the workers, through the queue: admits or refuses at once, adds the job, and leaves the waiting to
+// DispatchedCall. The call has been journaled as planned before it comes here.
+import type { Backing } from '#libs/backing/backing.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { DispatchedCall } from './dispatched-call.js';
+import { FairSlots } from '#libs/concurrency/fair-slots.js';
+import { QueueGauge } from './queue-gauge.js';
+import { ReplyInbox } from './reply-inbox.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import { WorkerWatch } from './worker-watch.js';
+
+export interface QueuedToolRunnerParts {
+  gatewayId: string;
+  backing: Pick<Backing, 'queue' | 'channels'>;
+  journal: Journal;
+  registry: ProcessRegistry;
+  limits: { sessionCalls: number; principalCalls: number; queueLength: number; cancelGraceMs: number };
+  logger: Logger;
+}
+
+/** How many may wait for a place, by key, before the answer is 429. */
+const WAITING_PER_PLACE = 32;
+
+export class QueuedToolRunner implements ToolRunner {
+  readonly #inbox: ReplyInbox;
+  readonly #watch: WorkerWatch;
+  readonly #gauge: QueueGauge;
+  readonly #sessions: FairSlots;
+  readonly #principals: FairSlots;
+  readonly #active = new Map<DispatchedCall, Promise<ToolOutcome>>();
+  #closing = false;
+
+  constructor(private readonly parts: QueuedToolRunnerParts) {
+    const { backing, gatewayId, limits, logger, registry } = parts;
+    this.#inbox = new ReplyInbox(backing.channels, gatewayId, logger);
+    this.#watch = new WorkerWatch(registry, backing.channels, logger);
+    this.#gauge = new QueueGauge(backing.queue, limits.queueLength);
+    this.#sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * WAITING_PER_PLACE, 'session');
+    this.#principals = new FairSlots(limits.principalCalls, limits.principalCalls * WAITING_PER_PLACE, 'principal');
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([this.#inbox.start(), this.#watch.start()]);
+  }
+
+  /** Cancels what still runs and waits for its outcomes, as long as the grace time allows. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await Promise.all([...this.#active.keys()].map((call) => call.stop('cancelled')));
+    await Promise.allSettled(this.#active.values());
+    await Promise.all([this.#inbox.close(), this.#watch.close()]);
+  }
+
+  hasWorker(): boolean {
+    return this.#watch.hasWorker;
+  }
+
+  /** The journal's row of a call that this runner would run. */
+  planCall(tool: CatalogTool, args: JsonObject, context: CallContext): PlannedCall {
+    return {
+      id: context.callId,
+      kind: 'server',
+      principal: context.principal,
+      sessionId: context.sessionId,
+      name: tool.name,
+      server: tool.server,
+      tool: tool.tool,
+      definitionHash: tool.definitionHash,
+      arguments: args,
+      safe: tool.safe,
+    };
+  }
+
+  async run(
+    call: { tool: CatalogTool; arguments: JsonObject },
+    context: CallContext,
+    onProgress: (progress: ToolProgress) => void,
+  ): Promise<ToolOutcome> {
+    const audit = auditContext(context);
+    const places: (() => void)[] = [];
+    try {
+      try {
+        await this.#admit(context, places);
+      } catch (error) {
+        return await this.#neverQueued(error, context);
+      }
+      const { parts } = this;
+      const dispatched = new DispatchedCall(
+        {
+          queue: parts.backing.queue,
+          channels: parts.backing.channels,
+          journal: parts.journal,
+          inbox: this.#inbox,
+          cancelGraceMs: parts.limits.cancelGraceMs,
+          logger: parts.logger,
+        },
+        toJob(parts.gatewayId, call, context),
+        { audit, signal: context.signal, deadline: context.deadline, onProgress },
+      );
+      const outcome = dispatched.run();
+      this.#active.set(dispatched, outcome);
+      return await outcome.finally(() => this.#active.delete(dispatched));
+    } finally {
+      for (const giveBack of places) giveBack();
+    }
+  }
+
+  async #admit(context: CallContext, places: (() => void)[]): Promise<void> {
+    if (this.#closing) throw new AppError('shutting_down', 'The gateway is stopping', { retryAfterSeconds: 2 });
+    if (!this.hasWorker()) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
+    const session = `${context.principal}\n${context.sessionId}`;
+    // Always in this order, so that two calls never wait for each other.
+    places.push(await this.#sessions.take(session, context));
+    places.push(await this.#principals.take(context.principal, context));
+    await this.#gauge.admit();
+  }
+
+  /** A call that will not be queued is ended in the journal too; a caller who left gets an outcome, others the error. */
+  async #neverQueued(error: unknown, context: CallContext): Promise<ToolOutcome> {
+    const audit = auditContext(context);
+    try {
+      await this.parts.journal.cancelPlanned([context.callId], audit);
+    } catch (cause) {
+      this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
+    }
+    if (context.signal.aborted) return failedOutcome('cancelled', 'cancelled', 'The call was cancelled');
+    throw error;
+  }
+}
+
+export function auditContext(context: CallContext): AuditContext {
+  return {
+    requestId: context.requestId,
+    ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
+    ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
+    ...(context.ip === undefined ? {} : { ip: context.ip }),
+    ...(context.model === undefined ? {} : { model: context.model }),
+  };
+}
+
+function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
+  const { tool } = call;
+  const queuedAt = Date.now();
+  const left = Math.max(1, Math.floor(context.deadline - queuedAt));
+  return {
+    version: 1,
+    callId: context.callId,
+    replyTo: gatewayId,
+    principal: context.principal,
+    ...auditContext(context),
+    ...(context.runId === undefined ? {} : { runId: context.runId }),
+    ...(context.round === undefined ? {} : { round: context.round }),
+    sessionId: context.sessionId,
+    server: tool.server,
+    tool: tool.tool,
+    name: tool.name,
+    definitionHash: tool.definitionHash,
+    arguments: call.arguments,
+    safe: tool.safe,
+    priority: context.priority,
+    timeoutMs: Math.min(tool.timeoutMs, left),
+    maxTimeoutMs: Math.min(Math.max(tool.maxTimeoutMs, tool.timeoutMs), left),
+    deadline: Math.min(queuedAt + tool.timeoutMs, context.deadline),
+    queuedAt,
+  };
+}

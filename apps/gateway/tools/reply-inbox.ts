@@ -1,0 +1,62 @@
+// The one reply channel of this gateway, handed out by call id. What nobody waits for is dropped: the journal has it.
+import type { Channels } from '#libs/backing/channels.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { channelNames, toolReplyMessageSchema, type ToolReply } from '#libs/schemas/tool-job.js';
+
+export interface ReplyListener {
+  reply(reply: ToolReply): void;
+  /** Messages may have been lost: look into the journal now. */
+  gap(): void;
+}
+
+export class ReplyInbox {
+  readonly #listeners = new Map<string, ReplyListener>();
+  #stops: (() => unknown)[] = [];
+
+  constructor(
+    private readonly channels: Channels,
+    private readonly gatewayId: string,
+    private readonly logger: Logger,
+  ) {}
+
+  async start(): Promise<void> {
+    this.#stops.push(this.channels.onReconnect(() => this.#tellGap()));
+    this.#stops.push(
+      await this.channels.subscribe(channelNames.replies(this.gatewayId), (message) => this.#receive(message)),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#stops.map((stop) => stop()));
+    this.#stops = [];
+  }
+
+  /** Before the job is added. Returns what ends it. */
+  listen(callId: string, listener: ReplyListener): () => void {
+    this.#listeners.set(callId, listener);
+    return () => {
+      if (this.#listeners.get(callId) === listener) this.#listeners.delete(callId);
+    };
+  }
+
+  #tellGap(): void {
+    for (const listener of this.#listeners.values()) listener.gap();
+  }
+
+  #receive(message: string): void {
+    const parsed = toolReplyMessageSchema.safeParse(parseJson(message));
+    if (!parsed.success) {
+      this.logger.warn({ metadata: { bytes: message.length } }, 'a tool reply of an unknown shape was ignored');
+      return;
+    }
+    for (const reply of parsed.data.replies) this.#listeners.get(reply.callId)?.reply(reply);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

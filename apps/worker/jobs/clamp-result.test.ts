@@ -1,0 +1,36 @@
+import { expect } from 'vitest';
+import { contentText } from '#libs/schemas/content-block.js';
+import { verifies } from '../../../test/verifies.js';
+import { clampResult } from './clamp-result.js';
+import type { ReadOutcome } from './read-result.js';
+
+const bounds = { maxResultBytes: 1_000, maxReadBytes: 10_000 };
+const text = (value: string): ReadOutcome => ({ state: 'completed', blocks: [{ type: 'text', text: value }] });
+
+verifies('tools.results-clamped', 'head, tail and the path of the whole', async () => {
+  const kept: string[] = [];
+  const keep = async (whole: string) => {
+    kept.push(whole);
+    return '/mcp_workspaces/s/.results/call_1.txt';
+  };
+  const small = text('small');
+  expect(await clampResult(small, bounds, keep)).toBe(small);
+  const whole = `head${'é'.repeat(2_000)}tail`;
+  const clamped = await clampResult(text(whole), bounds, keep);
+  expect(kept).toEqual([whole]);
+  expect(clamped.truncated).toBe(true);
+  const shown = contentText(clamped.blocks);
+  expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(1_000);
+  expect(shown).toMatch(/^headé/);
+  expect(shown).toMatch(/étail$/);
+  expect(shown).toContain('/mcp_workspaces/s/.results/call_1.txt');
+  expect(shown).not.toContain('\ufffd');
+});
+
+verifies('tools.results-clamped', 'too large to read at all; no room to keep it', async () => {
+  const tooLarge = await clampResult(text('x'.repeat(20_000)), bounds, async () => 'never');
+  expect(tooLarge).toMatchObject({ state: 'failed', error: { code: 'result_too_large' } });
+  const full = await clampResult(text('x'.repeat(5_000)), bounds, () => Promise.reject(new Error('full')));
+  expect(full).toMatchObject({ state: 'completed', truncated: true });
+  expect(contentText(full.blocks)).toContain('could not be stored');
+});

@@ -1,0 +1,65 @@
+// Keeps a result within what a model is given: what is larger is stored whole in the workspace, the model gets head,
+// tail, the path and how to read on.
+import type { ContentBlock } from '#libs/schemas/content-block.js';
+import type { ReadOutcome } from './read-result.js';
+import { failed } from './read-result.js';
+
+export interface ResultBounds {
+  /** Given to the model whole. */
+  maxResultBytes: number;
+  /** Accepted from a server at all. */
+  maxReadBytes: number;
+}
+
+/** Stores the whole of a result; resolves with the path as the session's tools know it. */
+export type KeepWhole = (text: string) => Promise<string>;
+
+export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, keep: KeepWhole): Promise<ReadOutcome> {
+  const structuredBytes =
+    outcome.structuredContent === undefined ? 0 : Buffer.byteLength(JSON.stringify(outcome.structuredContent));
+  const bytes =
+    structuredBytes + outcome.blocks.reduce((sum, block) => sum + Buffer.byteLength(JSON.stringify(block)), 0);
+  if (bytes <= bounds.maxResultBytes) return outcome;
+  if (bytes > bounds.maxReadBytes) {
+    return failed(
+      'result_too_large',
+      `The result of the tool is ${bytes} bytes, at most ${bounds.maxReadBytes} are read`,
+    );
+  }
+  const whole = wholeText(outcome);
+  const path = await keep(whole).catch((error: unknown) => (error instanceof Error ? error : new Error('not stored')));
+  const where =
+    typeof path === 'string'
+      ? `the whole is in ${path}: read it in parts with read_result (path, offset, limit, grep)`
+      : 'the whole could not be stored in the workspace';
+  const note = `\n… [${bytes} bytes, shortened; ${where}] …\n`;
+  const half = Math.floor((bounds.maxResultBytes - Buffer.byteLength(note)) / 2);
+  const { structuredContent: _inTheFile, ...rest } = outcome;
+  return {
+    ...rest,
+    blocks: [{ type: 'text', text: headAndTail(whole, half, note) }],
+    truncated: true,
+  };
+}
+
+function wholeText(outcome: ReadOutcome): string {
+  const parts = outcome.blocks.map((block: ContentBlock) =>
+    block.type === 'text' ? block.text : JSON.stringify(block),
+  );
+  if (parts.length === 0 && outcome.structuredContent !== undefined) {
+    parts.push(JSON.stringify(outcome.structuredContent));
+  }
+  return parts.join('\n');
+}
+
+/** Cut at characters, not in the middle of one. */
+function headAndTail(text: string, halfBytes: number, note: string): string {
+  const bytes = Buffer.from(text);
+  let headEnd = Math.max(0, Math.min(halfBytes, bytes.length));
+  while (headEnd > 0 && isContinuation(bytes[headEnd])) headEnd -= 1;
+  let tailStart = Math.max(headEnd, bytes.length - Math.max(0, halfBytes));
+  while (tailStart < bytes.length && isContinuation(bytes[tailStart])) tailStart += 1;
+  return bytes.toString('utf8', 0, headEnd) + note + bytes.toString('utf8', tailStart);
+}
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

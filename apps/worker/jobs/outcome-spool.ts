@@ -1,0 +1,109 @@
+// Outcomes that the store could not take: one fsynced file each, loaded once it is back. Bounded in bytes; what does
+// not fit is refused, never half written.
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Logger } from '#libs/logging/logger.js';
+import type { CallEnd } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { toolOutcomeSchema } from '#libs/schemas/tool-outcome.js';
+
+const endSchema = z.object({
+  callId: z.string(),
+  fence: z.string().optional(),
+  worker: z.string().optional(),
+  outcome: toolOutcomeSchema,
+  requestId: z.string(),
+  traceparent: z.string().optional(),
+  keyId: z.string().optional(),
+  ip: z.string().optional(),
+  model: z.string().optional(),
+});
+
+const FILE_NAME = /^[A-Za-z0-9_-]+\.json$/;
+
+export class OutcomeSpool {
+  #rows = 0;
+  #bytes = 0;
+
+  constructor(
+    private readonly directory: string,
+    private readonly maxBytes: number,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Counts what an earlier process left. */
+  async open(): Promise<void> {
+    await mkdir(this.directory, { recursive: true, mode: 0o700 });
+    for (const name of await this.#names()) {
+      this.#rows += 1;
+      this.#bytes += (await stat(join(this.directory, name))).size;
+    }
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Resolves when the outcome is on the disk. @throws AppError store_unavailable when the spool is full or the disk is. */
+  async add(end: CallEnd): Promise<void> {
+    const text = JSON.stringify(end);
+    const bytes = Buffer.byteLength(text);
+    if (this.#bytes + bytes > this.maxBytes) throw new AppError('store_unavailable', 'The outcome spool is full');
+    this.#bytes += bytes;
+    const path = join(this.directory, `${end.callId}.json`);
+    try {
+      const file = await open(`${path}.part`, 'w', 0o600);
+      try {
+        await file.writeFile(text);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(`${path}.part`, path);
+      const directory = await open(this.directory, 'r');
+      try {
+        await directory.sync();
+      } finally {
+        await directory.close();
+      }
+    } catch (error) {
+      this.#bytes -= bytes;
+      await unlink(`${path}.part`).catch(() => undefined);
+      throw new AppError('store_unavailable', 'The outcome spool cannot be written', { cause: error });
+    }
+    this.#rows += 1;
+  }
+
+  /** Hands each outcome to `write` until it throws; what was taken is removed. */
+  async load(write: (end: CallEnd) => Promise<boolean>): Promise<void> {
+    for (const name of await this.#names()) {
+      const path = join(this.directory, name);
+      const text = await readFile(path, 'utf8');
+      const end = readEnd(text);
+      if (end === undefined) this.logger.error({ metadata: { file: name } }, 'a spooled outcome cannot be read');
+      else {
+        // False: the call had ended otherwise meanwhile. Either way it is settled.
+        const written = await write(end);
+        this.logger.info({ metadata: { callId: end.callId, written } }, 'a spooled outcome was loaded');
+      }
+      if (end === undefined) await rename(path, `${path}.unreadable`);
+      else await unlink(path);
+      this.#rows -= 1;
+      this.#bytes -= Buffer.byteLength(text);
+    }
+  }
+
+  async #names(): Promise<string[]> {
+    return (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
+  }
+}
+
+function readEnd(text: string): CallEnd | undefined {
+  try {
+    const parsed = endSchema.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}

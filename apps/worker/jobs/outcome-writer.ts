@@ -1,0 +1,79 @@
+// Writes how calls ended. A store that is away for a moment is asked again; one that stays away gets its outcomes from
+// the spool when it is back. An outcome that was taken here is never lost.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '#libs/logging/logger.js';
+import type { CallEnd, Journal } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { OutcomeSpool } from './outcome-spool.js';
+
+/** `stale`: the call had ended already, or another run of it has taken over: nothing was written. */
+export type Ended = 'written' | 'stale' | 'spooled';
+
+const RETRY_DELAYS_MS = [100, 300, 1_000];
+const LOAD_INTERVAL_MS = 2_000;
+
+export class OutcomeWriter {
+  #timer?: NodeJS.Timeout;
+  #loading?: Promise<void>;
+
+  constructor(
+    private readonly journal: Journal,
+    private readonly spool: OutcomeSpool,
+    private readonly logger: Logger,
+  ) {}
+
+  async start(): Promise<void> {
+    await this.spool.open();
+    this.#timer = setInterval(() => void this.#load(), LOAD_INTERVAL_MS);
+    this.#timer.unref();
+    await this.#load();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#loading;
+  }
+
+  get spooledRows(): number {
+    return this.spool.rows;
+  }
+
+  async end(end: CallEnd): Promise<Ended> {
+    for (const pause of RETRY_DELAYS_MS) {
+      try {
+        return (await this.journal.end(end)) ? 'written' : 'stale';
+      } catch (error) {
+        if (!isStoreAway(error)) throw error;
+        await delay(pause);
+      }
+    }
+    await this.spool.add(end);
+    this.logger.warn({ metadata: { callId: end.callId } }, 'the store is away: an outcome was spooled');
+    return 'spooled';
+  }
+
+  #load(): Promise<void> {
+    if (this.spool.rows === 0) return Promise.resolve();
+    this.#loading ??= this.spool
+      .load((end) => this.journal.end(end))
+      .catch((error: unknown) => this.logger.debug({ error }, 'spooled outcomes could not be loaded yet'))
+      .finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+}
+
+export function isStoreAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'store_unavailable';
+}
+
+/** Asks again while the store is away. @throws the last error after `deadline` (epoch ms) or when the signal aborts. */
+export async function untilStoreAnswers<T>(ask: () => Promise<T>, deadline: number, signal?: AbortSignal): Promise<T> {
+  for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isStoreAway(error) || Date.now() + pause > deadline || signal?.aborted === true) throw error;
+      await delay(pause, undefined, signal === undefined ? {} : { signal });
+    }
+  }
+}

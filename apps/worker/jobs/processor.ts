@@ -1,0 +1,73 @@
+// The shell around RunToolCall: takes jobs from the queue, hears what is to be cancelled, stops in order.
+import type { Backing } from '#libs/backing/backing.js';
+import { PutBack, type JobConsumer, type JobDelivery } from '#libs/backing/job-queue.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { channelNames, toolControlSchema, toolJobSchema } from '#libs/schemas/tool-job.js';
+import type { ReplySender } from './reply-sender.js';
+import type { RunToolCall } from './run-tool-call.js';
+import type { RunningCalls } from './running-calls.js';
+
+export interface ProcessorParts {
+  workerId: string;
+  concurrency: number;
+  backing: Pick<Backing, 'consume' | 'channels'>;
+  calls: RunToolCall;
+  running: RunningCalls;
+  replies: ReplySender;
+  logger: Logger;
+}
+
+export class JobProcessor {
+  #consumer?: JobConsumer;
+  #unsubscribe?: () => Promise<void>;
+
+  constructor(private readonly parts: ProcessorParts) {}
+
+  /** Can be cancelled before anything is taken. */
+  async start(): Promise<void> {
+    const { backing, workerId, concurrency } = this.parts;
+    this.#unsubscribe = await backing.channels.subscribe(channelNames.workers, (message) => this.#control(message));
+    this.#consumer = await backing.consume((delivery) => this.handle(delivery), { worker: workerId, concurrency });
+  }
+
+  async handle({ job: raw, redelivered }: JobDelivery): Promise<void> {
+    const parsed = toolJobSchema.safeParse(raw);
+    // Written by a later deploy: a worker of that deploy will know it.
+    if (!parsed.success) throw new PutBack('a job of an unknown version');
+    await this.parts.calls.run({ job: parsed.data, redelivered });
+  }
+
+  /** No new job; resolves when those under way have ended and their replies are out. Rejects when the signal aborts. */
+  async drain(signal: AbortSignal): Promise<void> {
+    await this.#consumer?.drain(signal);
+    await this.parts.replies.settle();
+  }
+
+  /** At once: jobs under way are delivered again, the journal judges them. */
+  async close(): Promise<void> {
+    await this.#unsubscribe?.();
+    await this.#consumer?.close();
+    await this.parts.replies.settle();
+  }
+
+  #control(message: string): void {
+    const parsed = toolControlSchema.safeParse(parseJson(message));
+    if (!parsed.success) {
+      this.parts.logger.warn(
+        { metadata: { bytes: message.length } },
+        'a control message of an unknown shape was ignored',
+      );
+      return;
+    }
+    const { callIds, reason } = parsed.data;
+    this.parts.running.cancel(callIds, reason === 'tool_timeout' ? 'tool_timeout' : 'cancelled');
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

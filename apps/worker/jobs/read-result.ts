@@ -1,0 +1,59 @@
+// What an MCP server answered, as an outcome: blocks that are known, structured content that keeps its promise, an
+// error with one of our codes. Nothing that a server sends is trusted to have the right shape.
+import { contentBlockSchema, contentText, type ContentBlock } from '#libs/schemas/content-block.js';
+import type { ToolErrorCode } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { readErrorCode } from '#libs/mcp-server/call-meta.js';
+
+export interface RawToolResult {
+  content?: unknown;
+  structuredContent?: unknown;
+  isError?: unknown;
+  _meta?: unknown;
+}
+
+export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
+
+const MAX_MESSAGE_LENGTH = 4_000;
+
+/** `checkOutput` says what is wrong with structured content where the tool declares a schema for it. */
+export function readResult(
+  result: RawToolResult,
+  checkOutput: ((value: JsonObject, bytes: number) => string | undefined) | undefined,
+): ReadOutcome {
+  const blocks = readBlocks(result.content);
+  const structured = isJsonObject(result.structuredContent) ? result.structuredContent : undefined;
+  if (result.isError === true) {
+    const text = contentText(blocks) || 'The tool failed';
+    const message = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
+    return {
+      state: 'failed',
+      blocks: blocks.length === 0 ? [{ type: 'text', text: message }] : blocks,
+      ...(structured === undefined ? {} : { structuredContent: structured }),
+      error: { code: readErrorCode(result._meta) ?? 'tool_failed', message },
+    };
+  }
+  if (checkOutput !== undefined) {
+    if (structured === undefined) return failed('invalid_tool_result', 'The tool returned no structured content');
+    const problem = checkOutput(structured, JSON.stringify(structured).length);
+    if (problem !== undefined) {
+      return failed('invalid_tool_result', `The result of the tool breaks its own schema: ${problem}`);
+    }
+  }
+  return { state: 'completed', blocks, ...(structured === undefined ? {} : { structuredContent: structured }) };
+}
+
+export function failed(code: ToolErrorCode, message: string): ReadOutcome {
+  const state = code === 'cancelled' ? 'cancelled' : code === 'tool_outcome_unknown' ? 'indeterminate' : 'failed';
+  return { state, blocks: [{ type: 'text', text: message }], error: { code, message } };
+}
+
+/** A block of a kind that is not known yet is kept as its JSON text rather than lost. */
+function readBlocks(content: unknown): ContentBlock[] {
+  if (!Array.isArray(content)) return [];
+  return content.map((block: unknown) => {
+    const parsed = contentBlockSchema.safeParse(block);
+    return parsed.success ? parsed.data : { type: 'text', text: JSON.stringify(block) ?? '' };
+  });
+}

@@ -1,0 +1,84 @@
+// Replies to gateways: those of one tick in one message, split to what a channel carries. A reply that is lost is no
+// harm: the journal has the outcome and the gateway looks.
+import type { Channels } from '#libs/backing/channels.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { channelNames, type ToolReply } from '#libs/schemas/tool-job.js';
+
+const PUBLISH_TIMEOUT_MS = 2_000;
+const ENVELOPE_BYTES = 64;
+
+export class ReplySender {
+  /** Serialised replies by gateway, of this tick. */
+  #pending = new Map<string, string[]>();
+  #scheduled = false;
+  readonly #publishing = new Set<Promise<void>>();
+
+  constructor(
+    private readonly channels: Channels,
+    private readonly logger: Logger,
+  ) {}
+
+  send(gatewayId: string, reply: ToolReply): void {
+    const text = this.#fit(reply);
+    if (text === undefined) return;
+    const replies = this.#pending.get(gatewayId);
+    if (replies === undefined) this.#pending.set(gatewayId, [text]);
+    else replies.push(text);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /** Resolves when all that was sent so far is out or lost. */
+  async settle(): Promise<void> {
+    this.#flush();
+    await Promise.all(this.#publishing);
+  }
+
+  /** An outcome that is too large goes as a reference; a progress message that is too large goes without its text. */
+  #fit(reply: ToolReply): string | undefined {
+    const room = this.channels.maxMessageBytes - ENVELOPE_BYTES;
+    const text = JSON.stringify(reply);
+    if (Buffer.byteLength(text) <= room) return text;
+    if (reply.kind === 'outcome') return JSON.stringify({ kind: 'outcome', callId: reply.callId } satisfies ToolReply);
+    if (reply.kind !== 'progress') return undefined;
+    const { message: _tooLong, ...rest } = reply;
+    return JSON.stringify(rest);
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    const pending = this.#pending;
+    this.#pending = new Map();
+    for (const [gatewayId, replies] of pending) {
+      for (const message of this.#messages(replies)) this.#publish(gatewayId, message);
+    }
+  }
+
+  *#messages(replies: readonly string[]): Generator<string> {
+    const room = this.channels.maxMessageBytes - ENVELOPE_BYTES;
+    let batch: string[] = [];
+    let bytes = 0;
+    for (const reply of replies) {
+      const size = Buffer.byteLength(reply) + 1;
+      if (batch.length > 0 && bytes + size > room) {
+        yield envelope(batch);
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(reply);
+      bytes += size;
+    }
+    if (batch.length > 0) yield envelope(batch);
+  }
+
+  #publish(gatewayId: string, message: string): void {
+    const publishing = this.channels
+      .publish(channelNames.replies(gatewayId), message, AbortSignal.timeout(PUBLISH_TIMEOUT_MS))
+      .catch((error: unknown) => this.logger.warn({ error }, 'a reply could not be sent, the gateway will look itself'))
+      .finally(() => this.#publishing.delete(publishing));
+    this.#publishing.add(publishing);
+  }
+}
+
+const envelope = (replies: readonly string[]): string => `{"version":1,"replies":[${replies.join(',')}]}`;

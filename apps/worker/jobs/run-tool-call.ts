@@ -1,0 +1,186 @@
+// One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
+// No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
+import { noFaults, type FaultPoint, type Faults } from '#libs/config/fault-points.js';
+import type { JobDelivery } from '#libs/backing/job-queue.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { AuditContext, CallEnd, Journal } from '#libs/runs/run-store.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { OutcomeWriter } from './outcome-writer.js';
+import { untilStoreAnswers } from './outcome-writer.js';
+import { failed, type ReadOutcome } from './read-result.js';
+import type { ReplySender } from './reply-sender.js';
+import type { RunningCalls } from './running-calls.js';
+import { runTool, type ToolRunParts } from './run-tool.js';
+
+export interface RunToolCallParts extends ToolRunParts {
+  workerId: string;
+  journal: Journal;
+  outcomes: OutcomeWriter;
+  replies: ReplySender;
+  running: RunningCalls;
+  faults?: Faults;
+  logger: Logger;
+}
+
+type StoredCall = NonNullable<Awaited<ReturnType<Journal['get']>>>;
+
+/** May run: under this fence, or under none (safe calls). */
+type Permit = { fence?: string };
+
+export class RunToolCall {
+  constructor(private readonly parts: RunToolCallParts) {}
+
+  /** Resolves when the delivery is dealt with. @throws AppError store_unavailable when nobody could be asked in time. */
+  async run({ job, redelivered }: JobDelivery): Promise<void> {
+    const { running } = this.parts;
+    // Delivered twice to this process: the first one is still at it.
+    if (running.has(job.callId)) return;
+    const controller = running.begin(job.callId);
+    try {
+      const queueWaitMs = Math.max(0, Date.now() - job.queuedAt);
+      const permit = await this.#permit(job, redelivered, queueWaitMs);
+      if (permit !== undefined) await this.#runPermitted(job, { permit, queueWaitMs, controller });
+      await this.#fault('before-ack', job);
+    } finally {
+      running.end(job.callId);
+    }
+  }
+
+  async #runPermitted(
+    job: ToolJob,
+    start: { permit: Permit; queueWaitMs: number; controller: AbortController },
+  ): Promise<void> {
+    const { replies, running, workerId } = this.parts;
+    await this.#fault('after-dispatch', job);
+    running.markStarted(job.callId);
+    replies.send(job.replyTo, { kind: 'started', callId: job.callId, worker: workerId });
+    const startedAt = performance.now();
+    const read = await runTool(this.parts, job, {
+      signal: start.controller,
+      onProgress: (progress) => replies.send(job.replyTo, { kind: 'progress', callId: job.callId, ...progress }),
+      afterEffect: () => this.#fault('after-effect', job),
+    });
+    const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
+    await this.#end(job, { ...read, durationMs, queueWaitMs: start.queueWaitMs }, start.permit.fence);
+  }
+
+  /** Undefined: this delivery may not run the call, and what there was to say has been said. */
+  async #permit(job: ToolJob, redelivered: boolean, queueWaitMs: number): Promise<Permit | undefined> {
+    await this.#fault('before-dispatch', job);
+    if (redelivered) {
+      const stored = await this.#stored(job);
+      if (stored?.state !== 'planned') return this.#judge(job, stored, redelivered);
+    }
+    if (await this.#refusedBeforeStart(job, queueWaitMs)) return undefined;
+    // A safe call is written with its outcome only: running it twice harms nobody.
+    if (job.safe) return {};
+    const claimed = await untilStoreAnswers(
+      () => this.parts.journal.claim({ callId: job.callId, worker: this.parts.workerId }),
+      job.deadline,
+    );
+    if (claimed !== undefined) return { fence: claimed.fence };
+    return this.#judge(job, await this.#stored(job), redelivered);
+  }
+
+  /** Its time is over, or it was cancelled before it came here: it ends without having begun. */
+  async #refusedBeforeStart(job: ToolJob, queueWaitMs: number): Promise<boolean> {
+    const late = Date.now() > job.deadline;
+    if (!late && !this.parts.running.wasCancelled(job.callId)) return false;
+    const read: ReadOutcome = late
+      ? failed('tool_timeout', 'The call waited in the queue for longer than its time')
+      : failed('cancelled', 'The call was cancelled');
+    await this.#end(job, { ...read, durationMs: 0, queueWaitMs });
+    return true;
+  }
+
+  #stored(job: ToolJob): Promise<StoredCall | undefined> {
+    return untilStoreAnswers(() => this.parts.journal.get(job.callId), Math.max(job.deadline, Date.now() + 5_000));
+  }
+
+  async #judge(job: ToolJob, stored: StoredCall | undefined, redelivered: boolean): Promise<Permit | undefined> {
+    if (stored === undefined) {
+      this.parts.logger.warn(
+        { tool: job.name, requestId: job.requestId },
+        'a job without a journaled call was dropped',
+      );
+      return undefined;
+    }
+    if ((terminalStates as readonly string[]).includes(stored.state)) {
+      await this.#reply(job, stored.outcome);
+      return undefined;
+    }
+    // Planned (put back between two looks) and parked calls get a job of their own when their time comes.
+    if (stored.state !== 'dispatched' || stored.fence === null) return undefined;
+    // The claim's answer was lost on its way: the tool has not been started by anyone.
+    if (stored.worker === this.parts.workerId && !this.parts.running.wasStarted(job.callId)) {
+      return { fence: stored.fence };
+    }
+    if (job.safe) return { fence: stored.fence };
+    if (redelivered) {
+      const unknown = failed(
+        'tool_outcome_unknown',
+        'The worker stopped during the call: whether it took effect is unknown',
+      );
+      await this.#end(job, { ...unknown, durationMs: 0 }, stored.fence);
+    }
+    return undefined;
+  }
+
+  /** Records the outcome and replies with it. When the call had ended otherwise, or runs elsewhere, nobody is told. */
+  async #end(job: ToolJob, outcome: ToolOutcome, fence?: string): Promise<void> {
+    const { outcomes, workerId } = this.parts;
+    const end: CallEnd = {
+      callId: job.callId,
+      worker: workerId,
+      ...auditOf(job),
+      outcome,
+      ...(fence === undefined ? {} : { fence }),
+    };
+    const ended = await outcomes.end(end);
+    this.#log(job, outcome, ended);
+    if (ended === 'stale') return;
+    await this.#fault('after-outcome', job);
+    await this.#reply(job, outcome);
+  }
+
+  async #reply(job: ToolJob, outcome: ToolOutcome | undefined): Promise<void> {
+    await this.#fault('before-reply', job);
+    const reply = { kind: 'outcome' as const, callId: job.callId };
+    this.parts.replies.send(job.replyTo, outcome === undefined ? reply : { ...reply, outcome });
+  }
+
+  #log(job: ToolJob, outcome: ToolOutcome, ended: string): void {
+    this.parts.logger.info(
+      {
+        tool: job.name,
+        requestId: job.requestId,
+        sessionId: job.sessionId,
+        userId: job.principal,
+        ...(job.runId === undefined ? {} : { runId: job.runId }),
+        duration: Math.round(outcome.durationMs),
+        metadata: {
+          server: job.server,
+          state: outcome.state,
+          ...(outcome.error === undefined ? {} : { code: outcome.error.code }),
+          ended,
+        },
+      },
+      'tool call',
+    );
+  }
+
+  #fault(point: FaultPoint, job: ToolJob): Promise<void> {
+    return (this.parts.faults ?? noFaults).at(point, job.callId);
+  }
+}
+
+function auditOf(job: ToolJob): AuditContext {
+  return {
+    requestId: job.requestId,
+    ...(job.traceparent === undefined ? {} : { traceparent: job.traceparent }),
+    ...(job.keyId === undefined ? {} : { keyId: job.keyId }),
+    ...(job.ip === undefined ? {} : { ip: job.ip }),
+    ...(job.model === undefined ? {} : { model: job.model }),
+  };
+}

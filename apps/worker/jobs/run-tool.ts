@@ -1,0 +1,141 @@
+// The inside of a call that may run: session, server, MCP call under its clock, result within bounds. Always resolves
+// with an outcome; knows neither the queue nor the journal.
+import type { Logger } from '#libs/logging/logger.js';
+import { toCallMeta } from '#libs/mcp-server/call-meta.js';
+import type { Session, SessionStore } from '#libs/runs/session-store.js';
+import { AppError, TOOL_ERROR_CODES, type ToolErrorCode } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { ServerPool } from '../mcp/pool.js';
+import { clampResult, type ResultBounds } from './clamp-result.js';
+import { untilStoreAnswers } from './outcome-writer.js';
+import { failed, readResult, type ReadOutcome } from './read-result.js';
+import { Stopped } from './running-calls.js';
+
+/** Where results that are too large for a model are kept: in the session's own workspace. */
+export interface ResultFiles {
+  /** Resolves with the path as the session's tools know it. */
+  keep(session: Session, name: string, text: string): Promise<string>;
+}
+
+export interface ToolRunParts {
+  sessions: SessionStore;
+  pool: ServerPool;
+  results: ResultFiles;
+  bounds: ResultBounds;
+  /** What is wrong with structured content, where the tool promised a shape for it. */
+  outputCheck: (job: ToolJob) => ((value: JsonObject, bytes: number) => string | undefined) | undefined;
+  logger: Logger;
+}
+
+export interface ToolRunHooks {
+  signal: AbortController;
+  onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
+  /** The tool has answered, nothing is recorded yet. */
+  afterEffect: () => Promise<void>;
+}
+
+export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunHooks): Promise<ReadOutcome> {
+  const clock = new CallClock(job, hooks.signal);
+  try {
+    const session = await untilStoreAnswers(
+      () => parts.sessions.ensure(job.principal, job.sessionId),
+      job.deadline,
+      hooks.signal.signal,
+    );
+    const result = await parts.pool.use(
+      job.server,
+      { user: job, signal: hooks.signal.signal, deadline: Date.now() + job.timeoutMs },
+      (connection) =>
+        unlessAborted(
+          connection.callTool(
+            { tool: job.tool, arguments: job.arguments, meta: metaOf(job, session) },
+            {
+              signal: hooks.signal.signal,
+              maxTimeoutMs: job.maxTimeoutMs,
+              onProgress: (progress) => {
+                clock.extend();
+                hooks.onProgress(progress);
+              },
+            },
+          ),
+          hooks.signal.signal,
+        ),
+    );
+    clock.stop();
+    await hooks.afterEffect();
+    const read = readResult(result, parts.outputCheck(job));
+    return await clampResult(read, parts.bounds, (text) => parts.results.keep(session, `${job.callId}.txt`, text));
+  } catch (error) {
+    return toOutcome(error, job, parts.logger);
+  } finally {
+    clock.stop();
+  }
+}
+
+function metaOf(job: ToolJob, session: Session): JsonObject {
+  const meta = toCallMeta({
+    requestId: job.requestId,
+    userId: job.principal,
+    sessionId: job.sessionId,
+    workspaceDirectory: session.directory,
+  });
+  return job.traceparent === undefined ? meta : { ...meta, traceparent: job.traceparent };
+}
+
+/** The tool's own time: from its start, moved by progress, never past its maximum. */
+class CallClock {
+  readonly #startedAt = performance.now();
+  #timer?: NodeJS.Timeout;
+
+  constructor(
+    private readonly job: ToolJob,
+    private readonly controller: AbortController,
+  ) {
+    this.extend();
+  }
+
+  extend(): void {
+    if (this.controller.signal.aborted) return;
+    clearTimeout(this.#timer);
+    const left = this.#startedAt + this.job.maxTimeoutMs - performance.now();
+    const wait = Math.max(0, Math.min(this.job.timeoutMs, left));
+    this.#timer = setTimeout(() => this.controller.abort(new Stopped('tool_timeout')), wait);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** A tool that ignores its cancellation holds nobody: it is left behind, its late answer is dropped. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop!: () => void;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+const toolCodes: ReadonlySet<string> = new Set(TOOL_ERROR_CODES);
+
+function toOutcome(error: unknown, job: ToolJob, logger: Logger): ReadOutcome {
+  if (error instanceof Stopped) {
+    return error.reason === 'cancelled'
+      ? failed('cancelled', 'The call was cancelled')
+      : failed('tool_timeout', `The tool did not answer within ${job.timeoutMs} ms`);
+  }
+  if (error instanceof AppError && toolCodes.has(error.code)) return failed(error.code as ToolErrorCode, error.message);
+  if (error instanceof AppError && error.code === 'store_unavailable') {
+    return failed('tool_unavailable', 'The session could not be opened: the store is away');
+  }
+  logger.error({ error, tool: job.name, requestId: job.requestId }, 'a tool call failed in the worker');
+  return failed('tool_failed', 'The tool failed');
+}

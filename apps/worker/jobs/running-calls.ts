@@ -1,0 +1,63 @@
+// The calls that run in this worker, so that they can be cancelled by id. A cancel that overtakes its job is remembered.
+export type StopReason = 'cancelled' | 'tool_timeout';
+
+/** The reason of an aborted call's signal. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  constructor(readonly reason: StopReason) {
+    super(reason);
+  }
+}
+
+const REMEMBERED = 10_000;
+
+export class RunningCalls {
+  readonly #running = new Map<string, AbortController>();
+  /** Ids that were cancelled before they came here, oldest first. */
+  readonly #cancelled = new Set<string>();
+  /** Calls whose tool was started in this process, oldest first. */
+  readonly #started = new Set<string>();
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  has(callId: string): boolean {
+    return this.#running.has(callId);
+  }
+
+  wasCancelled(callId: string): boolean {
+    return this.#cancelled.has(callId);
+  }
+
+  wasStarted(callId: string): boolean {
+    return this.#started.has(callId);
+  }
+
+  begin(callId: string): AbortController {
+    const controller = new AbortController();
+    this.#running.set(callId, controller);
+    return controller;
+  }
+
+  markStarted(callId: string): void {
+    remember(this.#started, callId);
+  }
+
+  end(callId: string): void {
+    this.#running.delete(callId);
+  }
+
+  cancel(callIds: readonly string[], reason: StopReason): void {
+    for (const callId of callIds) {
+      const controller = this.#running.get(callId);
+      if (controller === undefined) remember(this.#cancelled, callId);
+      else controller.abort(new Stopped(reason));
+    }
+  }
+}
+
+function remember(ids: Set<string>, id: string): void {
+  ids.add(id);
+  if (ids.size > REMEMBERED) ids.delete(ids.values().next().value!);
+}

@@ -1,0 +1,125 @@
+// The worker without its HTTP door: everything that runs tools, wired, started and stopped in order.
+import { join } from 'node:path';
+import type { Backing } from '#libs/backing/backing.js';
+import type { Faults } from '#libs/config/fault-points.js';
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { CatalogStore } from '#libs/runs/catalog-store.js';
+import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { Journal } from '#libs/runs/run-store.js';
+import type { SessionStore } from '#libs/runs/session-store.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
+import { OutcomeSpool } from './jobs/outcome-spool.js';
+import { OutcomeWriter } from './jobs/outcome-writer.js';
+import { JobProcessor } from './jobs/processor.js';
+import { ReplySender } from './jobs/reply-sender.js';
+import { RunToolCall } from './jobs/run-tool-call.js';
+import { RunningCalls } from './jobs/running-calls.js';
+import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
+import type { InProcessServer } from './mcp/connection.js';
+import { OutputSchemas } from './mcp/output-schemas.js';
+import { ServerPool } from './mcp/pool.js';
+import { CatalogPublisher } from './mcp/publish-catalog.js';
+import { CatalogService } from './mcp/serve-catalog.js';
+import { configuredServers } from './mcp/servers.js';
+
+export interface WorkerParts {
+  workerId: string;
+  config: Config;
+  backing: Backing;
+  journal: Journal;
+  sessions: SessionStore;
+  catalog: CatalogStore;
+  registry: ProcessRegistry;
+  workspaces: Workspaces;
+  /** Servers that this worker has inside, by builtin name. */
+  builtins: ReadonlyMap<string, InProcessServer>;
+  faults?: Faults;
+  logger: Logger;
+}
+
+const SPOOL_BYTES = 1024 * 1024 * 1024;
+
+export class Worker {
+  readonly catalog: CatalogService;
+  readonly outcomes: OutcomeWriter;
+  readonly running = new RunningCalls();
+  readonly #pool: ServerPool;
+  readonly #processor: JobProcessor;
+  #draining = false;
+
+  constructor(private readonly parts: WorkerParts) {
+    const { config, backing, logger, workerId } = parts;
+    const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
+    const configured = configuredServers(config, parts.builtins);
+    const outputs = new OutputSchemas(limits, logger);
+    const replies = new ReplySender(backing.channels, logger);
+    const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
+    this.#pool = new ServerPool(configured.servers, logger);
+    this.outcomes = new OutcomeWriter(parts.journal, spool, logger);
+    this.catalog = new CatalogService({
+      configured,
+      pool: this.#pool,
+      store: parts.catalog,
+      publisher: new CatalogPublisher(parts.catalog, backing.channels, limits, logger),
+      outputs,
+      logger,
+    });
+    const calls = new RunToolCall({
+      workerId,
+      journal: parts.journal,
+      outcomes: this.outcomes,
+      replies,
+      running: this.running,
+      sessions: parts.sessions,
+      pool: this.#pool,
+      results: new WorkspaceResultFiles(parts.workspaces),
+      bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
+      outputCheck: (job) => outputs.checkOf(job),
+      ...(parts.faults === undefined ? {} : { faults: parts.faults }),
+      logger,
+    });
+    const { concurrency } = config.worker;
+    this.#processor = new JobProcessor({
+      workerId,
+      concurrency,
+      backing,
+      calls,
+      running: this.running,
+      replies,
+      logger,
+    });
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
+  async start(): Promise<void> {
+    await this.outcomes.start();
+    await this.parts.registry.register({
+      id: this.parts.workerId,
+      kind: 'worker',
+      details: { isolation: 'none', servers: this.parts.builtins.size },
+    });
+    await this.#processor.start();
+    await this.catalog.start();
+  }
+
+  /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */
+  async drain(signal: AbortSignal): Promise<void> {
+    this.#draining = true;
+    await this.#processor.drain(signal);
+  }
+
+  /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
+  async close(): Promise<void> {
+    this.#draining = true;
+    this.catalog.close();
+    await this.#processor.close();
+    await this.#pool.close();
+    await this.outcomes.close();
+    await this.parts.registry.close();
+  }
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { FairSlots } from './fair-slots.js';
+
+const inAMinute = () => ({ signal: new AbortController().signal, deadline: Date.now() + 60_000 });
+
+test('so many at once a key, the others in order', async () => {
+  const slots = new FairSlots(1, 10, 'test');
+  const order: string[] = [];
+  const giveBack = await slots.take('a', inAMinute());
+  const second = slots.take('a', inAMinute()).then((back) => (order.push('second'), back));
+  const third = slots.take('a', inAMinute()).then((back) => (order.push('third'), back));
+  await slots.take('b', inAMinute()).then((back) => back());
+  expect(order).toEqual([]);
+  giveBack();
+  giveBack();
+  (await second)();
+  (await third)();
+  expect(order).toEqual(['second', 'third']);
+});
+
+test('a full line refuses at once, a wait ends with its signal or deadline', async () => {
+  const slots = new FairSlots(1, 1, 'test');
+  const giveBack = await slots.take('a', inAMinute());
+  const gone = new AbortController();
+  const waiting = slots.take('a', { ...inAMinute(), signal: gone.signal });
+  await expect(slots.take('a', inAMinute())).rejects.toMatchObject({ code: 'concurrency_exceeded' });
+  gone.abort(new Error('gone'));
+  await expect(waiting).rejects.toThrow('gone');
+  const late = { ...inAMinute(), deadline: Date.now() + 20 };
+  await expect(slots.take('a', late)).rejects.toMatchObject({ code: 'concurrency_exceeded' });
+  giveBack();
+  (await slots.take('a', inAMinute()))();
+});

@@ -1,0 +1,80 @@
+// So many at once a key; who comes later waits in order. The line is bounded: beyond it the answer is at once.
+import { AppError } from '#libs/schemas/errors.js';
+
+interface Line {
+  taken: number;
+  waiting: Set<() => void>;
+}
+
+export class FairSlots {
+  readonly #lines = new Map<string, Line>();
+
+  constructor(
+    private readonly limit: number,
+    private readonly maxWaiting: number,
+    private readonly what: string,
+  ) {}
+
+  /**
+   * Resolves with what gives the place back.
+   * @throws AppError concurrency_exceeded when the line is full or `deadline` (epoch ms) comes first; the signal's
+   * reason when that aborts first.
+   */
+  async take(key: string, { signal, deadline }: { signal: AbortSignal; deadline: number }): Promise<() => void> {
+    signal.throwIfAborted();
+    const line = this.#lines.get(key) ?? { taken: 0, waiting: new Set() };
+    this.#lines.set(key, line);
+    if (line.taken < this.limit) line.taken += 1;
+    else await this.#wait(line, signal, deadline);
+    let given = false;
+    return () => {
+      if (given) return;
+      given = true;
+      this.#giveBack(key, line);
+    };
+  }
+
+  /** A place that is given back goes to the first in line without becoming free in between. */
+  #giveBack(key: string, line: Line): void {
+    const next = line.waiting.values().next();
+    if (next.done !== true) {
+      line.waiting.delete(next.value);
+      next.value();
+      return;
+    }
+    line.taken -= 1;
+    if (line.taken === 0) this.#lines.delete(key);
+  }
+
+  #wait(line: Line, signal: AbortSignal, deadline: number): Promise<void> {
+    if (line.waiting.size >= this.maxWaiting) throw this.#refusal();
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', aborted);
+        line.waiting.delete(admitted);
+      };
+      const admitted = () => {
+        leave();
+        resolve();
+      };
+      const aborted = () => {
+        leave();
+        reject(signal.reason as Error);
+      };
+      const late = () => {
+        leave();
+        reject(this.#refusal());
+      };
+      const timer = setTimeout(late, Math.max(0, deadline - Date.now()));
+      line.waiting.add(admitted);
+      signal.addEventListener('abort', aborted, { once: true });
+    });
+  }
+
+  #refusal(): AppError {
+    return new AppError('concurrency_exceeded', `Too many tool calls at once: ${this.what}`, {
+      retryAfterSeconds: 1,
+    });
+  }
+}

@@ -1,0 +1,57 @@
+// The checks that gateway and worker share, on ports: what each finds wrong is said in the operator's words.
+import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { CheckResult, HealthCheck } from './health.js';
+
+const ok: CheckResult = { status: 'ok' };
+const workerSeenMs = 10_000;
+
+/** The database: without it plain chats go on, tools do not (reliability: PostgreSQL away). */
+export function storeCheck(ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck {
+  return { name: 'store', check: async (signal) => ping(signal).then(() => ok) };
+}
+
+export function queueCheck(ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck {
+  return { name: 'queue', check: async (signal) => ping(signal).then(() => ok) };
+}
+
+/** Workers seen within ten seconds, and the least isolation among them (`details.isolation`). */
+export function workersCheck(registry: Pick<ProcessRegistry, 'alive'>): HealthCheck {
+  return {
+    name: 'workers',
+    async check() {
+      const workers = await registry.alive('worker', workerSeenMs);
+      if (workers.length === 0) return { status: 'degraded', reason: 'no worker was seen: tools cannot run' };
+      return { status: 'ok', details: { count: workers.length } };
+    },
+  };
+}
+
+/** Level and name as the workers report them; 0 or `none` runs tool servers without protection. */
+export function isolationCheck(levels: () => Promise<readonly (string | number)[]>): HealthCheck {
+  return {
+    name: 'isolation',
+    async check() {
+      const found = await levels();
+      const open = found.some((level) => level === 0 || level === 'none');
+      if (open) return { status: 'degraded', reason: 'tool servers run without isolation' };
+      return found.length === 0 ? ok : { status: 'ok', details: { level: found.map(String).sort().join(', ') } };
+    },
+  };
+}
+
+/** Server name to its state; any that is not `ready` or `idle` is named. */
+export function serversCheck(states: () => Promise<Readonly<Record<string, string>>>): HealthCheck {
+  const shown = 10;
+  return {
+    name: 'servers',
+    async check() {
+      const entries = Object.entries(await states());
+      const away = entries.filter(([, state]) => state !== 'ready' && state !== 'idle');
+      const details = { count: entries.length };
+      if (away.length === 0) return { status: 'ok', details };
+      const names = away.slice(0, shown).map(([name, state]) => `${name} (${state})`);
+      const more = away.length > shown ? ` and ${away.length - shown} more` : '';
+      return { status: 'degraded', reason: `not ready: ${names.join(', ')}${more}`, details };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// Whether a process can serve, told in a moment: checks run side by side under a short deadline, their answer is kept for
+// a second, and many askers share one run. Load on the process cannot make it wait for more than that.
+import { AppError } from '#libs/schemas/errors.js';
+
+export interface CheckResult {
+  status: 'ok' | 'degraded' | 'down';
+  /** Why it is not ok: for the operator, no secret and no host path. */
+  reason?: string;
+  details?: Record<string, string | number | boolean>;
+}
+
+export interface HealthCheck {
+  readonly name: string;
+  /** True where nothing can be served without it: then `down` makes the process not ready. */
+  readonly critical?: boolean;
+  check(signal: AbortSignal): Promise<CheckResult>;
+}
+
+export interface HealthReport {
+  status: 'ok' | 'degraded' | 'unavailable';
+  service: string;
+  reason?: string;
+  checks: ({ name: string } & CheckResult)[];
+}
+
+export type ServingState = 'starting' | 'serving' | 'stopping';
+
+const checkDeadlineMs = 300;
+const keptMs = 1_000;
+
+export class Health {
+  private state: ServingState = 'starting';
+  private kept: { report: Promise<HealthReport>; until: number } | undefined;
+
+  constructor(
+    private readonly service: string,
+    private readonly checks: readonly HealthCheck[],
+  ) {}
+
+  /** Counts at once, kept answers or not. */
+  become(state: ServingState): void {
+    this.state = state;
+    this.kept = undefined;
+  }
+
+  async ready(): Promise<HealthReport> {
+    if (this.state !== 'serving') {
+      return { status: 'unavailable', service: this.service, reason: this.state, checks: [] };
+    }
+    const now = performance.now();
+    if (this.kept === undefined || now >= this.kept.until) {
+      const report = this.run();
+      const kept = { report, until: Number.POSITIVE_INFINITY };
+      this.kept = kept;
+      // From its end on: a slow answer is not asked for twice at once.
+      void report.then(() => (kept.until = performance.now() + keptMs));
+    }
+    return this.kept.report;
+  }
+
+  private async run(): Promise<HealthReport> {
+    const checks = await Promise.all(this.checks.map(runCheck));
+    const unavailable = checks.some((check, index) => check.status === 'down' && this.checks[index]!.critical === true);
+    const status = unavailable ? 'unavailable' : checks.every((check) => check.status === 'ok') ? 'ok' : 'degraded';
+    return { status, service: this.service, checks };
+  }
+}
+
+async function runCheck(check: HealthCheck): Promise<{ name: string } & CheckResult> {
+  const deadline = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CheckResult>((resolve) => {
+    timer = setTimeout(() => {
+      deadline.abort();
+      resolve({ status: 'down', reason: `no answer within ${checkDeadlineMs} ms` });
+    }, checkDeadlineMs);
+  });
+  const asked = (async () => check.check(deadline.signal))().catch((error: unknown): CheckResult => ({
+    status: 'down',
+    reason: error instanceof AppError ? error.message : 'does not answer',
+  }));
+  const result = await Promise.race([asked, late]);
+  clearTimeout(timer);
+  return { name: check.name, ...result };
+}

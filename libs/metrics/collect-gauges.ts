@@ -1,0 +1,75 @@
+// Fills the gauges that are looked up at a scrape. A source that does not answer in time leaves its gauge out: a missing
+// value is honest, an old one is not. A scrape never waits longer than the deadline.
+import type { QueueCounts } from '#libs/backing/job-queue.js';
+import type { Metrics } from './metrics.js';
+
+/** Each is asked at a scrape; what a process does not know it leaves out. */
+export interface GaugeSources {
+  queue?(signal: AbortSignal): Promise<QueueCounts>;
+  sessions?(signal: AbortSignal): Promise<number>;
+  workspaceBytes?(signal: AbortSignal): Promise<number>;
+  /** State (`ready`, `down`, `refused`, …) to how many servers are in it. */
+  mcpServers?(signal: AbortSignal): Promise<Record<string, number>>;
+  mcpProcesses?(signal: AbortSignal): Promise<number>;
+}
+
+const deadlineMs = 500;
+
+export async function collectGauges(metrics: Metrics, sources: GaugeSources): Promise<void> {
+  const fill = async <T>(
+    source: ((signal: AbortSignal) => Promise<T>) | undefined,
+    reset: () => void,
+    set: (value: T) => void,
+  ) => {
+    if (source === undefined) return;
+    const signal = AbortSignal.timeout(deadlineMs);
+    const value = await withDeadline(source, signal);
+    reset();
+    if (value !== undefined) set(value);
+  };
+  await Promise.all([
+    fill(
+      sources.queue?.bind(sources),
+      () => {
+        metrics.queueJobs.reset();
+        metrics.queueOldestJobAge.remove();
+      },
+      ({ waiting, active, failed, oldestAgeMs }) => {
+        for (const [state, count] of Object.entries({ waiting, active, failed }))
+          metrics.queueJobs.set({ state }, count);
+        metrics.queueOldestJobAge.set(oldestAgeMs / 1000);
+      },
+    ),
+    fill(
+      sources.sessions?.bind(sources),
+      () => metrics.sessions.remove(),
+      (count) => metrics.sessions.set(count),
+    ),
+    fill(
+      sources.workspaceBytes?.bind(sources),
+      () => metrics.workspaceBytes.remove(),
+      (bytes) => metrics.workspaceBytes.set(bytes),
+    ),
+    fill(
+      sources.mcpServers?.bind(sources),
+      () => metrics.mcpServers.reset(),
+      (states) => {
+        for (const [state, count] of Object.entries(states)) metrics.mcpServers.set({ state }, count);
+      },
+    ),
+    fill(
+      sources.mcpProcesses?.bind(sources),
+      () => metrics.mcpProcesses.remove(),
+      (count) => metrics.mcpProcesses.set(count),
+    ),
+  ]);
+}
+
+/** The answer, or undefined when it fails or does not come in time. */
+async function withDeadline<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const late = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const answer = (async () => ask(signal))().catch(() => undefined);
+  return Promise.race([answer, late]);
+}

@@ -1,0 +1,101 @@
+// Every metric of a process, declared once. Labels come from the error table or from bounded sets, never from a caller.
+// Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { BoundedLabels } from './bounded-labels.js';
+
+const turnBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const callBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600];
+const ownBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
+
+const maxModels = 200;
+const maxTools = 1_000;
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** `processMetrics: false` leaves Node's own out, for processes that make more than one registry. */
+export function createMetrics(options: { processMetrics?: boolean } = {}) {
+  const registry = new Registry();
+  if (options.processMetrics !== false) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter({ name: `signalbox_${name}`, help, labelNames, registers });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name: `signalbox_${name}`, help, labelNames, registers });
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    { buckets, labels = [] }: { buckets: number[]; labels?: readonly Label[] },
+  ) => new Histogram({ name: `signalbox_${name}`, help, labelNames: labels, buckets, registers });
+
+  const errors = counter('errors_total', 'Errors that a caller or a model was shown', ['type', 'code']);
+  // From the first scrape on, so that an alert on a rate sees the first error.
+  for (const [code, { type }] of Object.entries(ERRORS)) errors.inc({ type, code }, 0);
+  const counted = new WeakSet<object>();
+
+  const approvalsPending = gauge('approvals_pending', 'Calls that wait for a person');
+  approvalsPending.set(0);
+
+  return {
+    registry,
+    chatRequests: counter('chat_requests_total', 'Chat turns', ['dialect', 'stream', 'model', 'outcome']),
+    chatRequestsWithTools: counter('chat_requests_with_tools_total', 'Chat turns in which a tool was called'),
+    chatDuration: histogram('chat_duration_seconds', 'A chat turn from request to end', { buckets: turnBuckets }),
+    chatTimeToFirstToken: histogram(
+      'chat_time_to_first_token_seconds',
+      'From request to the first piece of an answer',
+      {
+        buckets: turnBuckets,
+      },
+    ),
+    chatRounds: histogram('chat_rounds', 'Model calls of a turn', { buckets: [1, 2, 3, 4, 5, 6, 8, 10, 15, 20] }),
+    gatewayOverhead: histogram('gateway_overhead_seconds', 'Own time of a turn: all, less model and tool time', {
+      buckets: ownBuckets,
+    }),
+    modelCalls: counter('model_calls_total', 'Model calls', ['provider', 'model', 'outcome']),
+    modelCallDuration: histogram('model_call_duration_seconds', 'A model call from request to end', {
+      buckets: turnBuckets,
+      labels: ['provider', 'model'],
+    }),
+    tokens: counter('tokens_total', 'Tokens as providers count them', ['provider', 'model', 'kind']),
+    toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
+    toolDuration: histogram('tool_duration_seconds', 'A tool call in its worker', {
+      buckets: callBuckets,
+      labels: ['server', 'tool'],
+    }),
+    toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
+      buckets: callBuckets,
+    }),
+    errors,
+    rateLimited: counter('rate_limited_total', 'Requests and calls refused by a limit', ['limit']),
+    queueJobs: gauge('queue_jobs', 'Jobs in the queue', ['state']),
+    queueOldestJobAge: gauge('queue_oldest_job_age_seconds', 'Age of the oldest waiting job'),
+    mcpServers: gauge('mcp_servers', 'Tool servers', ['state']),
+    mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
+    sessions: gauge('sessions', 'Sessions known'),
+    workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces'),
+    approvalsPending,
+
+    models: new BoundedLabels(maxModels),
+    tools: new BoundedLabels(maxTools),
+
+    /** Counts what was thrown or shown, once an object however many hands it passes through. */
+    countError(error: unknown): void {
+      // A stranger is counted where it was caught first, and comes again as the cause of what it became.
+      const forms = [error, error instanceof Error ? error.cause : undefined].filter(isObject);
+      const known = forms.some((form) => counted.has(form));
+      if (forms[0] !== undefined && forms[0] === error) counted.add(forms[0]);
+      if (known) return;
+      const { code, row } = toAppError(error);
+      errors.inc({ type: row.type, code });
+    },
+    /** An error that a model was shown as a tool's result. */
+    countErrorCode(code: ErrorCode): void {
+      errors.inc({ type: ERRORS[code].type, code });
+    },
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

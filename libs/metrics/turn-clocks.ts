@@ -1,0 +1,37 @@
+// How long a turn was busy with others (models, tools), so that its own time can be told. Overlapping calls count once.
+
+interface Clock {
+  running: number;
+  since: number;
+  busyMs: number;
+}
+
+export class TurnClocks {
+  private readonly clocks = new Map<string, Clock>();
+
+  /** Undefined when a turn of the same request id is under way: then neither can be told apart. */
+  open(requestId: string): { busyMs(): number; close(): void } | undefined {
+    if (this.clocks.has(requestId)) return undefined;
+    const clock: Clock = { running: 0, since: 0, busyMs: 0 };
+    this.clocks.set(requestId, clock);
+    return {
+      busyMs: () => clock.busyMs + (clock.running > 0 ? performance.now() - clock.since : 0),
+      close: () => void this.clocks.delete(requestId),
+    };
+  }
+
+  /** Something else works for this turn until the returned function is called. */
+  enter(requestId: string): () => void {
+    const clock = this.clocks.get(requestId);
+    if (clock === undefined) return () => undefined;
+    clock.running += 1;
+    if (clock.running === 1) clock.since = performance.now();
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      clock.running -= 1;
+      if (clock.running === 0) clock.busyMs += performance.now() - clock.since;
+    };
+  }
+}

@@ -1,0 +1,68 @@
+// Who listens on a port, for an error that can be acted on. A best effort: other users' processes may be hidden.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** Such as `process 4711 (node server.js)`; undefined where it cannot be told. */
+export function findListener(port: number): string | undefined {
+  return process.platform === 'linux' ? findInProc(port) : findWithLsof(port);
+}
+
+const LISTEN = '0A';
+
+function findInProc(port: number): string | undefined {
+  const inodes = new Set<string>();
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of readLines(table)) {
+      const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+      if (state === LISTEN && local?.endsWith(suffix) === true && inode !== undefined) inodes.add(`socket:[${inode}]`);
+    }
+  }
+  if (inodes.size === 0) return undefined;
+  for (const pid of list('/proc').filter((name) => /^\d+$/.test(name))) {
+    for (const descriptor of list(`/proc/${pid}/fd`)) {
+      if (!inodes.has(linkOf(`/proc/${pid}/fd/${descriptor}`))) continue;
+      const command = readLines(`/proc/${pid}/cmdline`)[0]?.replaceAll('\0', ' ').trim() ?? '';
+      return `process ${pid} (${command.slice(0, 80)})`;
+    }
+  }
+  return undefined;
+}
+
+function findWithLsof(port: number): string | undefined {
+  try {
+    const text = execFileSync('lsof', ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'], {
+      encoding: 'utf8',
+      timeout: 5_000,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const pid = /^p(\d+)$/m.exec(text)?.[1];
+    return pid === undefined ? undefined : `process ${pid} (${/^c(.*)$/m.exec(text)?.[1] ?? ''})`;
+  } catch {
+    return undefined;
+  }
+}
+
+function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+function list(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

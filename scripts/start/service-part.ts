@@ -1,0 +1,118 @@
+// A gateway or worker as a child process: its settings go in by environment only, it is ready when /health/ready says
+// so, and it is stopped by SIGTERM and patience. Its log lines are its own: they go where ours go.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SUPERVISED_VARIABLE } from '#libs/process/end-with-parent.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Life, Part } from './part.js';
+
+export interface ServiceOptions {
+  name: string;
+  /** What `node` runs, with its arguments. */
+  program: readonly string[];
+  /** Asked at every start. */
+  environment: () => Record<string, string | undefined>;
+  /** Answers 200 when the service serves. */
+  readyUrl: string;
+  /** How long it may take to serve. */
+  readyDeadlineMs: number;
+  /** How long it may take to stop. */
+  stopDeadlineMs: number;
+  /** Aborted: every stop, also one under way, is at once. */
+  atOnce: AbortSignal;
+  logger: Logger;
+}
+
+/** What a hurried stop is given, to end the tools that it runs. */
+const AT_ONCE_DEADLINE_MS = 1_000;
+const POLL_MS = 50;
+
+export function servicePart(options: ServiceOptions): Part {
+  return { name: options.name, start: (signal) => start(options, signal) };
+}
+
+async function start(options: ServiceOptions, signal: AbortSignal): Promise<Life> {
+  const life = spawnLife(options);
+  const gone = new AbortController();
+  void life.ended.then((how) => gone.abort(new Error(how)));
+  try {
+    await untilReady(options, AbortSignal.any([signal, gone.signal]));
+    return life;
+  } catch (error) {
+    await life.stop();
+    throw gone.signal.aborted ? gone.signal.reason : error;
+  }
+}
+
+function spawnLife(options: ServiceOptions): Life {
+  // In a session of its own: Ctrl-C reaches us, and we stop the parts in order.
+  const child = spawn(process.execPath, options.program, {
+    env: { ...options.environment(), [SUPERVISED_VARIABLE]: '1' },
+    stdio: ['pipe', 'inherit', 'inherit'],
+    detached: true,
+  });
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => {
+      if (child.pid === undefined) resolve(`could not be started: ${error.message}`);
+    });
+    child.once('exit', (status, killedBy) => {
+      child.stdin.destroy();
+      signalGroup(child, 'SIGKILL');
+      resolve(killedBy === null ? `exited with status ${status}` : `was ended by ${killedBy}`);
+    });
+  });
+  let stopped: Promise<void> | undefined;
+  return { ended, stop: () => (stopped ??= stop(child, ended, options)) };
+}
+
+async function stop(child: ChildProcess, ended: Promise<string>, options: ServiceOptions): Promise<void> {
+  const { atOnce, stopDeadlineMs, logger, name } = options;
+  child.kill('SIGTERM');
+  if (await endsWithin(ended, stopDeadlineMs, atOnce)) return;
+  if (!atOnce.aborted) logger.warn({}, `${name} did not stop within ${stopDeadlineMs} ms: it is ended as it is`);
+  child.kill('SIGTERM');
+  if (await endsWithin(ended, AT_ONCE_DEADLINE_MS)) return;
+  signalGroup(child, 'SIGKILL');
+  await ended;
+}
+
+async function endsWithin(ended: Promise<string>, ms: number, hurry?: AbortSignal): Promise<boolean> {
+  const timer = new AbortController();
+  const signal = hurry === undefined ? timer.signal : AbortSignal.any([timer.signal, hurry]);
+  try {
+    return await Promise.race([ended.then(() => true), delay(ms, false, { signal }).catch(() => false)]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** The child leads a group of its own; what it left in it goes with it. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // Nobody is left.
+  }
+}
+
+async function untilReady({ readyUrl, readyDeadlineMs }: ServiceOptions, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + readyDeadlineMs;
+  for (;;) {
+    signal.throwIfAborted();
+    if (await answersOk(readyUrl, signal)) return;
+    if (performance.now() > deadline) throw new Error(`was not ready within ${readyDeadlineMs} ms`);
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(2_000)]) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,167 @@
+// A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { Backing } from '#libs/backing/backing.js';
+import { openBacking } from '#libs/backing/open-backing.js';
+import { readConfig } from '#libs/config/read-config.js';
+import type { Config } from '#libs/config/schema.js';
+import { migrate } from '#libs/database/migrate.js';
+import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
+import type { ToolServer } from '#libs/mcp-server/tool-server.js';
+import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
+import { PostgresJournal } from '#libs/runs/postgres-journal.js';
+import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
+import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { createTestDatabase } from '#libs/testing/test-database.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { ToolCalls } from '../../apps/gateway/tools/call-tool.js';
+import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
+import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
+import { decide } from '../../apps/gateway/tools/policy.js';
+import { QueuedToolRunner } from '../../apps/gateway/tools/queued-tool-runner.js';
+import { Worker } from '../../apps/worker/worker.js';
+import { ProbeTools } from './probe-tools.js';
+
+export interface Services {
+  url: string;
+  config: Config;
+  backing: Backing;
+  database: Database;
+  journal: PostgresJournal;
+  rows<Row>(sql: string, values?: unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export async function openServices(overrides: Record<string, string> = {}): Promise<Services> {
+  const { url, drop } = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'queue-path-'));
+  await migrate(url, { signal: AbortSignal.timeout(30_000) });
+  const config = readConfig({ environment: { DATA_DIR: dataDir, DATABASE_URL: url, ...overrides } });
+  const database = openDatabase({ url, poolSize: 5, timeoutMs: 2_000, applicationName: 'test' });
+  const backing = await openBacking({ databaseUrl: url, poolSize: 6 });
+  const direct = new pg.Client({ connectionString: url });
+  await direct.connect();
+  return {
+    url,
+    config,
+    backing,
+    database,
+    journal: new PostgresJournal(database),
+    rows: async <Row>(sql: string, values: unknown[] = []) => (await direct.query(sql, values)).rows as Row[],
+    close: async () => {
+      await direct.end();
+      await backing.close();
+      await database.close();
+      await drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TestGateway {
+  id: string;
+  runner: QueuedToolRunner;
+  catalog: MemoryToolCatalog;
+  calls: ToolCalls;
+  close(): Promise<void>;
+}
+
+export async function openGateway(services: Services): Promise<TestGateway> {
+  const { backing, config, database, journal } = services;
+  const id = `gw_${randomBytes(4).toString('hex')}`;
+  const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
+  const { limits, tools } = config;
+  const runner = new QueuedToolRunner({
+    gatewayId: id,
+    backing,
+    journal,
+    registry,
+    limits: {
+      sessionCalls: limits.session_calls,
+      principalCalls: limits.principal_calls,
+      queueLength: limits.queue_length,
+      cancelGraceMs: tools.cancel_grace_ms,
+    },
+    logger: silentLogger,
+  });
+  const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
+  const bounds = {
+    maxArgumentBytes: tools.max_argument_bytes,
+    maxSchemaBytes: limits.tool_schema_bytes,
+    maxSchemaDepth: limits.tool_schema_depth,
+  };
+  const validator = new CompiledArgumentValidator(bounds, silentLogger);
+  const planCall: QueuedToolRunner['planCall'] = (...given) => runner.planCall(...given);
+  const calls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  await Promise.all([runner.start(), catalog.start()]);
+  return {
+    id,
+    runner,
+    catalog,
+    calls,
+    close: async () => {
+      await runner.close();
+      await catalog.close();
+    },
+  };
+}
+
+export interface TestWorker {
+  id: string;
+  worker: Worker;
+  server: ToolServer;
+  probe: ProbeTools;
+  close(): Promise<void>;
+}
+
+export async function openWorker(services: Services, dataDir = services.config.data_dir): Promise<TestWorker> {
+  const { backing, database, journal } = services;
+  const config = { ...services.config, data_dir: dataDir };
+  const id = `wk_${randomBytes(4).toString('hex')}`;
+  const probe = new ProbeTools();
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
+  const workspaces = await Workspaces.open(join(dataDir, 'workspaces'), { maxBytes, maxFiles, maxDepth });
+  const server = createMcpServer(probe, {
+    logger: silentLogger,
+    openWorkspace: (call) => workspaces.workspace({ id: call.sessionId, directory: call.workspaceDirectory }),
+  });
+  const worker = new Worker({
+    workerId: id,
+    config,
+    backing,
+    journal,
+    sessions: new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms }),
+    catalog: new PostgresCatalogStore(database),
+    registry: new PostgresProcessRegistry(database, { logger: silentLogger }),
+    workspaces,
+    builtins: new Map([['workspace', server]]),
+    logger: silentLogger,
+  });
+  await worker.start();
+  return {
+    id,
+    worker,
+    server,
+    probe,
+    close: async () => {
+      await worker.close();
+      await server.close();
+    },
+  };
+}
+
+export function requestContext(given: Partial<RequestContext> = {}): RequestContext {
+  return {
+    principal: 'local',
+    requestId: `req_${randomBytes(4).toString('hex')}`,
+    signal: new AbortController().signal,
+    deadline: Date.now() + 30_000,
+    ...given,
+  };
+}
