@@ -20,7 +20,13 @@ export interface Program {
 
 export function run(command: readonly string[], environment: Record<string, string> = {}): Program {
   const [file = '', ...args] = command;
-  const child = spawn(file, args, { cwd: ROOT, env: { ...process.env, ...environment }, stdio: 'pipe' });
+  // In a group of its own, so that a test can press Ctrl-C: the terminal signals the group.
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: 'pipe',
+    detached: true,
+  });
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   let over = false;
@@ -50,6 +56,11 @@ export function run(command: readonly string[], environment: Record<string, stri
       look();
     });
   return { process: child, lines, line, ended };
+}
+
+/** As a terminal does on Ctrl-C: everyone in the foreground group is told. */
+export function pressControlC({ process: child }: Program): void {
+  process.kill(-child.pid!, 'SIGINT');
 }
 
 /** Ends what a test left running, and waits for it. */
