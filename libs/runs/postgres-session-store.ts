@@ -5,7 +5,7 @@ import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
 import { arrayOf } from './postgres-journal.js';
-import type { Session, SessionStore } from './session-store.js';
+import type { Session, SessionDirectories, SessionStore } from './session-store.js';
 
 export interface SessionStoreOptions {
   /** `workspaces.idle_ttl_ms` */
@@ -56,7 +56,7 @@ const takeExpired = `/* sessions.take-expired */
     order by expires_at limit $1 for update skip locked)
   returning ${sessionMembers}`;
 
-export class PostgresSessionStore implements SessionStore {
+export class PostgresSessionStore implements SessionStore, SessionDirectories {
   private readonly known = new Map<string, { session: Session; writtenAt: number }>();
   private readonly ensuring = new Map<string, Promise<Session>>();
   private readonly writes: GroupCommit<string, Session>;
@@ -149,6 +149,12 @@ export class PostgresSessionStore implements SessionStore {
     const rows = await this.database.call((prisma) => prisma.$queryRawUnsafe<SessionRow[]>(takeExpired, limit));
     for (const { principal, id } of rows) this.known.delete(keyOf(principal, id));
     return rows.map(toSession);
+  }
+
+  async existing(directories: readonly string[]): Promise<Set<string>> {
+    const where = { directory: { in: [...directories] } };
+    const rows = await this.database.call((prisma) => prisma.session.findMany({ where, select: { directory: true } }));
+    return new Set(rows.map(({ directory }) => directory));
   }
 
   async count(): Promise<number> {
