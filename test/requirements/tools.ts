@@ -32,5 +32,6 @@ export const toolRequirements = {
   'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
   'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',
   'tools.workspace-removal-complete': 'a workspace is removed whole whatever tools did to it, and nothing else',
+  'tools.workspace-swept': 'workspaces of expired sessions, and directories without a session, are removed',
   'tools.workspace-writes-whole': 'a write that fails leaves what was there before',
 } as const;
