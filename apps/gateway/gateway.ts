@@ -1,6 +1,7 @@
 // The gateway without its HTTP door: every part opened, started and stopped in order. The whole wiring on one screen.
 import { randomBytes } from 'node:crypto';
 import { openBacking } from '#libs/backing/open-backing.js';
+import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -16,7 +17,7 @@ import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { ChatService } from './chat/chat-service.js';
-import { measureTurn } from './chat/measure-turn.js';
+import { createTurnMeasure } from './chat/measure-turn.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { MeasuredModelRouter } from './models/measured-model-router.js';
@@ -34,7 +35,7 @@ export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 /** @throws AppError store_unavailable when the services are not there */
 export async function openGateway(config: Config, logger: Logger, metrics: Metrics) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
-  const url = config.database.url!;
+  const url = databaseUrl(config);
   const timeoutMs = config.database.timeout_ms;
   const database = openDatabase({ url, poolSize: config.database.pool_size, timeoutMs, applicationName: id });
   const backing = await openBacking({
@@ -98,16 +99,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         // Followers poll as well: an announcement that is lost costs them a second.
         backing.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
       },
-      measure: ({ request, context }, events) =>
-        measureTurn(events, {
-          metrics,
-          clocks,
-          requestId: context.requestId,
-          dialect: request.dialect,
-          stream: request.stream,
-          onEnd: (summary) => logTurn(logger, context.requestId, summary),
-          ...(request.model === undefined ? {} : { model: request.model }),
-        }),
+      measure: createTurnMeasure(measuring),
       logger,
     },
     config,
@@ -149,29 +141,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     async close(): Promise<void> {
       cancels.stopAll();
       for (const stop of stopListening) await stop();
-      catalog.close();
-      await Promise.allSettled([reaper.close(), queued.close(), models.close()]);
+      await Promise.allSettled([catalog.close(), reaper.close(), queued.close(), models.close()]);
       await registry.close();
       await backing.close();
       await database.close();
     },
   };
-}
-
-function logTurn(
-  logger: Logger,
-  requestId: string,
-  summary: Parameters<NonNullable<Parameters<typeof measureTurn>[1]['onEnd']>>[0],
-): void {
-  const { runId, sessionId, durationMs, ...metadata } = summary;
-  logger.info(
-    {
-      requestId,
-      duration: durationMs,
-      metadata,
-      ...(runId === undefined ? {} : { runId }),
-      ...(sessionId === undefined ? {} : { sessionId }),
-    },
-    'chat turn',
-  );
 }

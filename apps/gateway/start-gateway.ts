@@ -2,7 +2,9 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
+import { migrate } from '#libs/database/migrate.js';
 import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
@@ -11,12 +13,12 @@ import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
+import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { GatewayModule } from './gateway.module.js';
-import { AppErrorFilter } from './http/app-error.filter.js';
 import { registerFileUploads } from './http/file-uploads.js';
 import { watchRoutes } from './http/method-not-allowed.js';
 import { setupOpenApi } from './http/open-api.js';
@@ -26,8 +28,11 @@ import { registerRequestLog } from './http/request-log.js';
 import { TurnAdmission } from './http/turn-admission.js';
 import { parseBody } from './openai-api/parse-body.js';
 
+const migrationMs = 60_000;
+
 export async function startGateway(config: Config, logger: Logger): Promise<RunningProcess> {
   const metrics = createMetrics();
+  await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
   const workspaces = await openWorkspaces(config);
   const admission = new TurnAdmission(config.limits.turns, (limit) => metrics.rateLimited.inc({ limit }));
@@ -47,9 +52,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   });
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });
-  const fastify = adapter.getInstance() as unknown as FastifyInstance;
-  const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
-  prepare(fastify, { config, logger, filter });
+  const fastify: FastifyInstance = adapter.getInstance();
+  prepare(fastify, config, logger);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
@@ -60,7 +64,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const { host, port } = config.server;
   await app.listen(port, host);
   health.become('serving');
-  logger.info({ metadata: { host, port: portOf(app) } }, 'listening');
+  logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
     async stop() {
@@ -72,14 +76,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   };
 }
 
-interface Door {
-  config: Config;
-  logger: Logger;
-  filter: AppErrorFilter;
-}
-
 /** What every request meets before Nest. */
-function prepare(fastify: FastifyInstance, { config, logger, filter }: Door): void {
+function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
   const routes = watchRoutes(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
   registerRequestLog(fastify, logger);
@@ -102,7 +100,6 @@ function prepare(fastify: FastifyInstance, { config, logger, filter }: Door): vo
     }
   });
   registerFileUploads(fastify);
-  fastify.setErrorHandler((error, request, reply) => filter.answer(error, request, reply));
 }
 
 async function openWorkspaces(config: Config): Promise<Workspaces> {
@@ -126,9 +123,4 @@ function healthChecks({ database, backing, registry, catalog }: Gateway) {
     serversCheck(servers),
     isolationCheck(isolation),
   ];
-}
-
-function portOf(app: NestFastifyApplication): number {
-  const address = app.getHttpServer().address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

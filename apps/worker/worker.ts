@@ -80,7 +80,15 @@ export class Worker {
       logger,
     });
     const { concurrency } = config.worker;
-    this.#processor = new JobProcessor({ workerId, concurrency, backing, calls, running: this.running, replies, logger });
+    this.#processor = new JobProcessor({
+      workerId,
+      concurrency,
+      backing,
+      calls,
+      running: this.running,
+      replies,
+      logger,
+    });
   }
 
   get draining(): boolean {

@@ -62,7 +62,6 @@ function compile(schema: JsonObject, dropped: string[]): ValidateFunction {
     meta: false,
     validateSchema: false,
     validateFormats: false,
-    addUsedSchema: false,
     useDefaults: true,
     logger: false,
     verbose: true,

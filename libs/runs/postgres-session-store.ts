@@ -152,8 +152,9 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   }
 
   async existing(directories: readonly string[]): Promise<Set<string>> {
-    const where = { directory: { in: [...directories] } };
-    const rows = await this.database.call((prisma) => prisma.session.findMany({ where, select: { directory: true } }));
+    const rows = await this.database.call((prisma) =>
+      prisma.session.findMany({ where: { directory: { in: [...directories] } }, select: { directory: true } }),
+    );
     return new Set(rows.map(({ directory }) => directory));
   }
 

@@ -8,7 +8,6 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
@@ -36,9 +35,9 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
   announce: RecordPorts['announce'];
   /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
   measure: (
-    turn: { request: TurnRequest; context: RequestContext },
-    events: AsyncIterable<TurnEvent>,
-  ) => AsyncIterable<TurnEvent>;
+    turn: { request: TurnRequest; context: RequestContext; runId: string },
+    events: AsyncIterable<NumberedEvent>,
+  ) => AsyncIterable<NumberedEvent>;
   logger: Logger;
 }
 
@@ -143,8 +142,8 @@ export class ChatService {
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
-      const measured = this.ports.measure({ request, context }, loop);
-      const own = recorder.record(chain(past?.results ?? [], measured));
+      const recorded = recorder.record(chain(past?.results ?? [], loop));
+      const own = this.ports.measure({ request, context, runId: id }, recorded);
       const events = finishing(chain(past?.told ?? [], own), () => cancel.release());
       return { runId: id, createdAt, events, detached: prepared.run.detached };
     } catch (error) {

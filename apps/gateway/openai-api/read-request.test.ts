@@ -127,7 +127,10 @@ for (const [name, body, code, param] of faults) {
 }
 
 verifies('chat.bounds.schemas', 'number of messages and tools, size and depth of a schema', () => {
-  expect(fault({ messages: Array(100_000).fill(user) })).toMatchObject({ code: 'invalid_value', param: 'messages' });
+  expect(fault({ messages: Array.from({ length: 100_000 }, () => user) })).toMatchObject({
+    code: 'invalid_value',
+    param: 'messages',
+  });
   expect(fault({ messages: [user], tools: Array.from({ length: 10_000 }, (_, at) => tool(`t${at}`)) })).toMatchObject({
     code: 'too_many_tools',
   });
