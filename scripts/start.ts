@@ -1,1 +1,104 @@
-export {};
+// `npm start`: everything that this machine needs, with one command: PostgreSQL (without DATABASE_URL), its migrations,
+// the gateway and the worker. Exit codes: 0 stopped as asked, 1 something could not be started or kept running.
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { configSource } from '#libs/config/load-config.js';
+import { readConfigWithOrigins } from '#libs/config/read-config.js';
+import { migrate } from '#libs/database/migrate.js';
+import { openLogger } from '#libs/logging/open-logger.js';
+import { secretValues } from '#libs/config/secrets.js';
+import { choosePort } from './start/choose-port.js';
+import { describeStart } from './start/describe-start.js';
+import { listenForStop } from './start/listen-for-stop.js';
+import { supervise } from './start/supervise.js';
+
+async function main(): Promise<void> {
+  const { stop, atOnce } = listenForStop(process.env['npm_lifecycle_event'] === 'start');
+  const { config, origins } = readConfigWithOrigins(configSource());
+  const { server, database, redis, log } = config;
+  const logger = await openLogger({ service: 'supervisor', level: log.level, secrets: secretValues(config) });
+  const gatewayPort = await choosePort({
+    name: 'gateway',
+    host: server.host,
+    port: server.port,
+    portSetting: 'PORT',
+    hostSetting: 'HOST',
+    mayMove: false,
+  });
+  const workerPort = await choosePort({
+    name: 'worker',
+    host: server.host,
+    port: server.worker_port,
+    portSetting: 'SERVER_WORKER_PORT',
+    hostSetting: 'HOST',
+    mayMove: !origins.has('server.worker_port'),
+  });
+  const gatewayUrl = urlOf(server.host, gatewayPort);
+  const workerUrl = urlOf(server.host, workerPort);
+  const readyUrls = { gateway: `${gatewayUrl}/health/ready`, worker: `${workerUrl}/health/ready` };
+  try {
+    await supervise({
+      logger,
+      dataDir: config.data_dir,
+      databaseUrl: database.url,
+      migrate,
+      services: [
+        { name: 'gateway', program: [built('apps/gateway/main.js')], readyUrl: readyUrls.gateway },
+        { name: 'worker', program: [built('apps/worker/main.js')], readyUrl: readyUrls.worker },
+      ],
+      environment: {
+        ...process.env,
+        // Only what was chosen here: the rest the services read from the same places.
+        ...(gatewayPort === server.port ? {} : { PORT: String(gatewayPort) }),
+        ...(workerPort === server.worker_port ? {} : { SERVER_WORKER_PORT: String(workerPort) }),
+      },
+      // The services keep to their grace themselves; this is for one that does not.
+      stopDeadlineMs: server.shutdown_grace_ms + 5_000,
+      onReady: async () => {
+        const health = await Promise.all([readyUrls.worker, readyUrls.gateway].map(readJson));
+        console.log(
+          describeStart({
+            gatewayUrl,
+            workerUrl,
+            dataDir: resolve(config.data_dir),
+            database: database.url === undefined ? 'embedded' : 'given',
+            queue: redis.url === undefined ? 'postgres' : 'redis',
+            health,
+          }),
+        );
+      },
+      stop,
+      atOnce,
+    });
+  } finally {
+    logger.flush();
+  }
+}
+
+/** From dist/scripts/start.js. */
+function built(path: string): string {
+  return fileURLToPath(new URL(`../${path}`, import.meta.url));
+}
+
+/** An address to reach a service that listens on `host` from this machine. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+async function readJson(url: string): Promise<unknown> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    return await response.json();
+  } catch {
+    return undefined;
+  }
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}

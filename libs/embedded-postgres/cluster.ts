@@ -17,7 +17,8 @@ export interface ClusterOptions {
   directory: string;
   binaries: Binaries;
   runAs: RunAs;
-  mayCreateDatabases: boolean;
+  /** For test runs: written without care for power cuts, and its role may create databases. */
+  disposable: boolean;
   signal: AbortSignal | undefined;
 }
 
@@ -70,7 +71,7 @@ async function createWhole(options: ClusterOptions): Promise<void> {
 }
 
 async function initialise(cluster: string, password: string, options: ClusterOptions): Promise<void> {
-  const { binaries, mayCreateDatabases } = options;
+  const { binaries, disposable } = options;
   // Nobody can log in as the superuser: it exists in single-user mode only, which needs the files.
   await run(options, [
     binaries.initdb,
@@ -84,9 +85,10 @@ async function initialise(cluster: string, password: string, options: ClusterOpt
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--no-instructions',
+    ...(disposable ? ['--no-sync'] : []),
   ]);
   const statements = [
-    `create role ${ROLE} login ${mayCreateDatabases ? 'createdb' : ''} password '${password}'`,
+    `create role ${ROLE} login ${disposable ? 'createdb' : ''} password '${password}'`,
     `create database ${DATABASE} owner ${ROLE}`,
   ];
   await run(

@@ -84,7 +84,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await ensureNotRunning(directory, signal);
     const binaries = await openBinaries(native, join(dataDir, 'postgres-binaries'));
     const runAs = await chooseRunAs(binaries, cluster, signal);
-    const password = await openCluster({ directory, binaries, runAs, mayCreateDatabases: disposable, signal });
+    const password = await openCluster({ directory, binaries, runAs, disposable, signal });
     const { server, port } = await startOnFreePort(options, directory, (port) =>
       startServer({
         command: [...runAs.prefix, binaries.postgres, '-D', cluster, ...settings(port, disposable)],

@@ -44,7 +44,11 @@ export function readParent(pid: number): number | undefined {
 }
 
 /** Fields 3, 4 and 22 (clock ticks since boot), counted after the name, which may hold anything. */
-function readStat(pid: number): { state?: string | undefined; parent?: string | undefined; startedAt?: string | undefined } {
+function readStat(pid: number): {
+  state?: string | undefined;
+  parent?: string | undefined;
+  startedAt?: string | undefined;
+} {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

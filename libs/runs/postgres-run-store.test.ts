@@ -108,6 +108,17 @@ describe('PostgresRunStore', () => {
     expect(await runs.rounds(run.id)).toEqual([]);
   });
 
+  test('an interrupted run is cancelled by its principal, and is then nobody’s to adopt', async () => {
+    const run = await begun();
+    expect(await runs.cancel('local', run.id)).toBe(false);
+    await runs.end(run.id, 'gateway-1', { state: 'interrupted', usage });
+    expect(await runs.cancel('other', run.id)).toBe(false);
+    const results = await Promise.all([runs.cancel('local', run.id), runs.cancel('local', run.id)]);
+    expect(results.filter(Boolean)).toHaveLength(1);
+    expect(await runs.adopt(run.id, 'gateway-2')).toBe(false);
+    expect((await runs.get('local', run.id))?.state).toBe('cancelled');
+  });
+
   verifies('runs.round-with-its-calls', 'all or nothing, refused once the run has ended', async () => {
     const run = await begun();
     const calls = [

@@ -127,11 +127,19 @@ export class PostgresRunStore implements RunStore {
   async adopt(runId: string, owner: string): Promise<boolean> {
     const adopted = await this.database.call((prisma) =>
       prisma.run.updateMany({
-        where: { id: runId, state: 'interrupted' },
+        where: { id: storedText(runId), state: 'interrupted' },
         data: { state: 'running', owner, endedAt: null, eventsKept: true },
       }),
     );
     return adopted.count === 1;
+  }
+
+  async cancel(principal: string, runId: string): Promise<boolean> {
+    const where = { id: storedText(runId), principal: storedText(principal), state: 'interrupted' };
+    const cancelled = await this.database.call((prisma) =>
+      prisma.run.updateMany({ where, data: { state: 'cancelled' } }),
+    );
+    return cancelled.count === 1;
   }
 
   async findByCalls(

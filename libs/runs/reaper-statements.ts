@@ -10,8 +10,11 @@ const nobody = (owner: string, expiry: string): string => `not exists (
     select from processes process
     where process.id = ${owner} and process.heartbeat_at > clock_timestamp() - ${milliseconds(expiry)})`;
 
+export const expiredWorkers = `/* reaper.expired-workers */
+  select id from processes where kind = 'worker' and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
+
 export const removeExpired = `/* reaper.remove-expired */
-  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, kind`;
+  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id`;
 
 export const interruptRuns = `/* reaper.interrupt-runs */
   update runs set state = 'interrupted', ended_at = clock_timestamp()

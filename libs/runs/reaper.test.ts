@@ -35,6 +35,10 @@ class MapQueue implements JobQueue {
   async counts() {
     return { waiting: this.jobs.size, active: 0, failed: 0, oldestAgeMs: 0 };
   }
+  readonly forgotten: string[] = [];
+  async forgetWorker(worker: string): Promise<void> {
+    this.forgotten.push(worker);
+  }
   async close(): Promise<void> {}
 }
 
@@ -118,6 +122,7 @@ describe('Reaper', () => {
       sweeps.push(await watched().sweep(signal));
 
       expect(total(sweeps, 'expired').sort()).toEqual(['gateway-dead', 'worker-dead']);
+      expect(new Set(queue.forgotten)).toEqual(new Set(['worker-dead']));
       expect(total(sweeps, 'interrupted').sort()).toEqual(orphaned.map(({ id }) => id).sort());
       const ended = [...planned, ...unsafe].map(({ id }) => id).sort();
       expect(total(sweeps, 'ended').sort()).toEqual(ended);

@@ -142,7 +142,11 @@ export class Reaper {
   }
 
   private async reap(found: Sweep, signal: AbortSignal): Promise<void> {
-    const { expiryMs, batch, overdueAfterMs } = this.options;
+    const { expiryMs, batch, overdueAfterMs, queue } = this.options;
+    // Before the row goes: whoever comes next must still see whose queue is to be removed.
+    for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
+      await queue.forgetWorker(id, signal);
+    }
     const expired = await this.query<{ id: string }>(statements.removeExpired, [expiryMs], signal);
     found.expired = expired.map(({ id }) => id);
     const interrupted = await this.inBatches<{ id: string }>(statements.interruptRuns, [expiryMs, batch], signal);

@@ -22,7 +22,7 @@ export function someRun(members: Partial<NewRun> = {}): NewRun {
 /** A server call with its job. */
 export function someCall(members: Partial<PlannedCall> = {}): PlannedCall {
   const call: PlannedCall = {
-    id: mintCallId(),
+    id: mintCallId(true),
     kind: 'server',
     principal: 'local',
     sessionId: 'session-1',

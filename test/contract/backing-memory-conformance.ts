@@ -117,7 +117,7 @@ export function memoryConformance(makeStore: MakeStore): void {
 
       const big = Array.from({ length: 40 }, (_, index) => `big ${index}`);
       for (const name of big) await one.cache.set(name, 'x'.repeat(4096), 60_000, never());
-      const bytes = (await present(big)).reduce((sum, value) => sum + value!.length, 0);
+      const bytes = (await present(big)).reduce((sum, value) => sum + value.length, 0);
       expect(bytes).toBeGreaterThan(cacheBounds.maxBytes / 2);
       expect(bytes).toBeLessThanOrEqual(cacheBounds.maxBytes * 1.2);
     });

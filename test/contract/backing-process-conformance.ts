@@ -88,18 +88,23 @@ export function processConformance(makeStore: MakeStore): void {
       expect(again.at - killedAt).toBeLessThan(15_000);
     });
 
-    verifies('backing.job-redelivered', 'a loop blocked past the lock', async () => {
-      await taken.until((items) => items.some(({ job }) => job.callId === blocking.callId), 20_000);
-      await blocked.event('unblocked', blockMs + 5_000);
-      // The old run's end is refused: the job's own outcome stands, and it comes no third time.
-      const probe = makeJob();
-      await backing.queue.add(probe, { signal: never() });
-      await taken.until((items) => items.some(({ job }) => job.callId === probe.callId)).catch(() => undefined);
-      await eventually(async () => (await backing.queue.counts(never())).active === 0);
-      expect(taken.items.filter(({ job }) => job.callId === blocking.callId).map((item) => item.redelivered)).toEqual([
-        true,
-      ]);
-      expect((await backing.queue.counts(never())).failed).toBe(0);
-    }, 60_000);
+    verifies(
+      'backing.job-redelivered',
+      'a loop blocked past the lock',
+      async () => {
+        await taken.until((items) => items.some(({ job }) => job.callId === blocking.callId), 20_000);
+        await blocked.event('unblocked', blockMs + 5_000);
+        // The old run's end is refused: the job's own outcome stands, and it comes no third time.
+        const probe = makeJob();
+        await backing.queue.add(probe, { signal: never() });
+        await taken.until((items) => items.some(({ job }) => job.callId === probe.callId)).catch(() => undefined);
+        await eventually(async () => (await backing.queue.counts(never())).active === 0);
+        expect(taken.items.filter(({ job }) => job.callId === blocking.callId).map((item) => item.redelivered)).toEqual(
+          [true],
+        );
+        expect((await backing.queue.counts(never())).failed).toBe(0);
+      },
+      60_000,
+    );
   });
 }

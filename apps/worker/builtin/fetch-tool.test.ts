@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { createMockContext } from '#libs/testing/mock-context.js';
 import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../../test/verifies.js';
-import { isPublicAddress, type Lookup } from './address-guard.js';
+import type { Lookup } from './address-guard.js';
 import { FetchTool, type FetchOptions } from './fetch-tool.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -121,7 +121,6 @@ describe('private addresses', () => {
     '2130706433',
     '0177.0.0.1',
     '0.0.0.0',
-    '0',
     '10.0.0.1',
     '172.31.255.255',
     '192.168.1.1',
@@ -199,14 +198,6 @@ describe('private addresses', () => {
     for (const allow of ['127.0.0.1:1', '127.0.0.2', '10.0.0.0/8', '27.0.0.1']) {
       expect(await codeOf(fetched({ url: at('/') }, fetchTool({ allow: [allow] })))).toBe('tool_denied');
     }
-    expect(() => fetchTool({ allow: ['nonsense/8'] })).toThrow(/nonsense/);
-  });
-
-  test('the edges of the closed networks', () => {
-    expect(
-      ['172.15.255.255', '172.32.0.0', '8.8.8.8', '100.63.0.0', '2606:4700::1111'].filter(isPublicAddress),
-    ).toHaveLength(5);
-    expect(['172.16.0.0', '100.127.0.0', '198.19.0.0', 'fe80::1%eth0', '', 'x'].filter(isPublicAddress)).toEqual([]);
   });
 });
 
@@ -303,6 +294,22 @@ describe('bounds', () => {
     });
     await expect(fetched({ url: at('/silent') }, fetchTool(), stop.signal)).rejects.toThrow();
     await closed;
+  });
+
+  verifies('tools.fetch-bounded', 'an answer that is not read when its connection ends', async () => {
+    const raw = createTcpServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 65536\r\nConnection: close\r\n\r\n');
+        socket.end(Buffer.alloc(65_536));
+      });
+    });
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}/`;
+    await expect(fetched({ url }, fetchTool({ allow: ['127.0.0.1'] }))).rejects.toThrow(/save_to/);
+    raw.close();
+    await once(raw, 'close');
   });
 
   verifies('tools.fetch-bounded', 'an answer that breaks off', async () => {

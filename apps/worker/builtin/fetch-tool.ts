@@ -63,7 +63,7 @@ export class FetchTool {
       if (error instanceof AppError || signal.aborted) throw error;
       throw new AppError('tool_failed', 'The answer broke off or could not be decoded', { cause: error });
     } finally {
-      await incoming?.close();
+      incoming?.close();
     }
   }
 

@@ -1,10 +1,12 @@
 // One HTTP request to the outside: guarded address, redirects followed by hand and guarded anew, body decompressed as
-// it is read. Bounds of time and size are the caller's; every connection ends with the call.
+// it is read. Bounds of time and size are the caller's; every connection ends with the call. On Node's own client:
+// undici 7 throws where nobody can catch it when a peer ends a connection whose answer is not read yet (its issue 5360).
 import { lookup as dnsLookup } from 'node:dns';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, request } from 'undici';
 import { AppError } from '#libs/schemas/errors.js';
 import { hostOf, type AddressGuard, type Lookup } from './address-guard.js';
 
@@ -22,11 +24,10 @@ export interface Incoming {
   headers: Record<string, string>;
   body: Readable;
   /** Ends the connection, whatever has been read. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 const maxRedirects = 5;
-const connectTimeoutMs = 10_000;
 /** Headers that say how the message travels are ours. */
 const ownHeaders =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*)$/i;
@@ -45,35 +46,35 @@ export class GuardedRequester {
       const incoming = await this.#hop(url, current, signal);
       const location = incoming.headers['location'];
       if (!isRedirect(incoming.status) || location === undefined) return incoming;
-      await incoming.close();
+      incoming.close();
       if (redirects === maxRedirects) throw new AppError('tool_failed', `More than ${maxRedirects} redirects`);
       current = redirected(current, { from: url, status: incoming.status, location });
     }
   }
 
-  async #hop(url: URL, outgoing: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
+  #hop(url: URL, outgoing: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
     const host = hostOf(url);
     if (isIP(host) !== 0) this.guard.checkAddress(host, url);
-    // An agent of its own: its lookup knows the URL, and closing it leaves no connection.
-    const agent = new Agent({
-      connect: { lookup: this.guard.lookup(url, this.resolve), timeout: connectTimeoutMs },
-      pipelining: 0,
-    });
-    try {
-      const answer = await request(url, {
-        dispatcher: agent,
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    return new Promise((resolve, reject) => {
+      const request = send(url, {
+        // A connection of its own: its lookup knows the URL, and nothing of it is left after the call.
+        agent: false,
+        lookup: this.guard.lookup(url, this.resolve),
         signal,
         method: outgoing.method,
         headers: { 'user-agent': 'signalbox-fetch', 'accept-encoding': 'gzip, deflate, br', ...outgoing.headers },
-        body: outgoing.body ?? null,
       });
-      const headers = firstValues(answer.headers);
-      const body = decompressed(answer.body, headers['content-encoding']);
-      return { url: url.href, status: answer.statusCode, headers, body, close: () => agent.destroy() };
-    } catch (error) {
-      await agent.destroy();
-      throw readable(error, url, signal);
-    }
+      request.once('response', (answer) => {
+        const headers = firstValues(answer.headers);
+        answer.on('error', () => undefined);
+        const body = decompressed(answer, headers['content-encoding']);
+        resolve({ url: url.href, status: answer.statusCode ?? 0, headers, body, close: () => void request.destroy() });
+      });
+      // Stays for what comes after the answer has begun: its reader sees that as well.
+      request.on('error', (error) => reject(readable(error, url, signal)));
+      request.end(outgoing.body);
+    });
   }
 }
 

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { verifies } from '../../test/verifies.js';
+import { choosePort } from './choose-port.js';
+import { describeStart, readIsolation } from './describe-start.js';
+import { RestartPolicy } from './restart-policy.js';
+
+const limits = { firstDelayMs: 250, maxDelayMs: 1_500, maxFailures: 5, goodLifeMs: 60_000 };
+
+test('restarts come later and later, and a good life starts the count anew', () => {
+  const policy = new RestartPolicy(limits);
+  expect([1, 2, 3, 4].map(() => policy.afterEnd(10))).toEqual([250, 500, 1_000, 1_500]);
+  expect(policy.afterEnd(60_000)).toBe(250);
+  expect([1, 2, 3].map(() => policy.afterEnd(10))).toEqual([500, 1_000, 1_500]);
+  expect(policy.afterEnd(59_999)).toBeUndefined();
+});
+
+async function withTakenPort(body: (port: number) => Promise<void>): Promise<void> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await body((server.address() as AddressInfo).port);
+  } finally {
+    server.close();
+  }
+}
+
+const wanted = { host: '127.0.0.1', portSetting: 'PORT', hostSetting: 'HOST' };
+
+verifies('operations.start-taken-port', "the gateway's: who has it, and which setting moves it", () =>
+  withTakenPort(async (port) => {
+    await expect(choosePort({ ...wanted, name: 'gateway', port, mayMove: false })).rejects.toThrow(
+      new RegExp(`gateway cannot listen on 127.0.0.1:${port}: process ${process.pid} \\(.*set PORT to a free port`),
+    );
+  }),
+);
+
+verifies('operations.start-taken-port', "the worker's moves when nobody chose it", () =>
+  withTakenPort(async (port) => {
+    expect(await choosePort({ ...wanted, name: 'worker', port, mayMove: true })).not.toBe(port);
+  }),
+);
+
+test('an address that this machine does not have is told with its setting', async () => {
+  const port = choosePort({ ...wanted, host: '192.0.2.1', name: 'gateway', port: 0, mayMove: false });
+  await expect(port).rejects.toThrow('Set HOST');
+});
+
+verifies('operations.start-says-what-runs', 'addresses, data, isolation and a request to try', () => {
+  const text = describeStart({
+    gatewayUrl: 'http://127.0.0.1:8000',
+    workerUrl: 'http://127.0.0.1:8001',
+    dataDir: '/srv/signalbox/.data',
+    database: 'embedded',
+    queue: 'postgres',
+    health: [undefined, { status: 'ready', checks: { isolation: { level: 'confined' } } }],
+  });
+  for (const part of [
+    'http://127.0.0.1:8000/console',
+    '/srv/signalbox/.data',
+    /isolation +confined/,
+    /curl http:\/\/127\.0\.0\.1:8000\/api\/chat\/completions .*\n.*"messages"/,
+  ]) {
+    expect(text).toMatch(part);
+  }
+});
+
+test('isolation is read wherever health tells it', () => {
+  expect(readIsolation([{ isolation: 'process' }])).toBe('process');
+  expect(readIsolation([{ checks: { isolation: { level: 'none', reason: 'no user namespaces' } } }])).toBe(
+    'none (no user namespaces)',
+  );
+  expect(readIsolation([undefined, { status: 'ready' }, 'text'])).toBeUndefined();
+});

@@ -1,0 +1,79 @@
+// What runs on this machine, as tests see it: programs of ours and what they leave behind.
+import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Program {
+  process: ChildProcessByStdio<Writable, Readable, Readable>;
+  /** All that it wrote so far. */
+  lines: string[];
+  /** Resolves with the first line, past or to come, that matches; rejects when the program ends without one. */
+  line(pattern: RegExp): Promise<string>;
+  /** Resolves with the exit status. */
+  ended: Promise<number | null>;
+}
+
+export function run(command: readonly string[], environment: Record<string, string> = {}): Program {
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, { cwd: ROOT, env: { ...process.env, ...environment }, stdio: 'pipe' });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  let over = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (status) => {
+      over = true;
+      for (const look of waiting) look();
+      resolve(status);
+    });
+  });
+  const line = (pattern: RegExp) =>
+    new Promise<string>((resolve, reject) => {
+      const look = () => {
+        const found = lines.find((text) => pattern.test(text));
+        if (found === undefined && !over) return;
+        waiting.delete(look);
+        if (found !== undefined) resolve(found);
+        else reject(new Error(`ended without ${String(pattern)}:\n${lines.join('\n')}`));
+      };
+      waiting.add(look);
+      look();
+    });
+  return { process: child, lines, line, ended };
+}
+
+/** Ends what a test left running, and waits for it. */
+export async function killAll(programs: Program[]): Promise<void> {
+  for (const { process: child } of programs) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+}
+
+/** Command lines of living processes that hold the text. */
+export function processesWith(text: string): string[] {
+  return execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes(text) && !/^\s*\d+\s+Z/.test(line) && !line.includes('ps -eo'));
+}
+
+/** Strangers' ends have no event: looks until none is left or the deadline has passed, and returns what is left. */
+export async function untilNoneWith(text: string, deadlineMs = 20_000): Promise<string[]> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const left = processesWith(text);
+    if (left.length === 0 || performance.now() > deadline) return left;
+    await delay(50);
+  }
+}

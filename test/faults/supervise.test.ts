@@ -1,0 +1,147 @@
+// The supervisor of `npm start` on real processes: restarts, giving up, order at the end, and nothing left behind.
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { verifies } from '../verifies.js';
+import { killAll, ROOT, run, untilNoneWith, type Program } from './processes.js';
+
+const fixture = join(ROOT, 'test/faults/fixtures/supervise.mjs');
+/** Handed on, never connected to: the stand-in services need no database. */
+const GIVEN = 'postgres://given.invalid/database';
+
+let directory: string;
+let programs: Program[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'signalbox-start-'));
+  programs = [];
+});
+
+afterEach(async () => {
+  await killAll(programs);
+  expect(await untilNoneWith(directory)).toEqual([]);
+  await rm(directory, { recursive: true, force: true });
+});
+
+interface Arranged {
+  behaviours?: Record<string, string>;
+  databaseUrl?: string;
+  underNpm?: boolean;
+}
+
+function supervise({ behaviours = { gateway: 'good', worker: 'good' }, ...more }: Arranged, prefix?: string): Program {
+  const argument = JSON.stringify({ directory, behaviours, ...more });
+  const program =
+    prefix === undefined
+      ? run([process.execPath, fixture, argument])
+      : run(['/bin/sh', '-c', prefix, process.execPath, fixture, argument]);
+  programs.push(program);
+  return program;
+}
+
+const events = async () => (await readFile(join(directory, 'events'), 'utf8')).trim().split('\n');
+const pidOf = async (name: string) =>
+  Number((await events()).findLast((line) => line.startsWith(`${name} started`))!.split(' ')[2]);
+
+verifies('operations.start-stops-in-order', 'SIGTERM with a database of its own', async () => {
+  const program = supervise({});
+  await program.line(/^ready$/);
+  program.process.kill('SIGTERM');
+  expect(await program.ended).toBe(0);
+  const happened = (await events()).map((line) => line.replace(/ started.*/, ' started'));
+  expect(happened.slice(-4)).toEqual([
+    'gateway stopping: SIGTERM',
+    'gateway stopped',
+    'worker stopping: SIGTERM',
+    'worker stopped',
+  ]);
+  expect(program.lines).toContain('stopped');
+  expect(await untilNoneWith(directory, 0)).toEqual([]);
+});
+
+verifies('operations.start-second-signal', 'a service that does not listen', async () => {
+  const program = supervise({ behaviours: { gateway: 'deaf', worker: 'good' }, databaseUrl: GIVEN });
+  await program.line(/^ready$/);
+  const startedAt = performance.now();
+  program.process.kill('SIGINT');
+  setTimeout(() => program.process.kill('SIGINT'), 700);
+  expect(await program.ended).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(await untilNoneWith(directory, 0)).toEqual([]);
+});
+
+verifies('operations.start-one-key-press', 'SIGINT twice within a moment stops in order', async () => {
+  const program = supervise({ databaseUrl: GIVEN });
+  await program.line(/^ready$/);
+  program.process.kill('SIGINT');
+  setTimeout(() => program.process.kill('SIGINT'), 50);
+  expect(await program.ended).toBe(0);
+  expect((await events()).at(-1)).toBe('worker stopped');
+});
+
+verifies('operations.start-restarts', 'a worker that was killed', async () => {
+  const program = supervise({ databaseUrl: GIVEN });
+  await program.line(/^ready$/);
+  const first = await pidOf('worker');
+  const again = countOf('worker started', 2);
+  process.kill(first, 'SIGKILL');
+  await program.line(/warn: worker was ended by SIGKILL; starting it again in 20 ms/);
+  await again;
+  expect(await pidOf('worker')).not.toBe(first);
+});
+
+verifies('operations.start-restarts', 'a database that was killed keeps its address', async () => {
+  const program = supervise({});
+  await program.line(/^ready$/);
+  const address = (await events())[0]!.split(' ')[3];
+  const pid = Number.parseInt(readFileSync(join(directory, 'data/postgres/cluster/postmaster.pid'), 'utf8'), 10);
+  process.kill(pid, 'SIGKILL');
+  await program.line(/warn: postgres ended by itself/);
+  const worker = await pidOf('worker');
+  const again = countOf('worker started', 2);
+  process.kill(worker, 'SIGKILL');
+  await again;
+  expect((await events()).at(-1)!.split(' ')[3]).toBe(address);
+});
+
+verifies('operations.start-gives-up', 'a worker that ends five times in a row', async () => {
+  const program = supervise({ behaviours: { gateway: 'good', worker: 'crash' }, databaseUrl: GIVEN });
+  expect(await program.ended).toBe(1);
+  expect(program.lines.at(-1)).toMatch(/gave up: worker ended 5 times in a row.*exited with status 3/);
+  expect((await events()).filter((line) => line.startsWith('worker started'))).toHaveLength(5);
+  expect(await untilNoneWith(directory, 0)).toEqual([]);
+});
+
+verifies('operations.start-leaves-nothing', 'kill -9 of the supervisor', async () => {
+  const program = supervise({});
+  await program.line(/^ready$/);
+  program.process.kill('SIGKILL');
+  expect(await untilNoneWith(directory)).toEqual([]);
+  expect(await events()).toContain('gateway stopping: the supervisor is gone');
+});
+
+verifies('operations.start-leaves-nothing', 'kill -9 of the npm above a shell above it', async () => {
+  // What npm does: a process that starts a shell that starts the supervisor and outlives npm.
+  const npm = supervise({ underNpm: true }, `/bin/sh -c '"$0" "$@"; exit $?' "$0" "$@"; exit $?`);
+  await npm.line(/^ready$/);
+  npm.process.kill('SIGKILL');
+  expect(await untilNoneWith(directory)).toEqual([]);
+  expect((await events()).at(-1)).toBe('worker stopped');
+});
+
+test('a stop while it starts leaves nothing', async () => {
+  const program = supervise({});
+  await program.line(/^migrated/);
+  program.process.kill('SIGTERM');
+  expect(await program.ended).toBe(0);
+  expect(await untilNoneWith(directory, 0)).toEqual([]);
+});
+
+/** The services tell a file, which has no events that can be relied on everywhere. */
+async function countOf(start: string, count: number): Promise<void> {
+  await expect
+    .poll(async () => (await events()).filter((line) => line.startsWith(start)).length, { timeout: 20_000 })
+    .toBe(count);
+}
