@@ -45,7 +45,7 @@ export class Worker {
   readonly outcomes: OutcomeWriter;
   readonly running = new RunningCalls();
   readonly #pool: ServerPool;
-  readonly #processor: JobProcessor;
+  readonly jobs: JobProcessor;
   #draining = false;
 
   constructor(private readonly parts: WorkerParts) {
@@ -80,7 +80,7 @@ export class Worker {
       logger,
     });
     const { concurrency } = config.worker;
-    this.#processor = new JobProcessor({
+    this.jobs = new JobProcessor({
       workerId,
       concurrency,
       backing,
@@ -103,21 +103,21 @@ export class Worker {
       kind: 'worker',
       details: { isolation: 'none', servers: this.parts.builtins.size },
     });
-    await this.#processor.start();
+    await this.jobs.start();
     await this.catalog.start();
   }
 
   /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
     this.#draining = true;
-    await this.#processor.drain(signal);
+    await this.jobs.drain(signal);
   }
 
   /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
   async close(): Promise<void> {
     this.#draining = true;
     this.catalog.close();
-    await this.#processor.close();
+    await this.jobs.close();
     await this.#pool.close();
     await this.outcomes.close();
     await this.parts.registry.close();
