@@ -101,7 +101,8 @@ export class Worker {
     await this.parts.registry.register({
       id: this.parts.workerId,
       kind: 'worker',
-      details: { isolation: 'none', servers: this.parts.builtins.size },
+      // Builtin servers run in this process: there is nothing to isolate yet.
+      details: { isolation: 'builtin tools only', servers: this.parts.builtins.size },
     });
     await this.jobs.start();
     await this.catalog.start();

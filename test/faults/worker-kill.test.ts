@@ -53,7 +53,19 @@ async function survive({ tool, point, session }: Case): Promise<{ outcome: ToolO
   const killedAt = Date.now();
   await start();
   const { outcome, id } = await ended;
-  return { outcome, id, tookMs: Date.now() - killedAt };
+  const tookMs = Date.now() - killedAt;
+  await untilQueueIsEmpty();
+  return { outcome, id, tookMs };
+}
+
+/** A call may be judged before its job comes again: that delivery must not meet the next test's worker. */
+async function untilQueueIsEmpty(): Promise<void> {
+  const { queue } = services.backing;
+  const left = async () => {
+    const { waiting, active } = await queue.counts(AbortSignal.timeout(2_000));
+    return waiting + active;
+  };
+  await expect.poll(left, { timeout: 30_000, interval: 200 }).toBe(0);
 }
 
 async function recorded(id: string, session: string): Promise<{ state: string; audits: number; effects: number }> {

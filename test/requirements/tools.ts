@@ -1,4 +1,7 @@
 export const toolRequirements = {
+  'tools.api-calls': 'POST /api/tools/call runs one tool and answers with the status and code of what happened',
+  'tools.api-lists': 'GET /api/tools lists the catalog in OpenAI function form with an ETag',
+  'tools.api-streams': 'POST /api/tools/call streams progress and the result as events',
   'tools.arguments-validated':
     'arguments are checked against the schema before they are queued, and what is wrong is named',
   'tools.builtin-cancelled': 'a builtin tool that is cancelled stops at once',
