@@ -17,6 +17,7 @@ export const toolRequirements = {
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.deadlines': 'a call ends at its deadline; progress moves it up to the maximum',
   'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
   'tools.decorators-dynamic': 'tools registered and removed at run time are announced',
@@ -32,6 +33,8 @@ export const toolRequirements = {
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
+  'tools.pool-one-instance':
+    'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
