@@ -19,7 +19,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { GatewayModule } from './gateway.module.js';
-import { AppErrorFilter } from './http/app-error.filter.js';
 import { registerFileUploads } from './http/file-uploads.js';
 import { watchRoutes } from './http/method-not-allowed.js';
 import { setupOpenApi } from './http/open-api.js';
@@ -54,8 +53,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
-  const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
-  prepare(fastify, { config, logger, filter });
+  prepare(fastify, config, logger);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
@@ -78,14 +76,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   };
 }
 
-interface Door {
-  config: Config;
-  logger: Logger;
-  filter: AppErrorFilter;
-}
-
 /** What every request meets before Nest. */
-function prepare(fastify: FastifyInstance, { config, logger, filter }: Door): void {
+function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
   const routes = watchRoutes(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
   registerRequestLog(fastify, logger);
@@ -108,7 +100,6 @@ function prepare(fastify: FastifyInstance, { config, logger, filter }: Door): vo
     }
   });
   registerFileUploads(fastify);
-  fastify.setErrorHandler((error, request, reply) => filter.answer(error, request, reply));
 }
 
 async function openWorkspaces(config: Config): Promise<Workspaces> {
