@@ -10,7 +10,7 @@ import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
-import { OutcomeWriter } from './jobs/outcome-writer.js';
+import { OutcomeWriter, untilStoreAnswers } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
@@ -38,6 +38,7 @@ export interface WorkerParts {
   logger: Logger;
 }
 
+const STORE_PATIENCE_MS = 15_000;
 const SPOOL_BYTES = 1024 * 1024 * 1024;
 
 export class Worker {
@@ -98,12 +99,14 @@ export class Worker {
   /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
   async start(): Promise<void> {
     await this.outcomes.start();
-    await this.parts.registry.register({
+    const info = {
       id: this.parts.workerId,
-      kind: 'worker',
+      kind: 'worker' as const,
       // Builtin servers run in this process: there is nothing to isolate yet.
       details: { isolation: 'builtin tools only', servers: this.parts.builtins.size },
-    });
+    };
+    // A store that is busy for a moment is no reason to end.
+    await untilStoreAnswers(() => this.parts.registry.register(info), Date.now() + STORE_PATIENCE_MS);
     await this.jobs.start();
     await this.catalog.start();
   }
