@@ -52,6 +52,10 @@ export const reliabilityRequirements = {
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
+  'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',
+  'reliability.worker-killed-safe': 'a safe call whose worker is killed runs again and succeeds once',
+  'reliability.worker-killed-unsafe':
+    'an unsafe call whose worker is killed has at most one effect, one terminal state and one audit row',
   'runs.adopted-once': 'an interrupted run goes on under exactly one gateway',
   'runs.ended-by-owner': 'a run is ended once, by the gateway that owns it',
   'runs.event-numbers-never-reused': 'the numbers of events are never used again, also after events were forgotten',

@@ -1,4 +1,7 @@
 export const toolRequirements = {
+  'tools.api-calls': 'POST /api/tools/call runs one tool and answers with the status and code of what happened',
+  'tools.api-lists': 'GET /api/tools lists the catalog in OpenAI function form with an ETag',
+  'tools.api-streams': 'POST /api/tools/call streams progress and the result as events',
   'tools.arguments-validated':
     'arguments are checked against the schema before they are queued, and what is wrong is named',
   'tools.builtin-cancelled': 'a builtin tool that is cancelled stops at once',
@@ -14,6 +17,7 @@ export const toolRequirements = {
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.deadlines': 'a call ends at its deadline; progress moves it up to the maximum',
   'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
   'tools.decorators-dynamic': 'tools registered and removed at run time are announced',
@@ -42,6 +46,10 @@ export const toolRequirements = {
   'tools.files-safe-to-show': 'a browser is not given anything of a workspace to run',
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
+  'tools.pool-one-instance':
+    'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
+  'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
+  'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
   'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
