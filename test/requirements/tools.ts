@@ -31,13 +31,6 @@ export const toolRequirements = {
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
-  'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
-  'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
-  'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
-  'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
-  'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
-  'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
-  'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
   'tools.files-conditional': 'files have strong validators, and conditional requests are honoured without a race',
   'tools.files-confined': 'no address of the files endpoints reaches outside the own session',
   'tools.files-http':
@@ -45,50 +38,19 @@ export const toolRequirements = {
   'tools.files-ranges': 'a part of a file is served by range',
   'tools.files-safe-to-show': 'a browser is not given anything of a workspace to run',
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
-  'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
+  'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
+  'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
+  'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
   'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
   'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
   'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',
   'tools.workspace-removal-complete': 'a workspace is removed whole whatever tools did to it, and nothing else',
-  'tools.workspace-writes-whole': 'a write that fails leaves what was there before',
   'tools.workspace-swept': 'workspaces of expired sessions, and directories without a session, are removed',
   'tools.workspace-writes-whole': 'a write that fails leaves what was there before',
-  'tools.decorators-results':
-    'a decorated method may return text, an object or MCP content',
-  'tools.definition-hash':
-    'a definition has one hash whatever the order of its members',
-  'tools.fetch-bounded':
-    'what fetch reads is bounded in size, time and redirects, and leaves no half file',
-  'tools.fetch-guarded':
-    'fetch reaches no private or reserved address that the operator has not allowed',
-  'tools.fetch-works':
-    'fetch returns the text of an answer or saves it to a file',
-  'tools.hostile-schemas-bounded':
-    'no schema, pattern or argument of others holds the event loop',
-  'tools.listed-tolerantly':
-    'a bad definition in a list costs that tool only, and is reported',
-  'tools.refused-calls-audited':
-    'a call that is refused before it runs is journaled and audited',
-  'tools.results-clamped':
-    'a large result is kept whole in the workspace and the model gets head, tail and path',
-  'tools.workspace-archive':
-    'a workspace is archived as a tar of its files and directories',
-  'tools.workspace-links-refused':
-    'links, pipes, sockets and devices in a workspace lead nowhere',
-  'tools.workspace-paths-confined':
-    'no form of a path reaches outside the own workspace',
-  'tools.workspace-quota-exact':
-    'a write that would exceed a limit of the workspace is refused, exactly and whole',
-  'tools.workspace-race-free':
-    'swapping a directory for a link while files are written lets none escape',
-  'tools.workspace-removal-complete':
-    'a workspace is removed whole whatever tools did to it, and nothing else',
-  'tools.workspace-writes-whole':
-    'a write that fails leaves what was there before',
 } as const;

@@ -1,6 +1,6 @@
 // Scripts of upstreams: what a model that follows a plan would say.
 import type { ReceivedRequest, Script, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 
 /** The messages of a request to the upstream. */
 export function messagesOf(request: ReceivedRequest): JsonObject[] {
@@ -49,7 +49,7 @@ export interface Completion {
   error?: { message: string; type: string; code: string; param?: string; request_id: string };
 }
 
-export async function post(url: string, path: string, body: Json, headers: Record<string, string> = {}) {
+export async function post(url: string, path: string, body: unknown, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
