@@ -2,8 +2,11 @@
 // current is documents.test.ts.
 import * as prettier from 'prettier';
 import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/print-reference.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
 import { errorMeanings } from '#libs/schemas/error-meanings.js';
 import { ERRORS, TOOL_ERROR_CODES, type ErrorCode } from '#libs/schemas/errors.js';
+import { openApiDocument, routesOf } from '../apps/gateway/http/open-api-document.js';
+import { gatewayControllers } from './gateway-controllers.js';
 
 export async function generatedDocuments(): Promise<Map<string, string>> {
   const documents = new Map([
@@ -11,6 +14,8 @@ export async function generatedDocuments(): Promise<Map<string, string>> {
     ['config/signalbox.schema.json', printJsonSchema()],
     ['docs/configuration.md', printReference()],
     ['docs/errors.md', printErrors()],
+    ['docs/metrics.md', await printMetrics()],
+    ['docs/openapi.json', `${JSON.stringify(openApiDocument(routesOf(await gatewayControllers())), null, 2)}\n`],
   ]);
   const options = await prettier.resolveConfig('package.json');
   for (const [path, text] of documents) {
@@ -54,5 +59,27 @@ ${[...TOOL_ERROR_CODES]
   .sort()
   .map((code) => `\`${code}\``)
   .join(', ')}
+`;
+}
+
+async function printMetrics(): Promise<string> {
+  const { registry } = createMetrics({ processMetrics: false });
+  const metrics = registry.getMetricsAsArray() as unknown as { name: string; help: string; labelNames: string[] }[];
+  const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
+  const rows = metrics.map(({ name, help, labelNames }) => {
+    const labels = labelNames.filter((label) => label !== 'le').map((label) => `\`${label}\``);
+    return `| \`${name}\` | ${types.get(name)} | ${labels.join(', ')} | ${help} |`;
+  });
+  return `# Metrics
+
+<!-- Written by \`npm run docs:generate\` from libs/metrics/metrics.ts. -->
+
+\`GET /metrics\` of every process: open to this machine, elsewhere with \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
+metrics are there too. Labels are bounded: tool names that do not exist, and models that never answered, are \`other\`.
+\`outcome\` is \`ok\`, \`cancelled\` or an [error code](errors.md).
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+${rows.join('\n')}
 `;
 }

@@ -1,1 +1,7 @@
-export {};
+// Starts one gateway and stops it in order: not ready, no new turn, those under way, then the rest.
+import 'reflect-metadata';
+import { loadConfig } from '#libs/config/load-config.js';
+import { runProcess } from '#libs/process/run-process.js';
+import { startGateway } from './start-gateway.js';
+
+await runProcess('gateway', loadConfig, startGateway);

@@ -49,12 +49,13 @@ verifies('store.group-commit-bounded', 'a full queue, and rows that waited too l
   await Promise.resolve();
   const second = group.submit(2);
   const third = group.submit(3);
+  const late = Promise.allSettled([second, third]);
   await expect(group.submit(4)).rejects.toMatchObject({ code: 'store_unavailable' });
   await new Promise((resolve) => setTimeout(resolve, 40));
   await release();
   expect(await first).toBe(10);
-  await expect(second).rejects.toMatchObject({ code: 'store_unavailable' });
-  await expect(third).rejects.toMatchObject({ code: 'store_unavailable' });
+  const refused = { status: 'rejected', reason: expect.objectContaining({ code: 'store_unavailable' }) as unknown };
+  expect(await late).toEqual([refused, refused]);
   expect(batches).toEqual([[1]]);
 });
 
@@ -67,4 +68,20 @@ test('a store that is away fails the whole batch at once, not row by row', async
   const results = await Promise.allSettled([1, 2, 3].map((row) => group.submit(row)));
   expect(results.every(({ status }) => status === 'rejected')).toBe(true);
   expect(writes).toBe(1);
+});
+
+verifies('store.group-commit-bounded', 'large rows go in smaller batches, and do not pile up', async () => {
+  const batches: number[] = [];
+  const group = new GroupCommit<string, void>(
+    async (rows) => {
+      batches.push(rows.length);
+      return rows.map(() => undefined);
+    },
+    { maxCharacters: 100, maxQueuedCharacters: 200 },
+  );
+  const rows = [group.submit('x'.repeat(150)), group.submit('x'.repeat(40)), group.submit('x')];
+  await expect(group.submit('x'.repeat(40))).rejects.toMatchObject({ code: 'store_unavailable' });
+  await Promise.all(rows);
+  await group.submit('x'.repeat(1_000));
+  expect(batches).toEqual([1, 2, 1]);
 });

@@ -8,6 +8,10 @@ export type WriteRows<Row, Result> = (rows: readonly Row[]) => Promise<readonly 
 export interface GroupCommitBounds {
   /** Rows of one statement. */
   maxRows: number;
+  /** Characters of one statement's rows, where rows are texts; a single larger row goes alone. */
+  maxCharacters: number;
+  /** Characters of the rows that wait. */
+  maxQueuedCharacters: number;
   /** Rows waiting for their statement; more are refused with store_unavailable. */
   maxQueued: number;
   /** How long a row may wait for its statement to begin, ms; the statement has a deadline of its own. */
@@ -21,11 +25,18 @@ interface Waiting<Row, Result> {
   reject(error: unknown): void;
 }
 
-const defaults: GroupCommitBounds = { maxRows: 256, maxQueued: 20_000, timeoutMs: 2_000 };
+const defaults: GroupCommitBounds = {
+  maxRows: 256,
+  maxCharacters: 4 * 1024 * 1024,
+  maxQueued: 20_000,
+  maxQueuedCharacters: 64 * 1024 * 1024,
+  timeoutMs: 2_000,
+};
 
 export class GroupCommit<Row, Result> {
   private readonly queue: Waiting<Row, Result>[] = [];
   private readonly bounds: GroupCommitBounds;
+  private queuedCharacters = 0;
   private writing = false;
 
   constructor(
@@ -37,7 +48,11 @@ export class GroupCommit<Row, Result> {
 
   /** @throws AppError store_unavailable; whatever `write` throws for this row alone. */
   submit(row: Row): Promise<Result> {
-    if (this.queue.length >= this.bounds.maxQueued) return Promise.reject(storeUnavailable());
+    const { maxQueued, maxQueuedCharacters } = this.bounds;
+    const full = this.queue.length >= maxQueued || this.queuedCharacters + charactersOf(row) > maxQueuedCharacters;
+    // A single row above the bound may still go when nothing waits.
+    if (full && this.queue.length > 0) return Promise.reject(storeUnavailable(new Error('too many writes wait')));
+    this.queuedCharacters += charactersOf(row);
     return new Promise((resolve, reject) => {
       this.queue.push({ row, since: performance.now(), resolve, reject });
       if (this.writing) return;
@@ -51,7 +66,7 @@ export class GroupCommit<Row, Result> {
     while (this.queue.length > 0) {
       const oldest = performance.now() - this.bounds.timeoutMs;
       const batch: Waiting<Row, Result>[] = [];
-      for (const waiting of this.queue.splice(0, this.bounds.maxRows)) {
+      for (const waiting of this.takeBatch()) {
         if (waiting.since < oldest) waiting.reject(storeUnavailable(new Error('waited too long for its statement')));
         else batch.push(waiting);
       }
@@ -60,17 +75,38 @@ export class GroupCommit<Row, Result> {
     this.writing = false;
   }
 
+  private takeBatch(): Waiting<Row, Result>[] {
+    let count = 0;
+    let characters = 0;
+    for (const { row } of this.queue) {
+      characters += charactersOf(row);
+      if (count === this.bounds.maxRows || (count > 0 && characters > this.bounds.maxCharacters)) break;
+      count += 1;
+    }
+    const batch = this.queue.splice(0, count);
+    for (const { row } of batch) this.queuedCharacters -= charactersOf(row);
+    return batch;
+  }
+
   private async writeBatch(batch: readonly Waiting<Row, Result>[]): Promise<void> {
+    const begun = performance.now();
     try {
       const results = await this.write(batch.map(({ row }) => row));
       for (const [index, waiting] of batch.entries()) waiting.resolve(results[index]!);
     } catch (error) {
+      if (performance.now() - begun >= this.bounds.timeoutMs / 2) this.refuseQueued(error);
       if (batch.length > 1 && isOneRowsFault(error)) {
         for (const waiting of batch) await this.writeBatch([waiting]);
       } else {
         for (const waiting of batch) waiting.reject(toDatabaseError(error));
       }
     }
+  }
+
+  /** The store hangs: nobody waits for a second deadline behind this one. */
+  private refuseQueued(cause: unknown): void {
+    this.queuedCharacters = 0;
+    for (const waiting of this.queue.splice(0)) waiting.reject(storeUnavailable(cause));
   }
 }
 
@@ -79,3 +115,5 @@ function isOneRowsFault(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === '40P01' || state === '40001' || toDatabaseError(error).code !== 'store_unavailable';
 }
+
+const charactersOf = (row: unknown): number => (typeof row === 'string' ? row.length : 0);

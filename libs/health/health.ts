@@ -75,12 +75,10 @@ async function runCheck(check: HealthCheck): Promise<{ name: string } & CheckRes
       resolve({ status: 'down', reason: `no answer within ${checkDeadlineMs} ms` });
     }, checkDeadlineMs);
   });
-  const asked = (async () => check.check(deadline.signal))().catch(
-    (error: unknown): CheckResult => ({
-      status: 'down',
-      reason: error instanceof AppError ? error.message : 'does not answer',
-    }),
-  );
+  const asked = (async () => check.check(deadline.signal))().catch((error: unknown): CheckResult => ({
+    status: 'down',
+    reason: error instanceof AppError ? error.message : 'does not answer',
+  }));
   const result = await Promise.race([asked, late]);
   clearTimeout(timer);
   return { name: check.name, ...result };

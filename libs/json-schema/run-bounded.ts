@@ -19,7 +19,8 @@ export function runBounded<T>(work: () => T, deadlineMs: number): T {
   try {
     script.runInContext(context, { timeout: deadlineMs });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+    // The error is of the other context: no instance of this one's Error.
+    if ((error as { code?: unknown } | null)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
       throw new DeadlineExceeded(`did not end within ${deadlineMs} ms`);
     }
     throw error;

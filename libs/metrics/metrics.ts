@@ -81,10 +81,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
 
     /** Counts what was thrown or shown, once an object however many hands it passes through. */
     countError(error: unknown): void {
-      if (typeof error === 'object' && error !== null) {
-        if (counted.has(error)) return;
-        counted.add(error);
-      }
+      // A stranger is counted where it was caught first, and comes again as the cause of what it became.
+      const forms = [error, error instanceof Error ? error.cause : undefined].filter(isObject);
+      const known = forms.some((form) => counted.has(form));
+      if (forms[0] !== undefined && forms[0] === error) counted.add(forms[0]);
+      if (known) return;
       const { code, row } = toAppError(error);
       errors.inc({ type: row.type, code });
     },
@@ -93,4 +94,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       errors.inc({ type: ERRORS[code].type, code });
     },
   };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -2,6 +2,7 @@
 // Every method ends within the store's deadline or throws AppError store_unavailable.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
@@ -38,6 +39,8 @@ export interface StoredRun extends Omit<NewRun, 'owner'> {
 /** A model's message of one round with the calls that come of it, as committed before anything is dispatched. */
 export interface PlannedRound {
   runId: string;
+  /** The gateway that drives the run: the round is refused once the run is not its own any more. */
+  owner?: string;
   /** From 1, counts model calls. */
   round: number;
   provider: string;
@@ -71,8 +74,13 @@ export interface PlannedCall {
   safe: boolean;
   /** Set when the call ended before it began (unknown name, bad arguments, denied): it is written terminal at once. */
   outcome?: ToolOutcome;
+  /** The job of a server call, so that whoever finds it missing in the queue can add it again. */
+  job?: ToolJob;
+  /** The rule that decided, for the audit row. */
+  policyRule?: string;
 }
 
+/** `outcome` is there once the state is terminal. */
 export interface StoredCall extends PlannedCall {
   runId: string | null;
   round: number | null;
@@ -94,7 +102,10 @@ export interface RunStore {
    */
   begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }>;
   get(principal: string, runId: string): Promise<StoredRun | undefined>;
-  /** The round and its calls in one statement, journaled before anything is dispatched. Calls with an outcome are audited. */
+  /**
+   * The round and its calls in one statement, journaled before anything is dispatched. Calls with an outcome are audited.
+   * @throws AppError shutting_down when the run has ended or another gateway drives it: nothing was written.
+   */
   planRound(round: PlannedRound, audit: AuditContext): Promise<void>;
   rounds(runId: string): Promise<StoredRound[]>;
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
@@ -131,6 +142,8 @@ export interface AuditContext {
 export interface CallClaim {
   callId: string;
   worker: string;
+  /** Runs a *safe* call again that is dispatched under this fence to a worker that lost it. */
+  takeOver?: string;
 }
 
 export interface CallEnd extends AuditContext {
@@ -138,6 +151,8 @@ export interface CallEnd extends AuditContext {
   /** The fence of the claim; absent when the call was not claimed (safe calls, calls that never ran). */
   fence?: string;
   worker?: string;
+  /** What the tool ran under. */
+  isolation?: string;
   outcome: ToolOutcome;
 }
 
@@ -153,7 +168,7 @@ export interface Journal {
   end(end: CallEnd): Promise<boolean>;
   /** Planned (not dispatched) calls of these become cancelled, with audit rows; returns the ids that did. */
   cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]>;
-  get(callId: string): Promise<(StoredCall & { outcome?: ToolOutcome }) | undefined>;
+  get(callId: string): Promise<StoredCall | undefined>;
 }
 
 export interface NumberedEvent {

@@ -26,3 +26,8 @@ export interface SessionStore {
   takeExpired(limit: number): Promise<Session[]>;
   count(): Promise<number>;
 }
+
+/** Which directories belong to a session: what has none is an orphan, for the sweeper to remove. */
+export interface SessionDirectories {
+  existing(directories: readonly string[]): Promise<Set<string>>;
+}

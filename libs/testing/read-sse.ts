@@ -19,9 +19,19 @@ export async function postJson(url: string, body: unknown, headers: Record<strin
   });
 }
 
-export async function readSse(response: Response, onEvent?: (event: Record<string, unknown>) => void): Promise<ReadStream> {
+export async function readSse(
+  response: Response,
+  onEvent?: (event: Record<string, unknown>) => void,
+): Promise<ReadStream> {
   const began = performance.now();
-  const read: ReadStream = { status: response.status, headers: response.headers, events: [], ids: [], done: false, arrivals: [] };
+  const read: ReadStream = {
+    status: response.status,
+    headers: response.headers,
+    events: [],
+    ids: [],
+    done: false,
+    arrivals: [],
+  };
   const decoder = new TextDecoder();
   let rest = '';
   for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {

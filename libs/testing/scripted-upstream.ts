@@ -184,8 +184,11 @@ async function write(reply: ServerResponse, bytes: Buffer, splitBytes = bytes.le
     const taken = reply.write(bytes.subarray(start, start + splitBytes));
     if (!taken) {
       await new Promise<void>((resolve) => {
-        reply.once('drain', resolve);
-        reply.once('close', resolve);
+        const goOn = () => {
+          reply.off('drain', goOn).off('close', goOn);
+          resolve();
+        };
+        reply.once('drain', goOn).once('close', goOn);
       });
     } else if (splitBytes < bytes.length) await new Promise<void>((resolve) => setImmediate(resolve));
   }

@@ -37,7 +37,14 @@ export async function startProcess(app: 'gateway' | 'worker', options: ProcessOp
   const child = spawn(process.execPath, [join(root, 'dist/apps', app, 'main.js')], {
     // Not the checkout: a developer's own signalbox.yaml must not change a test.
     cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', HOST: '127.0.0.1', PORT: '0', SERVER_WORKER_PORT: '0', ...options.environment },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_ENV: 'test',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      SERVER_WORKER_PORT: '0',
+      ...options.environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
@@ -69,7 +76,12 @@ export async function startProcess(app: 'gateway' | 'worker', options: ProcessOp
         listeners.delete(look);
         finish();
       };
-      const fail = (why: string) => settle(() => reject(new Error(`${app} ${why}: ${[...log.map((line) => JSON.stringify(line)), ...stray].slice(-12).join('\n')}`)));
+      const fail = (why: string) =>
+        settle(() =>
+          reject(
+            new Error(`${app} ${why}: ${[...log.map((line) => JSON.stringify(line)), ...stray].slice(-12).join('\n')}`),
+          ),
+        );
       const look = () => {
         const line = log.find(matches);
         if (line !== undefined) settle(() => resolve(line));

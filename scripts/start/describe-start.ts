@@ -19,7 +19,6 @@ export function describeStart(facts: StartFacts): string {
     ['database', database === 'embedded' ? `PostgreSQL of its own, in ${dataDir}` : 'PostgreSQL of DATABASE_URL'],
     ['queue', queue === 'redis' ? 'Redis of REDIS_URL' : 'in the database'],
     ['isolation', readIsolation(facts.health) ?? 'not measured'],
-    ['console', `${gatewayUrl}/console`],
     ['API', `${gatewayUrl}/docs`],
   ];
   return [

@@ -57,7 +57,6 @@ verifies('operations.start-says-what-runs', 'addresses, data, isolation and a re
     health: [undefined, { status: 'ready', checks: { isolation: { level: 'confined' } } }],
   });
   for (const part of [
-    'http://127.0.0.1:8000/console',
     '/srv/signalbox/.data',
     /isolation +confined/,
     /curl http:\/\/127\.0\.0\.1:8000\/api\/chat\/completions .*\n.*"messages"/,

@@ -10,43 +10,43 @@ import { Collected, type ConformanceStore, eventually, makeJob, type MakeStore, 
 const blockMs = 17_000;
 
 export function processConformance(makeStore: MakeStore): void {
+  let child: CompiledFile;
+  let store: ConformanceStore;
+  let backing: Backing;
+  let holding: Child;
+  let blocked: Child;
+  let killedAt: number;
+  const taken = new Collected<JobDelivery & { at: number }>();
+  const [held, blocking] = [makeJob(), makeJob()];
+
+  // Outside the group: both deaths run their course together, while the tests of other groups run.
+  beforeAll(async () => {
+    child = await compileChild('test/contract/backing-child.ts');
+    store = await makeStore();
+    backing = await openBacking(store.options);
+    holding = child.start({ backing: store.options, kind: 'hold' });
+    await holding.event('ready');
+    await backing.queue.add(held, { signal: never() });
+    await holding.event('taken');
+    blocked = child.start({ backing: store.options, kind: 'block', blockMs });
+    await blocked.event('ready');
+    await backing.queue.add(blocking, { signal: never() });
+    await blocked.event('taken');
+    await backing.consume(async (delivery) => taken.add({ ...delivery, at: Date.now() }), {
+      worker: 'survivor',
+      concurrency: 4,
+    });
+    holding.kill();
+    killedAt = Date.now();
+  });
+  afterAll(async () => {
+    for (const one of [holding, blocked]) one?.kill();
+    await backing?.close();
+    await store?.drop();
+    await child?.remove();
+  });
+
   describe('processes', () => {
-    let child: CompiledFile;
-    let store: ConformanceStore;
-    let backing: Backing;
-    let holding: Child;
-    let blocked: Child;
-    let killedAt: number;
-    const taken = new Collected<JobDelivery & { at: number }>();
-    const [held, blocking] = [makeJob(), makeJob()];
-
-    // Both deaths run their course together, and while the other tests run.
-    beforeAll(async () => {
-      child = await compileChild('test/contract/backing-child.ts');
-      store = await makeStore();
-      backing = await openBacking(store.options);
-      holding = child.start({ backing: store.options, kind: 'hold' });
-      await holding.event('ready');
-      await backing.queue.add(held, { signal: never() });
-      await holding.event('taken');
-      blocked = child.start({ backing: store.options, kind: 'block', blockMs });
-      await blocked.event('ready');
-      await backing.queue.add(blocking, { signal: never() });
-      await blocked.event('taken');
-      await backing.consume(async (delivery) => taken.add({ ...delivery, at: Date.now() }), {
-        worker: 'survivor',
-        concurrency: 4,
-      });
-      holding.kill();
-      killedAt = Date.now();
-    });
-    afterAll(async () => {
-      for (const one of [holding, blocked]) one?.kill();
-      await backing?.close();
-      await store?.drop();
-      await child?.remove();
-    });
-
     verifies('backing.opens-at-once', 'six processes on an empty store', async () => {
       const empty = await makeStore();
       try {
@@ -88,18 +88,23 @@ export function processConformance(makeStore: MakeStore): void {
       expect(again.at - killedAt).toBeLessThan(15_000);
     });
 
-    verifies('backing.job-redelivered', 'a loop blocked past the lock', async () => {
-      await taken.until((items) => items.some(({ job }) => job.callId === blocking.callId), 20_000);
-      await blocked.event('unblocked', blockMs + 5_000);
-      // The old run's end is refused: the job's own outcome stands, and it comes no third time.
-      const probe = makeJob();
-      await backing.queue.add(probe, { signal: never() });
-      await taken.until((items) => items.some(({ job }) => job.callId === probe.callId)).catch(() => undefined);
-      await eventually(async () => (await backing.queue.counts(never())).active === 0);
-      expect(taken.items.filter(({ job }) => job.callId === blocking.callId).map((item) => item.redelivered)).toEqual([
-        true,
-      ]);
-      expect((await backing.queue.counts(never())).failed).toBe(0);
-    }, 60_000);
+    verifies(
+      'backing.job-redelivered',
+      'a loop blocked past the lock',
+      async () => {
+        await taken.until((items) => items.some(({ job }) => job.callId === blocking.callId), 20_000);
+        await blocked.event('unblocked', blockMs + 5_000);
+        // The old run's end is refused: the job's own outcome stands, and it comes no third time.
+        const probe = makeJob();
+        await backing.queue.add(probe, { signal: never() });
+        await taken.until((items) => items.some(({ job }) => job.callId === probe.callId)).catch(() => undefined);
+        await eventually(async () => (await backing.queue.counts(never())).active === 0);
+        expect(taken.items.filter(({ job }) => job.callId === blocking.callId).map((item) => item.redelivered)).toEqual(
+          [true],
+        );
+        expect((await backing.queue.counts(never())).failed).toBe(0);
+      },
+      60_000,
+    );
   });
 }

@@ -43,26 +43,32 @@ export function queueConformance(makeStore: MakeStore): void {
     verifies('backing.job-once', '200 adds of one id at once, and one after its end', async () => {
       const taken = new Collected<JobDelivery>();
       const job = makeJob({ arguments: { text: 'NUL \u0000, half a pair \ud800, "quotes"', order: { b: 1, a: 2 } } });
-      await consuming(async (delivery) => taken.add(delivery), async () => {
-        await Promise.all(Array.from({ length: 200 }, () => add(job)));
-        await taken.count(1);
-        await eventually(async () => (await gateway.queue.counts(never())).active === 0);
-        await add(job);
-        const other = makeJob();
-        await add(other);
-        await taken.until((items) => items.some((item) => item.job.callId === other.callId));
-        expect(taken.items.filter((item) => item.job.callId === job.callId)).toEqual([{ job, redelivered: false }]);
-      });
+      await consuming(
+        async (delivery) => taken.add(delivery),
+        async () => {
+          await Promise.all(Array.from({ length: 200 }, () => add(job)));
+          await taken.count(1);
+          await eventually(async () => (await gateway.queue.counts(never())).active === 0);
+          await add(job);
+          const other = makeJob();
+          await add(other);
+          await taken.until((items) => items.some((item) => item.job.callId === other.callId));
+          expect(taken.items.filter((item) => item.job.callId === job.callId)).toEqual([{ job, redelivered: false }]);
+        },
+      );
     });
 
     verifies('backing.job-delivered', '200 adds at once to two consumers', async () => {
       const taken = new Collected<string>();
       const jobs = Array.from({ length: 200 }, () => makeJob());
       const second = await gateway.consume(async ({ job }) => taken.add(job.callId), { worker: 'w2', concurrency: 4 });
-      await consuming(async ({ job }) => taken.add(job.callId), async () => {
-        await Promise.all(jobs.map((job) => add(job)));
-        await taken.count(200, 20_000);
-      });
+      await consuming(
+        async ({ job }) => taken.add(job.callId),
+        async () => {
+          await Promise.all(jobs.map((job) => add(job)));
+          await taken.count(200, 20_000);
+        },
+      );
       await second.drain(AbortSignal.timeout(5_000));
       await second.close();
       expect([...taken.items].sort()).toEqual(jobs.map((job) => job.callId).sort());
@@ -72,12 +78,15 @@ export function queueConformance(makeStore: MakeStore): void {
       const mine = new Collected<string>();
       const others = new Collected<string>();
       const second = await gateway.consume(async ({ job }) => others.add(job.callId), { worker: 'w2', concurrency: 4 });
-      await consuming(async ({ job }) => mine.add(job.callId), async () => {
-        const jobs = Array.from({ length: 20 }, () => makeJob());
-        await Promise.all(jobs.map((job) => add(job, 'w1')));
-        await mine.count(20);
-        expect(others.items).toEqual([]);
-      });
+      await consuming(
+        async ({ job }) => mine.add(job.callId),
+        async () => {
+          const jobs = Array.from({ length: 20 }, () => makeJob());
+          await Promise.all(jobs.map((job) => add(job, 'w1')));
+          await mine.count(20);
+          expect(others.items).toEqual([]);
+        },
+      );
       await second.drain(AbortSignal.timeout(5_000));
       await second.close();
     });
@@ -156,12 +165,15 @@ export function queueConformance(makeStore: MakeStore): void {
     verifies('backing.job-put-back', 'a version of a later deploy stays in the queue', async () => {
       const job = { ...makeJob(), version: 2 } as unknown as ToolJob;
       const taken = new Collected<string>();
-      await consuming(async (delivery) => taken.add(delivery.job.callId), async () => {
-        await add(job);
-        const known = makeJob();
-        await add(known);
-        await taken.until((items) => items.includes(known.callId));
-      });
+      await consuming(
+        async (delivery) => taken.add(delivery.job.callId),
+        async () => {
+          await add(job);
+          const known = makeJob();
+          await add(known);
+          await taken.until((items) => items.includes(known.callId));
+        },
+      );
       expect(taken.items).not.toContain(job.callId);
       expect(await gateway.queue.existing([job.callId], never())).toEqual(new Set([job.callId]));
       expect((await gateway.queue.counts(never())).failed).toBe(0);

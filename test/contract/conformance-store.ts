@@ -43,7 +43,10 @@ export function makeJob(given: Partial<ToolJob> = {}): ToolJob {
   };
 }
 
-export async function withBacking(options: OpenBackingOptions, body: (backing: Backing) => Promise<void>): Promise<void> {
+export async function withBacking(
+  options: OpenBackingOptions,
+  body: (backing: Backing) => Promise<void>,
+): Promise<void> {
   const backing = await openBacking(options);
   try {
     await body(backing);

@@ -28,7 +28,10 @@ export class ProbeTools {
     return 'appended';
   }
 
-  @McpTool({ description: 'Takes its time.', input: z.object({ ms: z.number(), progress: z.boolean().default(false) }) })
+  @McpTool({
+    description: 'Takes its time.',
+    input: z.object({ ms: z.number(), progress: z.boolean().default(false) }),
+  })
   async slow({ ms, progress }: { ms: number; progress: boolean }, context: ToolContext): Promise<string> {
     this.running += 1;
     this.mostRunning = Math.max(this.mostRunning, this.running);
@@ -44,6 +47,16 @@ export class ProbeTools {
     } finally {
       this.running -= 1;
     }
+  }
+
+  @McpTool({
+    description: 'Reads slowly.',
+    input: z.object({ ms: z.number() }),
+    annotations: { readOnlyHint: true },
+  })
+  async readSlowly({ ms }: { ms: number }, context: ToolContext): Promise<string> {
+    await delay(ms, undefined, { signal: context.signal });
+    return 'read';
   }
 
   @McpTool({ description: 'Hears nothing.', input: z.object({ ms: z.number() }) })

@@ -142,10 +142,8 @@ export class ChatService {
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
-      const own = this.ports.measure(
-        { request, context, runId: id },
-        recorder.record(chain(past?.results ?? [], loop)),
-      );
+      const recorded = recorder.record(chain(past?.results ?? [], loop));
+      const own = this.ports.measure({ request, context, runId: id }, recorded);
       const events = finishing(chain(past?.told ?? [], own), () => cancel.release());
       return { runId: id, createdAt, events, detached: prepared.run.detached };
     } catch (error) {

@@ -1,56 +1,62 @@
-// A tap on the events of one turn: passes each on untouched and, when the turn has ended in whatever way, counts it.
+// A tap on the events of one turn: passes each on untouched and, when the turn has ended in whatever way, counts it and
+// writes its one log line. Never its content.
+import type { Logger } from '#libs/logging/logger.js';
 import { OTHER } from '#libs/metrics/bounded-labels.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import { toAppError } from '#libs/schemas/errors.js';
+import type { NumberedEvent } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Usage } from '#libs/schemas/usage.js';
+import type { TurnRequest } from './turn-request.js';
 
 export interface TurnMeasuring {
   metrics: Metrics;
   clocks: TurnClocks;
-  requestId: string;
-  dialect: 'openai' | 'events';
-  stream: boolean;
-  /** As requested; a turn that starts says better. */
-  model?: string;
-  /** `performance.now()` when the request was received; absent: now. */
-  startedAt?: number;
-  /** Called once with what the request's log line says of the turn. */
-  onEnd?: (summary: TurnSummary) => void;
+  logger: Logger;
 }
 
-export interface TurnSummary {
-  outcome: string;
-  model?: string;
-  runId?: string;
+export interface MeasuredTurn {
+  request: TurnRequest;
+  context: RequestContext;
+  runId: string;
+}
+
+/** What is known of a turn when it has ended. */
+interface Summary {
+  outcome: 'ok' | ErrorCode;
+  model: string;
   sessionId?: string;
   rounds: number;
   toolCalls: number;
-  usage?: Usage;
-  durationMs: number;
-  timeToFirstTokenMs?: number;
+  tokens?: number;
+  firstTokenMs?: number;
   overheadMs?: number;
+  durationMs: number;
+}
+
+/** For ChatPorts.measure. */
+export function createTurnMeasure(measuring: TurnMeasuring) {
+  return (turn: MeasuredTurn, events: AsyncIterable<NumberedEvent>) => measureTurn(turn, events, measuring);
 }
 
 export async function* measureTurn(
-  events: AsyncIterable<TurnEvent>,
+  turn: MeasuredTurn,
+  events: AsyncIterable<NumberedEvent>,
   measuring: TurnMeasuring,
-): AsyncGenerator<TurnEvent> {
-  const startedAt = measuring.startedAt ?? performance.now();
-  const clock = measuring.clocks.open(measuring.requestId);
-  const summary: TurnSummary = { outcome: 'cancelled', rounds: 1, toolCalls: 0, durationMs: 0 };
-  if (measuring.model !== undefined) summary.model = measuring.model;
-  const ran = new Set<string>();
+): AsyncGenerator<NumberedEvent> {
+  const startedAt = performance.now();
+  const clock = measuring.clocks.open(turn.context.requestId);
+  const watch = new TurnWatch(turn.request.model, measuring.metrics, startedAt);
+  const { summary } = watch;
   try {
-    for await (const event of events) {
-      note(event);
-      yield event;
+    for await (const numbered of events) {
+      watch.note(numbered.event);
+      yield numbered;
     }
   } catch (error) {
-    const { code } = toAppError(error);
-    summary.outcome = code;
-    if (code !== 'cancelled') measuring.metrics.countError(error);
+    summary.outcome = toAppError(error).code;
+    if (summary.outcome !== 'cancelled') measuring.metrics.countError(error);
     throw error;
   } finally {
     summary.durationMs = performance.now() - startedAt;
@@ -58,32 +64,50 @@ export async function* measureTurn(
       summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
       clock.close();
     }
-    report(measuring, summary);
+    count(turn.request, summary, measuring.metrics);
+    log(turn, summary, measuring.logger);
+  }
+}
+
+class TurnWatch {
+  readonly summary: Summary;
+  private readonly ran = new Set<string>();
+
+  constructor(
+    model: string | undefined,
+    private readonly metrics: Metrics,
+    private readonly startedAt: number,
+  ) {
+    // A turn whose reader left, or that just stopped, never says that it is done.
+    this.summary = { outcome: 'cancelled', model: model ?? 'default', rounds: 1, toolCalls: 0, durationMs: 0 };
   }
 
-  function note(event: TurnEvent): void {
+  note(event: TurnEvent): void {
+    const { summary } = this;
     switch (event.type) {
       case 'start':
         summary.model = event.model;
-        summary.runId = event.runId;
         if (event.sessionId !== undefined) summary.sessionId = event.sessionId;
         break;
       case 'content':
       case 'reasoning':
       case 'tool_call':
-        summary.timeToFirstTokenMs ??= performance.now() - startedAt;
+        summary.firstTokenMs ??= performance.now() - this.startedAt;
         break;
       case 'tool_progress':
-        ran.add(event.callId);
-        summary.toolCalls = ran.size;
+        this.ran.add(event.callId);
+        summary.toolCalls = this.ran.size;
         break;
       case 'tool_result':
         // Refused before it was dispatched (unknown name, bad arguments, denied): no runner has counted it.
-        if (!ran.has(event.callId) && event.result.error !== undefined) countRefused(event.result.error.code);
+        if (!this.ran.has(event.callId) && event.result.error !== undefined) {
+          this.metrics.toolCalls.inc({ server: OTHER, tool: OTHER, outcome: event.result.error.code });
+          this.metrics.countErrorCode(event.result.error.code);
+        }
         break;
       case 'done':
         summary.outcome = 'ok';
-        summary.usage = event.usage;
+        summary.tokens = event.usage.total_tokens;
         summary.rounds = event.toolExecution?.rounds ?? 1;
         if (event.toolExecution !== undefined) summary.sessionId = event.toolExecution.session_id;
         break;
@@ -92,23 +116,32 @@ export async function* measureTurn(
         break;
     }
   }
-
-  function countRefused(code: Parameters<Metrics['countErrorCode']>[0]): void {
-    measuring.metrics.toolCalls.inc({ server: OTHER, tool: OTHER, outcome: code });
-    measuring.metrics.countErrorCode(code);
-  }
 }
 
-function report({ metrics, dialect, stream, onEnd }: TurnMeasuring, summary: TurnSummary): void {
+function count({ dialect, stream }: TurnRequest, summary: Summary, metrics: Metrics): void {
   const { outcome } = summary;
-  const model = metrics.models.label(summary.model ?? OTHER, outcome === 'ok');
+  const model = metrics.models.label(summary.model, outcome === 'ok');
   metrics.chatRequests.inc({ dialect, stream: String(stream), model, outcome });
   if (summary.toolCalls > 0) metrics.chatRequestsWithTools.inc();
   metrics.chatDuration.observe(summary.durationMs / 1000);
-  if (summary.timeToFirstTokenMs !== undefined) metrics.chatTimeToFirstToken.observe(summary.timeToFirstTokenMs / 1000);
-  if (outcome === 'ok') {
-    metrics.chatRounds.observe(summary.rounds);
-    if (summary.overheadMs !== undefined) metrics.gatewayOverhead.observe(summary.overheadMs / 1000);
-  }
-  onEnd?.(summary);
+  if (summary.firstTokenMs !== undefined) metrics.chatTimeToFirstToken.observe(summary.firstTokenMs / 1000);
+  if (outcome !== 'ok') return;
+  metrics.chatRounds.observe(summary.rounds);
+  if (summary.overheadMs !== undefined) metrics.gatewayOverhead.observe(summary.overheadMs / 1000);
+}
+
+function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {
+  const { durationMs, sessionId, ...told } = summary;
+  logger[summary.outcome === 'ok' ? 'info' : ERRORS[summary.outcome].level](
+    {
+      requestId: context.requestId,
+      runId,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      userId: context.principal,
+      ...(context.traceparent === undefined ? {} : { traceId: context.traceparent.split('-')[1]! }),
+      duration: durationMs,
+      metadata: { dialect: request.dialect, stream: request.stream, ...told },
+    },
+    'chat',
+  );
 }

@@ -1,6 +1,16 @@
 // The body of `POST /api/tools/call`.
 import { plainToInstance } from 'class-transformer';
-import { IsInt, IsNotEmpty, IsOptional, IsPositive, IsString, Matches, Max, MaxLength, validateSync } from 'class-validator';
+import {
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsPositive,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  validateSync,
+} from 'class-validator';
 import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';

@@ -7,10 +7,10 @@ import type { NumberedEvent, RunStore, StoredRun } from '#libs/runs/run-store.js
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import { answerEvents, type TurnAnswer } from '../chat/fold-turn.js';
 import { type FollowPorts, followRun } from '../chat/follow-run.js';
 import { storedError } from '../chat/chat-service.js';
+import { cancelElsewhere } from '../chat/listen-for-cancels.js';
 import type { RunCancels } from '../chat/run-cancels.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { CONFIG, RUNS_PORTS } from './injection-tokens.js';
@@ -65,7 +65,7 @@ export class RunsController {
   async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
     const run = await this.find(request, id);
     if (run.state === 'running' && run.owner !== null && !this.ports.cancels.cancel(id)) {
-      await this.ports.channels.publish(channelNames.gateway(run.owner), JSON.stringify({ kind: 'cancel', runId: id }));
+      await cancelElsewhere(this.ports.channels, run.owner, id);
     }
     if (run.state === 'interrupted') await this.ports.runs.cancel(run.principal, id);
     return this.show(await this.whenEnded(run));

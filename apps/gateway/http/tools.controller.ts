@@ -1,5 +1,5 @@
 // The tools API: what there is, and one call through the same queue, policy, journal and audit as a chat's.
-import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
@@ -11,19 +11,20 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { EventQueue } from '../chat/event-queue.js';
 import { toShownResult } from '../chat/turn-state.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
-import { failureOf, type EndedToolCall, type PreparedToolCall, type ToolCalls } from '../tools/call-tool.js';
+import { failureOf, type EndedToolCall, type PreparedToolCall, ToolCalls } from '../tools/call-tool.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
+import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import { streamTurn } from './stream-turn.js';
 
 @Controller('api/tools')
 export class ToolsController {
   constructor(
-    private readonly catalog: ToolCatalog,
+    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
     private readonly calls: ToolCalls,
-    private readonly config: Pick<Config, 'server'>,
-    private readonly observeError: (error: AppError) => void,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
   ) {}
 
   @Get()
@@ -101,7 +102,7 @@ function answer({ id, sessionId, outcome }: EndedToolCall): JsonObject {
   return {
     success: true,
     content: contentText(outcome.blocks),
-    ...(onlyText ? {} : { blocks: outcome.blocks as unknown as JsonObject[] }),
+    ...(onlyText ? {} : { blocks: outcome.blocks }),
     ...(outcome.structuredContent === undefined ? {} : { structured_content: outcome.structuredContent }),
     id,
     session_id: sessionId,

@@ -57,7 +57,7 @@ export class ToolCalls {
     const tool = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
-      callId: mintCallId(),
+      callId: mintCallId(true),
       sessionId: request.sessionId ?? mintSessionId(),
       priority: 'interactive',
     };

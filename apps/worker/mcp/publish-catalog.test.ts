@@ -65,7 +65,9 @@ verifies('reliability.safe-is-earned', 'hints count where the server is believed
 
 test('only what is included and not excluded is offered', () => {
   const names = (given: ConfiguredServer['tools']) =>
-    readTools([definition, { ...definition, name: 'write' }], server({ tools: given }), limits).tools.map((t) => t.tool);
+    readTools([definition, { ...definition, name: 'write' }], server({ tools: given }), limits).tools.map(
+      (t) => t.tool,
+    );
   expect(names({ include: ['read'] })).toEqual(['read']);
   expect(names({ exclude: ['read'] })).toEqual(['write']);
 });

@@ -60,10 +60,14 @@ export class CatalogService {
     try {
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]);
       const user = { principal: '', sessionId: '' };
-      const listed = await pool.use(server.name, { user, signal, deadline: Date.now() + LIST_TIMEOUT_MS }, (connection) => {
-        this.#watch(server, connection);
-        return connection.listTools(signal);
-      });
+      const listed = await pool.use(
+        server.name,
+        { user, signal, deadline: Date.now() + LIST_TIMEOUT_MS },
+        (connection) => {
+          this.#watch(server, connection);
+          return connection.listTools(signal);
+        },
+      );
       const tools = await publisher.publish(server, listed);
       outputs.replace(server.name, tools);
       this.#states.set(server.name, { state: 'ready' });

@@ -15,13 +15,16 @@ export interface ListenEvents {
 
 export class ListenConnection {
   private client: pg.Client | undefined;
-  /** Settles with every connection; replaced when one is lost. */
   private connecting: Promise<void> | undefined;
   private retryTimer: NodeJS.Timeout | undefined;
   private retryDelayMs = retryMs.first;
   private closed = false;
-  private readonly names = new Set<string>();
-  private readonly waiting = new Set<(client: pg.Client) => void>();
+  /** What should be listened to, and what the server has taken on this connection. */
+  private readonly wanted = new Set<string>();
+  private listened = new Set<string>();
+  /** The statement under way: a connection takes one at a time. */
+  private syncing: Promise<void> | undefined;
+  private readonly waiting = new Set<() => void>();
   private readonly heartbeat: NodeJS.Timeout;
 
   constructor(
@@ -29,7 +32,7 @@ export class ListenConnection {
     private readonly logger: Logger,
     private readonly events: ListenEvents,
   ) {
-    this.heartbeat = setInterval(() => void this.beat(), heartbeatMs);
+    this.heartbeat = setInterval(() => this.beat(), heartbeatMs);
     this.heartbeat.unref();
   }
 
@@ -44,24 +47,53 @@ export class ListenConnection {
 
   /** Resolves once the server has taken it; waits for a lost connection to be back, within the deadline. */
   async listen(name: string): Promise<void> {
-    this.names.add(name);
-    let wait: ((client: pg.Client) => void) | undefined;
+    this.wanted.add(name);
+    let wake: (() => void) | undefined;
     try {
       await withinDeadline(this.database.timeoutMs, undefined, async () => {
-        const client = this.client ?? (await new Promise<pg.Client>((resolve) => this.waiting.add((wait = resolve))));
-        await client.query(`listen ${name}`);
+        while (this.wanted.has(name) && !this.listened.has(name)) {
+          if (this.client === undefined) await new Promise<void>((resolve) => this.waiting.add((wake = resolve)));
+          else await this.sync(this.client);
+        }
       });
     } finally {
-      if (wait !== undefined) this.waiting.delete(wait);
+      if (wake !== undefined) this.waiting.delete(wake);
     }
   }
 
-  async unlisten(name: string): Promise<void> {
-    this.names.delete(name);
-    const client = this.client;
-    // A lost connection listens to nothing, so there is nothing to end.
-    if (client === undefined) return;
-    await withinDeadline(this.database.timeoutMs, undefined, () => client.query(`unlisten ${name}`));
+  /** Takes effect in the background: what still arrives is for nobody. */
+  unlisten(name: string): void {
+    this.wanted.delete(name);
+    // A lost connection listens to nothing; a failure here is a loss, which the next connection makes good.
+    if (this.client !== undefined) this.sync(this.client).catch(() => undefined);
+  }
+
+  /** Tells the server what changed since the last statement, all at once. */
+  private sync(client: pg.Client): Promise<void> {
+    this.syncing ??= this.tell(client).finally(() => (this.syncing = undefined));
+    return this.syncing;
+  }
+
+  private async tell(client: pg.Client): Promise<void> {
+    // What else this tick subscribes goes into the same statement.
+    await Promise.resolve();
+    for (;;) {
+      const added = [...this.wanted].filter((name) => !this.listened.has(name));
+      const ended = [...this.listened].filter((name) => !this.wanted.has(name));
+      if (added.length + ended.length === 0) return;
+      // Before the server does it: who wants one back now must wait for the next statement.
+      for (const name of ended) this.listened.delete(name);
+      try {
+        await client.query(
+          [...added.map((name) => `listen ${name}`), ...ended.map((name) => `unlisten ${name}`)].join(';'),
+        );
+      } catch (error) {
+        // What this connection listens to is not known any more.
+        this.lost(client);
+        throw error;
+      }
+      for (const name of added) this.listened.add(name);
+    }
   }
 
   private connect(again: boolean): Promise<void> {
@@ -71,16 +103,15 @@ export class ListenConnection {
 
   private async establish(again: boolean): Promise<void> {
     const client = await this.database.openClient();
+    const lost = () => this.lost(client);
+    client.once('error', lost);
+    client.once('end', lost);
+    client.on('notification', ({ payload }) => this.events.onNotification(payload ?? ''));
     try {
-      const lost = () => this.lost(client);
-      client.once('error', lost);
-      client.once('end', lost);
-      client.on('notification', ({ payload }) => this.events.onNotification(payload ?? ''));
-      const listened = new Set(this.names);
-      if (listened.size > 0) await client.query([...listened].map((name) => `listen ${name}`).join(';'));
-      // Names that were added or ended meanwhile, while there was no connection to tell.
-      for (const name of this.names) if (!listened.has(name)) await client.query(`listen ${name}`);
-      for (const name of listened) if (!this.names.has(name)) await client.query(`unlisten ${name}`);
+      // The last statement of the old connection, which cannot succeed any more.
+      await this.syncing?.catch(() => undefined);
+      this.listened = new Set();
+      await this.sync(client);
     } catch (error) {
       destroy(client);
       throw error;
@@ -91,7 +122,8 @@ export class ListenConnection {
     }
     this.client = client;
     this.retryDelayMs = retryMs.first;
-    for (const resolve of this.waiting) resolve(client);
+    for (const wake of this.waiting) wake();
+    this.waiting.clear();
     if (again) {
       this.logger.info({}, 'The channels are connected again');
       this.events.onReconnect();
@@ -117,14 +149,14 @@ export class ListenConnection {
     }, delayMs);
   }
 
-  private async beat(): Promise<void> {
+  private beat(): void {
     const client = this.client;
-    if (client === undefined) return;
-    try {
-      await withinDeadline(this.database.timeoutMs, undefined, () => client.query('select 1'));
-    } catch {
-      this.lost(client);
-    }
+    // A statement under way tells as much.
+    if (client === undefined || this.syncing !== undefined) return;
+    const question = client.query('select 1').then(() => undefined);
+    this.syncing = question.finally(() => (this.syncing = undefined));
+    this.syncing.catch(() => undefined);
+    withinDeadline(this.database.timeoutMs, undefined, () => question).catch(() => this.lost(client));
   }
 
   async close(): Promise<void> {

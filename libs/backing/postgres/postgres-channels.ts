@@ -18,8 +18,6 @@ export class PostgresChannels implements Channels {
   private readonly listeners = new Map<string, Set<{ listener: Listener }>>();
   /** How many subscriptions a physical channel has. */
   private readonly shards = new Map<string, number>();
-  /** The last LISTEN or UNLISTEN of a physical channel: they must reach the server in the order of the counts. */
-  private readonly changes = new Map<string, Promise<void>>();
   private readonly reconnectListeners = new Set<() => void>();
   private number = 0;
 
@@ -57,14 +55,12 @@ export class PostgresChannels implements Channels {
     const end = async () => {
       if (!listeners.delete(subscription)) return;
       if (listeners.size === 0 && this.listeners.get(channel) === listeners) this.listeners.delete(channel);
-      this.shards.set(shard, this.shards.get(shard)! - 1);
-      // The subscription has ended here already; what the server still sends is dropped.
-      await this.adjust(shard).catch((error: unknown) =>
-        this.logger.debug({ error }, 'A channel could not be left: the connection was lost'),
-      );
+      const left = this.shards.get(shard)! - 1;
+      this.shards.set(shard, left);
+      if (left === 0) this.connection.unlisten(shard);
     };
     try {
-      await this.adjust(shard);
+      await this.connection.listen(shard);
     } catch (error) {
       await end();
       throw error;
@@ -75,19 +71,6 @@ export class PostgresChannels implements Channels {
   onReconnect(listener: () => void): () => void {
     this.reconnectListeners.add(listener);
     return () => this.reconnectListeners.delete(listener);
-  }
-
-  /** Brings the server's side in line with the count, after the change before it. */
-  private adjust(shard: string): Promise<void> {
-    const before = this.changes.get(shard) ?? Promise.resolve();
-    const change = before
-      .catch(() => undefined)
-      .then(async () => {
-        if ((this.shards.get(shard) ?? 0) > 0) await this.connection.listen(shard);
-        else await this.connection.unlisten(shard);
-      });
-    this.changes.set(shard, change);
-    return change;
   }
 
   private receive(payload: string): void {

@@ -37,6 +37,7 @@ CREATE TABLE "runs" (
     "answer" JSON,
     "error" JSON,
     "highest_event" INTEGER NOT NULL DEFAULT 0,
+    "events_kept" BOOLEAN NOT NULL DEFAULT true,
 
     CONSTRAINT "runs_pkey" PRIMARY KEY ("id"),
     CONSTRAINT "runs_state_check" CHECK ("state" IN ('running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'))
@@ -44,6 +45,7 @@ CREATE TABLE "runs" (
 CREATE UNIQUE INDEX "runs_principal_idempotency_key_key" ON "runs"("principal", "idempotency_key");
 CREATE INDEX "runs_principal_session_id_idx" ON "runs"("principal", "session_id");
 CREATE INDEX "runs_ended_at_idx" ON "runs"("ended_at");
+CREATE INDEX "runs_events_kept_idx" ON "runs"("ended_at") WHERE "events_kept" AND "ended_at" IS NOT NULL;
 CREATE INDEX "runs_owner_running_idx" ON "runs"("owner") WHERE "state" = 'running';
 
 CREATE TABLE "run_rounds" (
@@ -77,6 +79,7 @@ CREATE TABLE "tool_calls" (
     "arguments" JSON NOT NULL,
     "safe" BOOLEAN NOT NULL,
     "job" JSON,
+    "time_budget_ms" DOUBLE PRECISION,
     "audit" JSONB NOT NULL,
     "state" TEXT NOT NULL,
     "fence" BIGINT,
@@ -147,7 +150,7 @@ CREATE TABLE "audit_events" (
 
     CONSTRAINT "audit_events_pkey" PRIMARY KEY ("id")
 );
-CREATE UNIQUE INDEX "audit_events_call_id_key" ON "audit_events"("call_id");
+CREATE UNIQUE INDEX "audit_events_tool_call_key" ON "audit_events"("call_id") WHERE "kind" = 'tool_call';
 CREATE INDEX "audit_events_at_idx" ON "audit_events"("at");
 CREATE INDEX "audit_events_principal_at_idx" ON "audit_events"("principal", "at");
 

@@ -1,0 +1,24 @@
+// Requests to cancel a run arrive at any gateway; the one that runs it is told over its own channel.
+import type { Channels } from '#libs/backing/channels.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import type { RunCancels } from './run-cancels.js';
+
+export function cancelElsewhere(channels: Channels, owner: string, runId: string): Promise<void> {
+  return channels.publish(channelNames.gateway(owner), JSON.stringify({ version: 1, kind: 'cancel', runId }));
+}
+
+/** Returns what ends the listening. */
+export function listenForCancels(
+  channels: Channels,
+  gatewayId: string,
+  cancels: RunCancels,
+): Promise<() => Promise<void>> {
+  return channels.subscribe(channelNames.gateway(gatewayId), (message) => {
+    try {
+      const { kind, runId } = JSON.parse(message) as { kind?: unknown; runId?: unknown };
+      if (kind === 'cancel' && typeof runId === 'string') cancels.cancel(runId);
+    } catch {
+      // Of another version: not for us.
+    }
+  });
+}

@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { silentLogger, type LogFields, type Logger } from '#libs/logging/logger.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import type { NumberedEvent } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { verifies } from '../../../test/verifies.js';
+import { measureTurn, type MeasuredTurn } from './measure-turn.js';
+
+const turn = {
+  request: { dialect: 'events', stream: true, model: 'made-up', messages: [{ role: 'user', content: 'canary' }] },
+  context: { principal: 'local', requestId: 'req_1', signal: new AbortController().signal, deadline: 0 },
+  runId: 'run_1',
+} as unknown as MeasuredTurn;
+const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+const start: TurnEvent = { type: 'start', model: 'x/y', runId: 'run_1', sessionId: 's' };
+const text: TurnEvent = { type: 'content', text: 'canary' };
+const done: TurnEvent = { type: 'done', finishReason: 'stop', usage };
+
+async function* told(events: TurnEvent[], failure?: unknown): AsyncGenerator<NumberedEvent> {
+  let n = 0;
+  for (const event of events) yield { n: ++n, event };
+  if (failure !== undefined) throw failure;
+}
+
+function measuring() {
+  const lines: { level: string; fields: LogFields }[] = [];
+  const at = (level: string) => (fields: LogFields) => void lines.push({ level, fields });
+  const logger: Logger = {
+    ...silentLogger,
+    info: at('info'),
+    warn: at('warn'),
+    debug: at('debug'),
+    error: at('error'),
+  };
+  const metrics = createMetrics({ processMetrics: false });
+  return { metrics, clocks: new TurnClocks(), logger, lines };
+}
+
+const valueOf = (text: string, series: string) =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(series))
+      ?.split(' ')
+      .at(-1) ?? 'NaN',
+  );
+
+verifies(
+  'operations.metrics-turn',
+  'a turn that ends well, with a tool that ran and one that was refused',
+  async () => {
+    const tap = measuring();
+    const { metrics } = tap;
+    const result = { success: false, content: '', duration_ms: 0 };
+    const events: TurnEvent[] = [
+      start,
+      { type: 'tool_progress', callId: 'a', status: 'queued' },
+      { type: 'tool_progress', callId: 'a', status: 'running' },
+      { type: 'tool_result', callId: 'a', result: { ...result, error: { code: 'tool_failed', message: '' } } },
+      { type: 'tool_result', callId: 'b', result: { ...result, error: { code: 'tool_not_found', message: '' } } },
+      text,
+      { ...done, toolExecution: { rounds: 3, session_id: 's' } } as TurnEvent,
+    ];
+    const seen: TurnEvent[] = [];
+    for await (const { event } of measureTurn(turn, told(events), tap)) seen.push(event);
+    expect(seen).toEqual(events);
+    const shown = await metrics.registry.metrics();
+    const requests = 'signalbox_chat_requests_total{dialect="events",stream="true",model="x/y",outcome="ok"}';
+    expect(valueOf(shown, requests)).toBe(1);
+    expect(valueOf(shown, 'signalbox_chat_requests_with_tools_total')).toBe(1);
+    expect(valueOf(shown, 'signalbox_chat_rounds_sum')).toBe(3);
+    expect(valueOf(shown, 'signalbox_chat_time_to_first_token_seconds_count')).toBe(1);
+    expect(valueOf(shown, 'signalbox_gateway_overhead_seconds_count')).toBe(1);
+    // The one that ran is its runner's to count.
+    const refused = 'signalbox_tool_calls_total{server="other",tool="other",outcome="tool_not_found"}';
+    expect(valueOf(shown, refused)).toBe(1);
+    expect(shown).not.toContain('outcome="tool_failed"');
+    expect(tap.lines).toHaveLength(1);
+    expect(tap.lines[0]!.fields).toMatchObject({ requestId: 'req_1', runId: 'run_1', sessionId: 's', userId: 'local' });
+    expect(JSON.stringify(tap.lines)).not.toContain('canary');
+  },
+);
+
+verifies(
+  'operations.metrics-turn',
+  'failed, left, and cut turns have their outcome; unknown models are other',
+  async () => {
+    const tap = measuring();
+    const failure = new AppError('model_timeout', 'late');
+    const read = async () => {
+      for await (const _ of measureTurn(turn, told([], failure), tap));
+    };
+    await expect(read()).rejects.toBe(failure);
+    for await (const _ of measureTurn(turn, told([start, text, done]), tap)) break;
+    const shown = await tap.metrics.registry.metrics();
+    const series = (outcome: string) =>
+      `signalbox_chat_requests_total{dialect="events",stream="true",model="other",outcome="${outcome}"}`;
+    expect([valueOf(shown, series('model_timeout')), valueOf(shown, series('cancelled'))]).toEqual([1, 1]);
+    expect(valueOf(shown, 'signalbox_errors_total{type="timeout_error",code="model_timeout"}')).toBe(1);
+    expect(tap.lines.map(({ level }) => level)).toEqual(['warn', 'debug']);
+    expect(tap.clocks.open('req_1')).toBeDefined();
+  },
+);
+
+test('time with models and tools is not overhead', async () => {
+  const tap = measuring();
+  async function* slow(): AsyncGenerator<NumberedEvent> {
+    const leave = tap.clocks.enter('req_1');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    leave();
+    yield { n: 1, event: done };
+  }
+  for await (const _ of measureTurn(turn, slow(), tap));
+  const shown = await tap.metrics.registry.metrics();
+  expect(valueOf(shown, 'signalbox_chat_duration_seconds_sum')).toBeGreaterThan(0.05);
+  expect(valueOf(shown, 'signalbox_gateway_overhead_seconds_sum')).toBeLessThan(0.03);
+});

@@ -1,0 +1,76 @@
+// Nest's view of the gateway: its controllers, and the parts that gateway.ts made for them.
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { ChatService } from './chat/chat-service.js';
+import type { Gateway } from './gateway.js';
+import { AppErrorFilter } from './http/app-error.filter.js';
+import { ChatController } from './http/chat.controller.js';
+import { FilesController } from './http/files.controller.js';
+import {
+  CONFIG,
+  ERROR_OBSERVER,
+  MODEL_ROUTER,
+  RUNS_PORTS,
+  SESSION_STORE,
+  TOOL_CATALOG,
+} from './http/injection-tokens.js';
+import { ModelsController } from './http/models.controller.js';
+import { RunsController } from './http/runs.controller.js';
+import { SessionsController } from './http/sessions.controller.js';
+import { ToolsController } from './http/tools.controller.js';
+import { TurnAdmission } from './http/turn-admission.js';
+import { ToolCalls } from './tools/call-tool.js';
+
+export interface GatewayModuleParts {
+  config: Config;
+  gateway: Gateway;
+  workspaces: Workspaces;
+  admission: TurnAdmission;
+  logger: Logger;
+  metrics: Metrics;
+  operations: DynamicModule;
+}
+
+@Module({})
+export class GatewayModule {
+  static of({
+    config,
+    gateway,
+    workspaces,
+    admission,
+    logger,
+    metrics,
+    operations,
+  }: GatewayModuleParts): DynamicModule {
+    const observeError = (error: unknown) => metrics.countError(error);
+    return {
+      module: GatewayModule,
+      imports: [operations],
+      controllers: [
+        ChatController,
+        RunsController,
+        ModelsController,
+        ToolsController,
+        SessionsController,
+        FilesController,
+      ],
+      providers: [
+        { provide: CONFIG, useValue: config },
+        { provide: ERROR_OBSERVER, useValue: observeError },
+        { provide: MODEL_ROUTER, useValue: gateway.models },
+        { provide: RUNS_PORTS, useValue: { ...gateway, channels: gateway.backing.channels, observeError } },
+        { provide: SESSION_STORE, useValue: gateway.sessions },
+        { provide: TOOL_CATALOG, useValue: gateway.catalog },
+        { provide: ToolCalls, useValue: gateway.toolCalls },
+        { provide: Workspaces, useValue: workspaces },
+        { provide: ChatService, useValue: gateway.chat },
+        { provide: TurnAdmission, useValue: admission },
+        { provide: APP_FILTER, useValue: new AppErrorFilter(logger, observeError) },
+      ],
+    };
+  }
+}

@@ -1,0 +1,150 @@
+// The gateway without its HTTP door: every part opened, started and stopped in order. The whole wiring on one screen.
+import { randomBytes } from 'node:crypto';
+import { openBacking } from '#libs/backing/open-backing.js';
+import { databaseUrl } from '#libs/config/database-url.js';
+import type { Config } from '#libs/config/schema.js';
+import { openDatabase } from '#libs/database/open-database.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
+import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
+import { PostgresJournal } from '#libs/runs/postgres-journal.js';
+import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
+import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
+import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
+import { Reaper } from '#libs/runs/reaper.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import { ChatService } from './chat/chat-service.js';
+import { createTurnMeasure } from './chat/measure-turn.js';
+import { RunCancels } from './chat/run-cancels.js';
+import { listenForCancels } from './chat/listen-for-cancels.js';
+import { MeasuredModelRouter } from './models/measured-model-router.js';
+import { createModelRouter } from './models/model-router.js';
+import { OfflineProvider } from './models/offline/offline-provider.js';
+import { ToolCalls } from './tools/call-tool.js';
+import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
+import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
+import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
+import { decide } from './tools/policy.js';
+import { QueuedToolRunner } from './tools/queued-tool-runner.js';
+
+export type Gateway = Awaited<ReturnType<typeof openGateway>>;
+
+/** @throws AppError store_unavailable when the services are not there */
+export async function openGateway(config: Config, logger: Logger, metrics: Metrics) {
+  const id = `gateway-${randomBytes(6).toString('hex')}`;
+  const url = databaseUrl(config);
+  const timeoutMs = config.database.timeout_ms;
+  const database = openDatabase({ url, poolSize: config.database.pool_size, timeoutMs, applicationName: id });
+  const backing = await openBacking({
+    databaseUrl: url,
+    timeoutMs,
+    applicationName: id,
+    logger,
+    ...(config.redis.url === undefined ? {} : { redisUrl: config.redis.url }),
+  });
+
+  const audit = { audit: config.audit.enabled };
+  const runs = new PostgresRunStore(database, { idempotencyTtlMs: config.runs.idempotency_ttl_ms, ...audit });
+  const log = new PostgresEventLog(database);
+  const journal = new PostgresJournal(database, audit);
+  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms });
+  const registry = new PostgresProcessRegistry(database, { logger });
+
+  const clocks = new TurnClocks();
+  const measuring = { metrics, clocks, logger };
+  const offline = new OfflineProvider();
+  const models = new MeasuredModelRouter(createModelRouter(config.models, { logger, offline }), measuring);
+  const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
+  const queued = new QueuedToolRunner({
+    gatewayId: id,
+    backing,
+    journal,
+    registry,
+    limits: {
+      sessionCalls: config.limits.session_calls,
+      principalCalls: config.limits.principal_calls,
+      queueLength: config.limits.queue_length,
+      cancelGraceMs: config.tools.cancel_grace_ms,
+    },
+    logger,
+  });
+  const runner = new MeasuredToolRunner(queued, { ...measuring, logContent: config.log.content });
+  const validator = new CompiledArgumentValidator(
+    {
+      maxArgumentBytes: config.tools.max_argument_bytes,
+      maxSchemaBytes: config.limits.tool_schema_bytes,
+      maxSchemaDepth: config.limits.tool_schema_depth,
+    },
+    logger,
+  );
+  const planCall = queued.planCall.bind(queued);
+
+  const cancels = new RunCancels();
+  const chat = new ChatService(
+    {
+      models,
+      runner,
+      catalog,
+      validator,
+      decide,
+      planCall,
+      runs,
+      log,
+      channels: backing.channels,
+      cancels,
+      announce: (runId) => {
+        // Followers poll as well: an announcement that is lost costs them a second.
+        backing.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
+      },
+      measure: createTurnMeasure(measuring),
+      logger,
+    },
+    config,
+    id,
+  );
+  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  const reaper = new Reaper({
+    database,
+    queue: backing.queue,
+    logger,
+    publishOutcome: publishReapedCall(backing.channels),
+    eventTtlMs: config.runs.event_ttl_ms,
+    runTtlMs: config.runs.idempotency_ttl_ms,
+    ...audit,
+  });
+  const stopListening: (() => Promise<void>)[] = [];
+
+  return {
+    id,
+    database,
+    backing,
+    runs,
+    log,
+    sessions,
+    registry,
+    models,
+    catalog,
+    queued,
+    chat,
+    toolCalls,
+    cancels,
+    async start(): Promise<void> {
+      await registry.register({ id, kind: 'gateway', details: {} });
+      await Promise.all([queued.start(), catalog.start()]);
+      stopListening.push(await listenForCancels(backing.channels, id, cancels));
+      reaper.start();
+    },
+    /** After the turns have ended. */
+    async close(): Promise<void> {
+      cancels.stopAll();
+      for (const stop of stopListening) await stop();
+      await Promise.allSettled([catalog.close(), reaper.close(), queued.close(), models.close()]);
+      await registry.close();
+      await backing.close();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,18 @@
+// Lets uploads through as the stream they are, whatever their Content-Type says: only the files route sees them so.
+import type { FastifyInstance } from 'fastify';
+
+export const filesRoute = '/api/sessions/:id/files/*';
+
+/** No client sends it: names the parser that passes the body on unread. */
+const rawBody = 'application/vnd.signalbox.file';
+
+/** Call it before the application listens. No body limit applies there: the quota of the workspace does. */
+export function registerFileUploads(fastify: FastifyInstance): void {
+  fastify.addContentTypeParser(rawBody, (_request, body, done) => done(null, body));
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw;
+    if (headers['content-type']?.toLowerCase().startsWith(rawBody) === true) headers['content-type'] = '';
+    if (request.method === 'PUT' && request.routeOptions.url === filesRoute) headers['content-type'] = rawBody;
+    done();
+  });
+}

@@ -1,0 +1,77 @@
+import { expect } from 'vitest';
+import { silentLogger, type LogFields } from '#libs/logging/logger.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { verifies } from '../../../test/verifies.js';
+import { MeasuredModelRouter } from './measured-model-router.js';
+import type { ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
+
+const usage = {
+  prompt_tokens: 10,
+  completion_tokens: 4,
+  total_tokens: 14,
+  prompt_tokens_details: { cached_tokens: 6 },
+};
+const routed: RoutedModelEvent = { type: 'routed', provider: 'p', upstreamModel: 'm' };
+const route = { candidates: [{ provider: { name: 'first' }, model: 'first-model' }] } as unknown as ModelRoute;
+
+async function measured(events: RoutedModelEvent[], options: { failure?: Error; take?: number } = {}) {
+  const lines: LogFields[] = [];
+  const metrics = createMetrics({ processMetrics: false });
+  const inner = {
+    async *call() {
+      yield* events;
+      if (options.failure !== undefined) throw options.failure;
+    },
+  } as unknown as ModelRouter;
+  const logger = {
+    ...silentLogger,
+    info: (f: LogFields) => void lines.push(f),
+    warn: (f: LogFields) => void lines.push(f),
+  };
+  const router = new MeasuredModelRouter(inner, { metrics, clocks: new TurnClocks(), logger });
+  const call = { requestId: 'r', deadline: 0, signal: new AbortController().signal };
+  let taken = 0;
+  const seen: RoutedModelEvent[] = [];
+  try {
+    for await (const event of router.call(route, { messages: [] } as unknown as ModelRequest, call)) {
+      seen.push(event);
+      if (++taken === options.take) break;
+    }
+  } catch (error) {
+    expect(error).toBe(options.failure);
+  }
+  return { seen, lines, text: await metrics.registry.metrics() };
+}
+
+verifies('operations.metrics-model-call', 'provider, model, outcome and tokens by kind; one line', async () => {
+  const events: RoutedModelEvent[] = [
+    routed,
+    { type: 'text_delta', text: 'canary' },
+    { type: 'usage', usage },
+    { type: 'message_end', finishReason: 'stop' },
+  ];
+  const { seen, lines, text } = await measured(events);
+  expect(seen).toEqual(events);
+  expect(text).toContain('signalbox_model_calls_total{provider="p",model="m",outcome="ok"} 1');
+  expect(text).toContain('signalbox_tokens_total{provider="p",model="m",kind="prompt"} 10');
+  expect(text).toContain('signalbox_tokens_total{provider="p",model="m",kind="cached"} 6');
+  expect(text).toContain('signalbox_model_call_duration_seconds_count{provider="p",model="m"} 1');
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatchObject({ requestId: 'r', metadata: { provider: 'p', model: 'm', outcome: 'ok' } });
+  expect(JSON.stringify(lines)).not.toContain('canary');
+});
+
+verifies('operations.metrics-model-call', 'an error event, a throw and a reader that left', async () => {
+  const outcome = (text: string) => /model_calls_total\{[^}]*outcome="(\w+)"\} 1/.exec(text)?.[1];
+  const error = new AppError('model_stream_cut', 'cut');
+  expect(outcome((await measured([routed, { type: 'error', error }])).text)).toBe('model_stream_cut');
+  expect(outcome((await measured([], { failure: new AppError('model_timeout', 'late') })).text)).toBe('model_timeout');
+  expect(outcome((await measured([routed, routed], { take: 1 })).text)).toBe('cancelled');
+});
+
+verifies('operations.metrics-bounded', 'a model that never answered is other', async () => {
+  const { text } = await measured([], { failure: new AppError('model_error', 'no') });
+  expect(text).toContain('signalbox_model_calls_total{provider="first",model="other",outcome="model_error"} 1');
+});

@@ -1,0 +1,134 @@
+// The model that ships inside: no key, no network, the same answer to the same messages. It plans by rules and says so; it is
+// no stand-in for a language model (providers: offline model).
+import { createHash } from 'node:crypto';
+import { AppError } from '#libs/schemas/errors.js';
+import { messageText } from '#libs/schemas/message.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { ModelCall, ModelProvider, ModelRequest } from '../model-provider.js';
+import { answerFromBefore, answerFromResults } from './compose-answer.js';
+import { plainAnswer } from './plain-answer.js';
+import { planNext, type PlannedCall } from './plan-next.js';
+import { readConversation } from './read-conversation.js';
+import { structuredAnswer } from './structured-answer.js';
+import { cutAtStop, cutToTokens, estimateTokens, inPieces } from './pace-text.js';
+
+export class OfflineProvider implements ModelProvider {
+  /** `now`: the present in epoch ms, for requests that name a day relative to it. */
+  constructor(
+    readonly name: string = 'offline',
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  async *call(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent> {
+    let length = 0;
+    for (const event of this.answer(request)) {
+      if (call.signal.aborted) {
+        yield { type: 'error', error: new AppError('cancelled', 'The model call was cancelled') };
+        return;
+      }
+      yield event;
+      // A long answer lets other work of the process run between its pieces.
+      length += 1;
+      if (length % 16 === 0) await new Promise<void>((done) => setImmediate(done));
+    }
+  }
+
+  listModels(_signal: AbortSignal): Promise<string[]> {
+    return Promise.resolve(['offline']);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private *answer(request: ModelRequest): Iterable<ModelEvent> {
+    const now = this.now();
+    const conversation = readConversation(request.messages);
+    const options = {
+      tools: request.tools,
+      toolChoice: request.toolChoice,
+      parallel: request.parallelToolCalls !== false,
+      now,
+    };
+    const plan = planNext(conversation, options);
+    const digest = createHash('sha256').update(jsonText(request.messages)).digest('hex').slice(0, 24);
+    const limit = mostTokens(request);
+    const prompt = promptTokens(request);
+    yield { type: 'message_start', model: this.name, responseId: `offline-${digest}` };
+    if (plan.calls.length > 0)
+      return yield* callEvents(plan.calls, { round: conversation.steps.length, prompt, limit });
+    const context = { tools: request.tools, now };
+    const text =
+      conversation.steps.length > 0
+        ? answerFromResults(conversation)
+        : ((plan.lacking === undefined ? answerFromBefore(conversation) : undefined) ??
+          plainAnswer(conversation, plan, context));
+    const structured = structuredAnswer(request.parameters['response_format'], conversation, { text, now });
+    const stopped = cutAtStop(structured ?? text, request.parameters['stop']);
+    const cut = cutToTokens(stopped, limit);
+    for (const piece of request.stream ? inPieces(cut) : [cut])
+      if (piece !== '') yield { type: 'text_delta', text: piece };
+    yield usageEvent(prompt, estimateTokens(cut));
+    yield { type: 'message_end', finishReason: cut.length < stopped.length ? 'length' : 'stop' };
+  }
+}
+
+function* callEvents(
+  calls: readonly PlannedCall[],
+  about: { round: number; prompt: number; limit: number },
+): Iterable<ModelEvent> {
+  let spent = 0;
+  for (const [index, { name, arguments: args }] of calls.entries()) {
+    const id = `offline_call_${about.round + index + 1}`;
+    const text = JSON.stringify(args);
+    const cut = cutToTokens(text, about.limit - spent);
+    spent += estimateTokens(cut);
+    yield { type: 'tool_call_start', index, id, name };
+    for (const piece of inPieces(cut)) yield { type: 'tool_call_delta', index, arguments: piece };
+    // A call that the caller's bound cuts never ends, and so never runs.
+    if (cut.length < text.length) {
+      yield usageEvent(about.prompt, spent);
+      yield { type: 'message_end', finishReason: 'length' };
+      return;
+    }
+    yield { type: 'tool_call_end', index, id, name, arguments: text };
+  }
+  yield usageEvent(about.prompt, spent);
+  yield { type: 'message_end', finishReason: 'tool_calls' };
+}
+
+function usageEvent(prompt: number, completion: number): ModelEvent {
+  return {
+    type: 'usage',
+    usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+  };
+}
+
+function mostTokens({ parameters }: ModelRequest): number {
+  const bounds = [parameters['max_tokens'], parameters['max_completion_tokens']].filter(
+    (bound) => typeof bound === 'number',
+  );
+  return Math.min(Infinity, ...bounds);
+}
+
+function promptTokens({ messages, tools }: ModelRequest): number {
+  const said = messages.reduce((total, message) => {
+    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+    return (
+      total +
+      4 +
+      estimateTokens(messageText(message.content)) +
+      calls.reduce((sum, call) => sum + estimateTokens(call.function.arguments), 0)
+    );
+  }, 0);
+  return said + tools.reduce((total, tool) => total + estimateTokens(jsonText(tool)), 0);
+}
+
+/** Nesting that the platform cannot write counts as nothing. */
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return '';
+  }
+}

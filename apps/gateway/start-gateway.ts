@@ -1,0 +1,126 @@
+// The gateway's HTTP door: Fastify under Nest, guards before everything, one parser, one error answer.
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { databaseUrl } from '#libs/config/database-url.js';
+import type { Config } from '#libs/config/schema.js';
+import { migrate } from '#libs/database/migrate.js';
+import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from '#libs/health/checks.js';
+import { Health } from '#libs/health/health.js';
+import { OperatorAccess } from '#libs/health/operator-access.js';
+import { OperationsModule } from '#libs/health/operations.module.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { NestLog } from '#libs/logging/nest-log.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { Scrape } from '#libs/metrics/scrape.js';
+import { listeningPort } from '#libs/process/listening-port.js';
+import type { RunningProcess } from '#libs/process/run-process.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { type Gateway, openGateway } from './gateway.js';
+import { GatewayModule } from './gateway.module.js';
+import { registerFileUploads } from './http/file-uploads.js';
+import { watchRoutes } from './http/method-not-allowed.js';
+import { setupOpenApi } from './http/open-api.js';
+import { registerOriginGuard } from './http/origin-guard.js';
+import { registerRequestContext } from './http/request-context.js';
+import { registerRequestLog } from './http/request-log.js';
+import { TurnAdmission } from './http/turn-admission.js';
+import { parseBody } from './openai-api/parse-body.js';
+
+const migrationMs = 60_000;
+
+export async function startGateway(config: Config, logger: Logger): Promise<RunningProcess> {
+  const metrics = createMetrics();
+  await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
+  const gateway = await openGateway(config, logger, metrics);
+  const workspaces = await openWorkspaces(config);
+  const admission = new TurnAdmission(config.limits.turns, (limit) => metrics.rateLimited.inc({ limit }));
+  const health = new Health('gateway', healthChecks(gateway));
+  const access = new OperatorAccess(config.metrics.token);
+  const scrape = new Scrape(metrics, {
+    queue: (signal) => gateway.backing.queue.counts(signal),
+    sessions: () => gateway.sessions.count(),
+  });
+
+  const adapter = new FastifyAdapter({
+    bodyLimit: config.limits.body_bytes,
+    // Uploads of large files count too: an hour's trickle is cut, an honest slow line is not.
+    requestTimeout: 600_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 8_192 },
+  });
+  const operations = OperationsModule.of({ health, scrape, access });
+  const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });
+  const fastify: FastifyInstance = adapter.getInstance();
+  prepare(fastify, config, logger);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    bodyParser: false,
+    logger: new NestLog(logger),
+    abortOnError: false,
+  });
+  await setupOpenApi(app, access);
+  await gateway.start();
+  const { host, port } = config.server;
+  await app.listen(port, host);
+  health.become('serving');
+  logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
+
+  return {
+    async stop() {
+      health.become('stopping');
+      await admission.drain(config.server.shutdown_grace_ms);
+      await gateway.close();
+      await app.close();
+    },
+  };
+}
+
+/** What every request meets before Nest. */
+function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
+  const routes = watchRoutes(fastify);
+  registerRequestContext(fastify, config.limits.turn_ms);
+  registerRequestLog(fastify, logger);
+  registerOriginGuard(fastify, config.server);
+  fastify.addHook('onRequest', async (request) => {
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') {
+      throw new AppError('unsupported_media_type', 'Send the body without Content-Encoding');
+    }
+    if (!request.is404) return;
+    const methods = routes.methods(request.url.split('?', 1)[0]!);
+    if (methods.length > 0) throw new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`);
+  });
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseBody(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  registerFileUploads(fastify);
+}
+
+async function openWorkspaces(config: Config): Promise<Workspaces> {
+  const { dir, max_bytes, max_files, max_depth } = config.workspaces;
+  return Workspaces.open(dir ?? `${config.data_dir}/workspaces`, {
+    maxBytes: max_bytes,
+    maxFiles: max_files,
+    maxDepth: max_depth,
+  });
+}
+
+function healthChecks({ database, backing, registry, catalog }: Gateway) {
+  const servers = async () =>
+    Object.fromEntries(catalog.list().map((tool) => [tool.server, tool.available ? 'ready' : 'unavailable']));
+  const isolation = async () =>
+    (await registry.alive('worker', 10_000)).map(({ details }) => String(details['isolation'] ?? 'none'));
+  return [
+    storeCheck((signal) => database.ping(signal)),
+    queueCheck((signal) => backing.ping(signal)),
+    workersCheck(registry),
+    serversCheck(servers),
+    isolationCheck(isolation),
+  ];
+}

@@ -1,0 +1,115 @@
+// Which addresses `fetch` may connect to: the public internet, and what the operator allows beside it. Asked with the
+// very address that is connected to, so a name that resolves to something else a moment later gains nothing.
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import { AppError } from '#libs/schemas/errors.js';
+
+/** IANA special-purpose registry, multicast and reserved space. */
+const closedIpv4: [string, number][] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+/** Within 2000::/3, outside of which nothing is public: Teredo, ORCHID, documentation, 6to4. */
+const closedIpv6: [string, number][] = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+];
+
+const ipv4 = new BlockList();
+for (const [net, prefix] of closedIpv4) ipv4.addSubnet(net, prefix, 'ipv4');
+const ipv6 = new BlockList();
+for (const [net, prefix] of closedIpv6) ipv6.addSubnet(net, prefix, 'ipv6');
+const globalIpv6 = new BlockList();
+globalIpv6.addSubnet('2000::', 3, 'ipv6');
+
+/** IPv4 inside IPv6 (mapped, NAT64) is outside 2000::/3 and so never public. */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !ipv4.check(address, 'ipv4');
+  const plain = address.split('%')[0]!;
+  if (isIP(plain) !== 6) return false;
+  return globalIpv6.check(plain, 'ipv6') && !ipv6.check(plain, 'ipv6');
+}
+
+export type Lookup = (
+  hostname: string,
+  options: LookupOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[] | string, family?: number) => void,
+) => void;
+
+export class AddressGuard {
+  readonly #hosts = new Set<string>();
+  readonly #nets = new BlockList();
+
+  /** @param allow host, host:port, address or CIDR. @throws Error for an entry that is none of them. */
+  constructor(allow: readonly string[]) {
+    for (const entry of allow) this.#add(entry.trim().toLowerCase());
+  }
+
+  /** @throws AppError tool_denied. For literals, which are looked up by nobody. */
+  checkAddress(address: string, url: URL): void {
+    if (!isPublicAddress(address) && !this.#allows(address, url)) throw refused(url);
+  }
+
+  /** A lookup for connections of one URL: hands out only addresses that may be connected to. */
+  lookup(url: URL, resolve: Lookup): Lookup {
+    return (hostname, options, callback) => {
+      resolve(hostname, { ...options, all: true }, (error, addresses) => {
+        if (error !== null) return callback(error, []);
+        const open = (addresses as LookupAddress[]).filter(
+          ({ address }) => isPublicAddress(address) || this.#allows(address, url),
+        );
+        if (open.length === 0) return callback(refused(url), []);
+        if (options.all === true) callback(null, open);
+        else callback(null, open[0]!.address, open[0]!.family);
+      });
+    };
+  }
+
+  #allows(address: string, url: URL): boolean {
+    const host = hostOf(url);
+    if (this.#hosts.has(host) || this.#hosts.has(`${host}:${portOf(url)}`)) return true;
+    const family = isIP(address);
+    return family !== 0 && this.#nets.check(address, family === 4 ? 'ipv4' : 'ipv6');
+  }
+
+  #add(entry: string): void {
+    const [net = '', prefix] = entry.split('/');
+    const family = isIP(net);
+    if (prefix === undefined) {
+      this.#hosts.add(entry.replaceAll(/[[\]]/g, ''));
+      return;
+    }
+    if (family === 0 || !/^\d{1,3}$/.test(prefix))
+      throw new Error(`tools.fetch_allow: '${entry}' is no host and no CIDR`);
+    this.#nets.addSubnet(net, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
+  }
+}
+
+/** Without the brackets and the dot at the end that make the same host look like another. */
+export const hostOf = (url: URL) =>
+  url.hostname
+    .replaceAll(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
+const portOf = (url: URL) => (url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80');
+
+const refused = (url: URL) =>
+  new AppError(
+    'tool_denied',
+    `${hostOf(url)} is a private or reserved address: the operator can allow it in tools.fetch_allow`,
+  );

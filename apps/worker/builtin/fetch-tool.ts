@@ -1,0 +1,145 @@
+// The tool `fetch` of the builtin server `workspace`: a page as text, or a download straight into a file.
+import iconv from 'iconv-lite';
+import { z } from 'zod';
+import { AppError } from '#libs/schemas/errors.js';
+import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
+import type { ToolContext } from '#libs/mcp-server/tool-context.js';
+import { AddressGuard, type Lookup } from './address-guard.js';
+import { GuardedRequester, type Incoming } from './guarded-request.js';
+
+export interface FetchOptions {
+  /** Hosts, host:port or CIDR that may be reached though private. */
+  allow: readonly string[];
+  /** Most text of an answer that is returned. */
+  maxTextBytes: number;
+  /** Most bytes of a download. */
+  maxBytes: number;
+  timeoutMs: number;
+  /** Resolves names; the system's unless given. */
+  lookup?: Lookup;
+}
+
+const fetchInput = z.object({
+  url: z.string().min(1).max(8_192).describe('http or https'),
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
+  headers: z.record(z.string(), z.string()).default({}),
+  body: z.string().optional(),
+  save_to: z.string().min(1).optional().describe('Save the answer to this file instead of returning it'),
+});
+
+const textType = /^(text\/|application\/([a-z0-9.-]+\+)?(json|xml|javascript|yaml|x-ndjson|x-www-form-urlencoded))/i;
+const shownErrorLength = 2_000;
+
+@McpServer({ name: 'workspace' })
+export class FetchTool {
+  readonly #requester: GuardedRequester;
+
+  constructor(private readonly options: FetchOptions) {
+    this.#requester = new GuardedRequester(new AddressGuard(options.allow), options.lookup);
+  }
+
+  @McpTool({
+    name: 'fetch',
+    title: 'Fetch a URL',
+    description: 'Fetch a web address. Returns the text of the answer, or saves it to a file of the workspace.',
+    input: fetchInput,
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  })
+  async fetch(input: z.output<typeof fetchInput>, context: ToolContext) {
+    const timeout = AbortSignal.timeout(this.options.timeoutMs);
+    const signal = AbortSignal.any([context.signal, timeout]);
+    let incoming: Incoming | undefined;
+    try {
+      incoming = await this.#requester.send(input, signal);
+      return await this.#result(incoming, input.save_to, {
+        ...context,
+        workspace: workspaceOf(context, input),
+        signal,
+      });
+    } catch (error) {
+      if (timeout.aborted && !context.signal.aborted) {
+        throw new AppError('tool_timeout', `No whole answer within ${this.options.timeoutMs} ms`);
+      }
+      if (error instanceof AppError || signal.aborted) throw error;
+      throw new AppError('tool_failed', 'The answer broke off or could not be decoded', { cause: error });
+    } finally {
+      incoming?.close();
+    }
+  }
+
+  async #result(incoming: Incoming, saveTo: string | undefined, context: FetchContext) {
+    const type = incoming.headers['content-type'] ?? 'application/octet-stream';
+    const facts = { status: incoming.status, url: incoming.url, content_type: type };
+    if (incoming.status >= 400) {
+      const { text } = await this.#text(incoming, type);
+      throw new AppError(
+        'tool_failed',
+        `HTTP ${incoming.status} of ${incoming.url}\n${text.slice(0, shownErrorLength)}`,
+      );
+    }
+    if (saveTo !== undefined) {
+      const { info } = await context.workspace!.write(saveTo, bounded(incoming.body, this.options.maxBytes), {
+        createDirectories: true,
+        signal: context.signal,
+        ...sizeHint(incoming),
+      });
+      return {
+        content: [{ type: 'text' as const, text: `Saved ${info.size} bytes to ${saveTo}` }],
+        structuredContent: { ...facts, bytes: info.size, saved_to: saveTo },
+      };
+    }
+    const { text, bytes, truncated } = await this.#text(incoming, type);
+    const content = [{ type: 'text' as const, text }];
+    if (truncated) content.push({ type: 'text', text: `[cut after ${bytes} bytes: use save_to for the whole]` });
+    return { content, structuredContent: { ...facts, bytes, truncated } };
+  }
+
+  /** As much as a result may hold; the rest is not read. */
+  async #text(incoming: Incoming, type: string): Promise<{ text: string; bytes: number; truncated: boolean }> {
+    if (incoming.status < 400 && !textType.test(type) && incoming.headers['content-length'] !== '0') {
+      const first = await firstChunk(incoming.body);
+      if (first?.includes(0) === true) {
+        throw new AppError('tool_failed', `The answer is not text but ${type.slice(0, 100)}: use save_to`);
+      }
+      if (first !== undefined) incoming.body.unshift(first);
+    }
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let truncated = false;
+    for await (const chunk of incoming.body as AsyncIterable<Buffer>) {
+      const room = this.options.maxTextBytes - bytes;
+      truncated = chunk.length > room;
+      chunks.push(truncated ? chunk.subarray(0, room) : chunk);
+      bytes += Math.min(chunk.length, room);
+      if (truncated) break;
+    }
+    const charset = /charset="?([^\s;"]+)/i.exec(type)?.[1] ?? 'utf-8';
+    const text = iconv.decode(Buffer.concat(chunks), iconv.encodingExists(charset) ? charset : 'utf-8');
+    return { text, bytes, truncated };
+  }
+}
+
+type FetchContext = Pick<ToolContext, 'signal'> & { workspace: ToolContext['workspace'] | undefined };
+
+/** Without a file to save to, no session is needed. */
+const workspaceOf = (context: ToolContext, input: { save_to?: string | undefined }) =>
+  input.save_to === undefined ? undefined : context.workspace;
+
+function sizeHint(incoming: Incoming): { sizeHint?: number } {
+  const length = Number(incoming.headers['content-length']);
+  return incoming.headers['content-encoding'] === undefined && Number.isSafeInteger(length) ? { sizeHint: length } : {};
+}
+
+async function firstChunk(body: Incoming['body']): Promise<Buffer | undefined> {
+  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) return chunk;
+  return undefined;
+}
+
+async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new AppError('result_too_large', `The answer has more than ${maxBytes} bytes`);
+    yield chunk;
+  }
+}

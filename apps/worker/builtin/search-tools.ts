@@ -1,0 +1,212 @@
+// The tools of the builtin server `workspace` that look for something: in files, in results kept there, at the clock.
+import { z } from 'zod';
+import { AppError } from '#libs/schemas/errors.js';
+import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
+import type { ToolContext } from '#libs/mcp-server/tool-context.js';
+import { walk } from '#libs/workspace/walk.js';
+import type { Workspace } from '#libs/workspace/workspace.js';
+import { globMatcher, matcher, matchLines, type Matches } from './match-lines.js';
+import { readText, textResult } from './read-text.js';
+
+/** Where the worker puts results that are too large for the model. */
+export const resultsDirectory = '.results';
+
+const readOnly = { readOnlyHint: true, openWorldHint: false };
+
+const searchInput = z.object({
+  path: z.string().min(1).default('.').describe('Directory to search in'),
+  name: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Glob of the name, or of the path when it has a slash: *.ts, src/**/*.md'),
+  content: z.string().min(1).optional().describe('Text that a line must contain'),
+  regex: z.boolean().default(false).describe('content is a regular expression (RE2 syntax)'),
+  ignore_case: z.boolean().default(false),
+  limit: z.int().min(1).max(1_000).default(100).describe('Matches'),
+});
+const resultInput = z.object({
+  path: z.string().min(1).describe('As the cut result named it'),
+  offset: z.int().min(0).default(0).describe('First byte'),
+  limit: z.int().min(1).optional().describe('Bytes'),
+  grep: z.string().min(1).optional().describe('Only lines that match this regular expression (RE2 syntax)'),
+});
+const timeInput = z.object({
+  offset_ms: z.number().default(0).describe('Added to the current time, ms: -86400000 is yesterday'),
+  timezone: z.string().min(1).default('UTC').describe('IANA name, such as Asia/Shanghai'),
+});
+
+const maxSearchedBytes = 256 * 1024 * 1024;
+
+interface Found {
+  path: string;
+  line?: number;
+  text?: string;
+}
+
+@McpServer({ name: 'workspace' })
+export class SearchTools {
+  constructor(
+    private readonly maxTextBytes: number,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  @McpTool({
+    name: 'search_files',
+    title: 'Search files',
+    description:
+      'Find files of the workspace by name, by content, or both. Matches of content are shown with their lines.',
+    input: searchInput,
+    annotations: readOnly,
+  })
+  async searchFiles(input: z.output<typeof searchInput>, context: ToolContext) {
+    const { found, truncated } = await search(input, context);
+    const lines = found.map(({ path, line, text }) => (line === undefined ? path : `${path}:${line}: ${text}`));
+    if (truncated) lines.push('[cut: search for something narrower]');
+    return {
+      content: [{ type: 'text' as const, text: lines.length === 0 ? 'Nothing found' : lines.join('\n') }],
+      structuredContent: { matches: found, truncated },
+    };
+  }
+
+  @McpTool({
+    name: 'read_result',
+    title: 'Read a large result',
+    description: 'Read on in a tool result that was too large to be shown whole.',
+    input: resultInput,
+    annotations: readOnly,
+  })
+  async readResult(input: z.output<typeof resultInput>, { workspace, signal }: ToolContext) {
+    const path = input.path.replace(`${workspace.shownPath}/`, '');
+    if (!path.startsWith(`${resultsDirectory}/`)) {
+      throw new AppError(
+        'invalid_tool_arguments',
+        `Results are kept under ${resultsDirectory}/: use read_file for others`,
+      );
+    }
+    if (input.grep !== undefined) return this.#grep(workspace, { ...input, path, grep: input.grep }, signal);
+    const maxTextBytes = this.maxTextBytes;
+    return textResult(
+      await readText(workspace, { ...input, path, encoding: 'utf8', maxTextBytes }, signal),
+      'read_result',
+      false,
+    );
+  }
+
+  @McpTool({
+    name: 'get_time',
+    title: 'Current time',
+    description: 'The current time, shifted by offset_ms: its timestamp in ms, ISO 8601 in a time zone.',
+    input: timeInput,
+    annotations: readOnly,
+  })
+  getTime({ offset_ms, timezone }: z.output<typeof timeInput>) {
+    const timestamp = Math.round(this.now() + offset_ms);
+    const structuredContent = { timestamp, iso: isoIn(timestamp, timezone), timezone };
+    return { content: [{ type: 'text' as const, text: String(timestamp) }], structuredContent };
+  }
+
+  async #grep(
+    workspace: Workspace,
+    input: { path: string; offset: number; limit?: number | undefined; grep: string },
+    signal: AbortSignal,
+  ) {
+    const matches = matcher(input.grep, { regex: true, ignoreCase: false });
+    const maxBytes = Math.min(input.limit ?? this.maxTextBytes, this.maxTextBytes);
+    const file = await workspace.openFile(input.path);
+    const lines: string[] = [];
+    let bytes = 0;
+    try {
+      for await (const { line, text } of matchLines(file, matches, { start: input.offset, signal })) {
+        bytes += Buffer.byteLength(text) + 16;
+        if (bytes > maxBytes) {
+          lines.push('[cut: grep for something narrower]');
+          break;
+        }
+        lines.push(`${line}: ${text}`);
+      }
+    } finally {
+      await file.close();
+    }
+    return lines.length === 0 ? 'Nothing found' : lines.join('\n');
+  }
+}
+
+async function search(input: z.output<typeof searchInput>, { workspace, signal }: ToolContext) {
+  if (input.name === undefined && input.content === undefined) {
+    throw new AppError('invalid_tool_arguments', 'Give a name, a content, or both');
+  }
+  const named: Matches = input.name === undefined ? () => true : globMatcher(input.name);
+  const contains =
+    input.content === undefined
+      ? undefined
+      : matcher(input.content, { regex: input.regex, ignoreCase: input.ignore_case });
+  const found: Found[] = [];
+  let searchedBytes = 0;
+  const prefix = input.path === '.' ? '' : `${input.path.replace(/\/+$/, '')}/`;
+  await workspace.ensure();
+  const truncated = await workspace.withDirectory(input.path, async (directory) => {
+    for await (const entry of walk(directory, { maxDepth: workspace.limits.maxDepth + 1, signal })) {
+      const path = prefix + entry.path;
+      if (!named(entry.path)) continue;
+      if (found.length === input.limit) return true;
+      if (contains === undefined) found.push({ path });
+      else if (entry.stats.isFile()) {
+        searchedBytes += Number(entry.stats.size);
+        if (searchedBytes > maxSearchedBytes) return true;
+        if (await addLines(workspace, { path, contains, found, limit: input.limit }, signal)) return true;
+      }
+    }
+    return false;
+  });
+  return { found, truncated };
+}
+
+/** True when the limit was reached. */
+async function addLines(
+  workspace: Workspace,
+  search: { path: string; contains: Matches; found: Found[]; limit: number },
+  signal: AbortSignal,
+): Promise<boolean> {
+  // Gone or refused since it was listed: nothing is found there.
+  const file = await workspace.openFile(search.path).catch((error: unknown) => {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  });
+  if (file === undefined) return false;
+  try {
+    for await (const match of matchLines(file, search.contains, { signal })) {
+      if (search.found.length === search.limit) return true;
+      search.found.push({ path: search.path, ...match });
+    }
+    return false;
+  } finally {
+    await file.close();
+  }
+}
+
+/** With the zone's offset: `2026-01-02T08:00:00.000+08:00`. @throws AppError invalid_tool_arguments */
+function isoIn(timestamp: number, timezone: string): string {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) throw new AppError('invalid_tool_arguments', 'offset_ms is out of range');
+  if (timezone === 'UTC') return date.toISOString();
+  const minutes = offsetMinutes(date, timezone);
+  const local = new Date(timestamp + minutes * 60_000);
+  if (Number.isNaN(local.getTime())) throw new AppError('invalid_tool_arguments', 'offset_ms is out of range');
+  const two = (value: number) => String(value).padStart(2, '0');
+  const size = Math.abs(minutes);
+  return `${local.toISOString().slice(0, -1)}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+function offsetMinutes(date: Date, timeZone: string): number {
+  let shown: string;
+  try {
+    const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+    shown = format.formatToParts(date).find((part) => part.type === 'timeZoneName')!.value;
+  } catch {
+    throw new AppError('invalid_tool_arguments', `Unknown time zone '${timeZone}'`);
+  }
+  const match = /GMT([+-])(\d+):(\d+)/.exec(shown);
+  if (match === null) return 0;
+  return (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3]));
+}

@@ -1,0 +1,42 @@
+// The builtin server `workspace`, ready to be connected: its three groups of tools as one MCP server.
+import type { Cache } from '#libs/backing/cache.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
+import type { ToolServer } from '#libs/mcp-server/tool-server.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { Lookup } from './address-guard.js';
+import { FetchTool } from './fetch-tool.js';
+import { FileTools } from './file-tools.js';
+import { SearchTools } from './search-tools.js';
+
+export interface WorkspaceServerOptions {
+  workspaces: Workspaces;
+  logger: Logger;
+  cache?: Cache;
+  /** Results above it are put into a file (`tools.max_result_bytes`): these tools stay below. */
+  maxResultBytes: number;
+  /** `tools.fetch_allow` */
+  fetchAllow: readonly string[];
+  fetchTimeoutMs?: number;
+  lookup?: Lookup;
+}
+
+/** What a hint at the end of a cut text may take. */
+const hintBytes = 512;
+const defaultFetchTimeoutMs = 30_000;
+
+export function createWorkspaceServer(options: WorkspaceServerOptions): ToolServer {
+  const maxTextBytes = Math.max(1, options.maxResultBytes - hintBytes);
+  const fetchTool = new FetchTool({
+    allow: options.fetchAllow,
+    maxTextBytes,
+    maxBytes: options.workspaces.limits.maxBytes,
+    timeoutMs: options.fetchTimeoutMs ?? defaultFetchTimeoutMs,
+    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+  });
+  return createMcpServer([new FileTools(maxTextBytes), new SearchTools(maxTextBytes), fetchTool], {
+    logger: options.logger,
+    ...(options.cache === undefined ? {} : { cache: options.cache }),
+    openWorkspace: (call) => options.workspaces.workspace({ id: call.sessionId, directory: call.workspaceDirectory }),
+  });
+}

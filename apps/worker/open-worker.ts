@@ -1,0 +1,121 @@
+// Opens what a worker stands on and puts it together: store, backing, workspaces, builtin servers, reaper, sweeper.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { openBacking } from '#libs/backing/open-backing.js';
+import type { Faults } from '#libs/config/fault-points.js';
+import type { Config } from '#libs/config/schema.js';
+import { openDatabase } from '#libs/database/open-database.js';
+import { isolationCheck, queueCheck, serversCheck, storeCheck } from '#libs/health/checks.js';
+import type { HealthCheck } from '#libs/health/health.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
+import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
+import { PostgresJournal } from '#libs/runs/postgres-journal.js';
+import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
+import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { Reaper, type ReapedCall } from '#libs/runs/reaper.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { createWorkspaceServer } from './builtin/workspace-server.js';
+import { ReplySender } from './jobs/reply-sender.js';
+import { Worker } from './worker.js';
+import { Sweeper } from './workspace/sweeper.js';
+
+export interface OpenWorker {
+  worker: Worker;
+  checks: HealthCheck[];
+  gauges: GaugeSources;
+  start(): Promise<void>;
+  /** Leaves what still runs to the journal. */
+  close(): Promise<void>;
+}
+
+/** @throws AppError store_unavailable */
+export async function openWorker(config: Config, logger: Logger, faults?: Faults): Promise<OpenWorker> {
+  const { url } = config.database;
+  if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
+  const id = `wk_${randomBytes(8).toString('hex')}`;
+  const { timeout_ms: timeoutMs, pool_size: poolSize } = config.database;
+  const database = openDatabase({ url, poolSize, timeoutMs, applicationName: 'signalbox worker' });
+  const backing = await openBacking({
+    databaseUrl: url,
+    timeoutMs,
+    applicationName: 'signalbox worker',
+    logger,
+    ...(config.redis.url === undefined ? {} : { redisUrl: config.redis.url }),
+  }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms });
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
+  const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
+  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth });
+  const workspaceServer = createWorkspaceServer({
+    workspaces,
+    logger,
+    cache: backing.cache,
+    maxResultBytes: config.tools.max_result_bytes,
+    fetchAllow: config.tools.fetch_allow,
+  });
+  const audit = { audit: config.audit.enabled };
+  const worker = new Worker({
+    workerId: id,
+    config,
+    backing,
+    journal: new PostgresJournal(database, audit),
+    sessions,
+    catalog: new PostgresCatalogStore(database),
+    registry: new PostgresProcessRegistry(database, { logger }),
+    workspaces,
+    builtins: new Map([['workspace', workspaceServer]]),
+    ...(faults === undefined ? {} : { faults }),
+    logger,
+  });
+  const replies = new ReplySender(backing.channels, logger);
+  const reaper = new Reaper({
+    database,
+    queue: backing.queue,
+    logger,
+    publishOutcome: ({ callId, replyTo, outcome }: ReapedCall) => {
+      if (replyTo !== undefined) replies.send(replyTo, { kind: 'outcome', callId, outcome });
+    },
+    eventTtlMs: config.runs.event_ttl_ms,
+    runTtlMs: config.runs.idempotency_ttl_ms,
+    ...audit,
+  });
+  const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });
+
+  return {
+    worker,
+    checks: [
+      storeCheck((signal) => database.ping(signal)),
+      queueCheck((signal) => backing.ping(signal)),
+      serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
+      isolationCheck(async () => []),
+    ],
+    gauges: {
+      queue: (signal) => backing.queue.counts(signal),
+      sessions: () => sessions.count(),
+      mcpServers: async () => countStates(worker),
+    },
+    start: async () => {
+      await worker.start();
+      reaper.start();
+      sweeper.start();
+    },
+    close: async () => {
+      await Promise.allSettled([reaper.close(), sweeper.close()]);
+      await worker.close();
+      await workspaceServer.close();
+      await backing.close();
+      await database.close();
+    },
+  };
+}
+
+function countStates(worker: Worker): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { state } of worker.catalog.states()) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,54 @@
+// The worker's process: what runs tools, and a small HTTP door for health and metrics.
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { readFaults } from '#libs/config/fault-points.js';
+import type { Config } from '#libs/config/schema.js';
+import { migrate } from '#libs/database/migrate.js';
+import { Health } from '#libs/health/health.js';
+import { OperatorAccess } from '#libs/health/operator-access.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { NestLog } from '#libs/logging/nest-log.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { Scrape } from '#libs/metrics/scrape.js';
+import { listeningPort } from '#libs/process/listening-port.js';
+import type { RunningProcess } from '#libs/process/run-process.js';
+import { databaseUrl } from '#libs/config/database-url.js';
+import { openWorker } from './open-worker.js';
+import { WorkerErrorFilter } from './worker-error.filter.js';
+import { WorkerModule } from './worker.module.js';
+
+const migrationMs = 60_000;
+
+export async function startWorker(config: Config, logger: Logger): Promise<RunningProcess> {
+  await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
+  const opened = await openWorker(config, logger, readFaults());
+  const health = new Health('worker', opened.checks);
+  const scrape = new Scrape(createMetrics(), opened.gauges);
+  const access = new OperatorAccess(config.metrics.token);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    WorkerModule.of({ health, scrape, access }),
+    new FastifyAdapter({ forceCloseConnections: true }),
+    { logger: new NestLog(logger), abortOnError: false },
+  );
+  app.useGlobalFilters(new WorkerErrorFilter(logger));
+  await opened.start();
+  const { host, worker_port } = config.server;
+  await app.listen(worker_port, host);
+  health.become('serving');
+  logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
+
+  return {
+    async stop() {
+      health.become('stopping');
+      try {
+        await opened.worker.drain(AbortSignal.timeout(config.server.shutdown_grace_ms));
+      } catch (error) {
+        logger.warn(
+          { error, metadata: { running: opened.worker.running.size } },
+          'calls still run after the grace time',
+        );
+      }
+      await Promise.allSettled([opened.close(), app.close()]);
+    },
+  };
+}

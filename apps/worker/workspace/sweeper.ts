@@ -1,0 +1,104 @@
+// Removes the workspaces of expired sessions, and directories that belong to none. The store says which sessions have
+// expired, and never one with a call under way; no time that a tool could set is looked at.
+import type { Logger } from '#libs/logging/logger.js';
+import type { SessionDirectories, SessionStore } from '#libs/runs/session-store.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
+
+export interface SweeperOptions {
+  sessions: Pick<SessionStore, 'takeExpired'> & SessionDirectories;
+  workspaces: Workspaces;
+  logger: Logger;
+  /** `workspaces.sweep_interval_ms` */
+  intervalMs: number;
+  /** How long a directory must have been without a session, seen so by this process. */
+  orphanGraceMs?: number;
+}
+
+const batch = 100;
+const defaultOrphanGraceMs = 10 * 60 * 1_000;
+
+export class Sweeper {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+  /** Directory → when it was first seen without a session, on the monotonic clock. */
+  #orphans = new Map<string, number>();
+
+  constructor(private readonly options: SweeperOptions) {}
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.sweep(), this.options.intervalMs);
+    this.#timer.unref();
+  }
+
+  /** One round; while one is under way, that one. Never throws: what failed is logged and tried again. */
+  sweep(): Promise<void> {
+    this.#running ??= this.#round().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  /** Resolves when nothing is being removed any more. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #round(): Promise<void> {
+    const { logger, workspaces } = this.options;
+    try {
+      await this.#removeExpired();
+      await this.#removeOrphans();
+      const finished = await workspaces.finishRemovals(this.#stop.signal);
+      if (finished > 0) logger.info({ metadata: { count: finished } }, 'unfinished workspace removals finished');
+    } catch (error) {
+      if (!this.#stop.signal.aborted) logger.warn({ error }, 'workspace sweep failed');
+    }
+  }
+
+  async #removeExpired(): Promise<void> {
+    for (;;) {
+      this.#stop.signal.throwIfAborted();
+      const expired = await this.options.sessions.takeExpired(batch);
+      for (const session of expired) {
+        const fields = { sessionId: session.id, userId: session.principal };
+        await this.#remove(session.directory, fields, 'workspace of an expired session removed');
+      }
+      if (expired.length < batch) return;
+    }
+  }
+
+  async #removeOrphans(): Promise<void> {
+    const { sessions, workspaces, orphanGraceMs = defaultOrphanGraceMs } = this.options;
+    const directories = await workspaces.directories();
+    const orphans = new Map<string, number>();
+    for (let from = 0; from < directories.length; from += 1_000) {
+      const names = directories.slice(from, from + 1_000);
+      const known = await sessions.existing(names);
+      for (const name of names) {
+        if (!known.has(name)) orphans.set(name, this.#orphans.get(name) ?? performance.now());
+      }
+    }
+    // Those that have a session again, or are gone, are forgotten.
+    this.#orphans = orphans;
+    for (const [name, since] of orphans) {
+      if (performance.now() - since < orphanGraceMs) continue;
+      if (await this.#remove(name, {}, 'workspace without a session removed')) this.#orphans.delete(name);
+    }
+  }
+
+  async #remove(directory: string, fields: { sessionId?: string; userId?: string }, message: string): Promise<boolean> {
+    const { logger, workspaces } = this.options;
+    this.#stop.signal.throwIfAborted();
+    try {
+      await workspaces.remove(directory, this.#stop.signal);
+      logger.info({ ...fields, metadata: { directory } }, message);
+      return true;
+    } catch (error) {
+      if (this.#stop.signal.aborted) throw error;
+      logger.warn({ ...fields, error, metadata: { directory } }, 'a workspace could not be removed');
+      return false;
+    }
+  }
+}

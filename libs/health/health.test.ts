@@ -1,0 +1,122 @@
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { NestFactory } from '@nestjs/core';
+import { expect, test } from 'vitest';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { Scrape } from '#libs/metrics/scrape.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { verifies } from '../../test/verifies.js';
+import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from './checks.js';
+import { Health, type HealthCheck } from './health.js';
+import { OperatorAccess, type OperatorRequest } from './operator-access.js';
+import { OperationsModule } from './operations.module.js';
+
+const serving = (...checks: HealthCheck[]) => {
+  const health = new Health('gateway', checks);
+  health.become('serving');
+  return health;
+};
+const away = () => Promise.reject(new AppError('store_unavailable', 'The database does not answer'));
+
+verifies('operations.health-degraded', 'store, queue, worker, server, isolation: 200 and why', async () => {
+  const health = serving(
+    storeCheck(away),
+    queueCheck(() => new Promise(() => undefined)),
+    workersCheck({ alive: async () => [] }),
+    isolationCheck(async () => ['none']),
+    serversCheck(async () => ({ a: 'ready', b: 'down' })),
+  );
+  const { status, checks } = await health.ready();
+  expect(status).toBe('degraded');
+  expect(checks.map(({ name, status, reason }) => [name, status, reason])).toEqual([
+    ['store', 'down', 'The database does not answer'],
+    ['queue', 'down', 'no answer within 300 ms'],
+    ['workers', 'degraded', 'no worker was seen: tools cannot run'],
+    ['isolation', 'degraded', 'tool servers run without isolation'],
+    ['servers', 'degraded', 'not ready: b (down)'],
+  ]);
+});
+
+test('all well is ok; what a check throws is not shown', async () => {
+  const well = serving(
+    storeCheck(async () => 1),
+    workersCheck({ alive: async () => [{ id: 'w', kind: 'worker', details: {} }] }),
+  );
+  expect(await well.ready()).toMatchObject({ status: 'ok', checks: [{ status: 'ok' }, { details: { count: 1 } }] });
+  const shown = await serving(storeCheck(() => Promise.reject(new Error('/root/x password')))).ready();
+  expect(JSON.stringify(shown)).not.toMatch(/root|password/);
+});
+
+verifies('operations.health-cheap', 'many askers share one run, a hanging check is cut off', async () => {
+  let runs = 0;
+  const health = serving({
+    name: 'slow',
+    check: (signal) => {
+      runs += 1;
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ status: 'ok' })));
+    },
+  });
+  const started = performance.now();
+  const reports = await Promise.all(Array.from({ length: 500 }, () => health.ready()));
+  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(new Set(reports).size).toBe(1);
+  await health.ready();
+  expect(runs).toBe(1);
+});
+
+verifies('operations.health-ready', '503 while starting, while stopping, and without what is critical', async () => {
+  const broken: HealthCheck = { name: 'models', critical: true, check: async () => ({ status: 'down' }) };
+  const health = new Health('gateway', []);
+  const scrape = new Scrape(createMetrics({ processMetrics: false }), {});
+  const app = await openApp(health, scrape);
+  try {
+    const ready = async () => {
+      const answer = await app.inject('/health/ready');
+      return [answer.statusCode, answer.json<{ status: string }>().status];
+    };
+    expect(await ready()).toEqual([503, 'unavailable']);
+    health.become('serving');
+    expect(await ready()).toEqual([200, 'ok']);
+    health.become('stopping');
+    expect(await ready()).toEqual([503, 'unavailable']);
+    expect((await app.inject('/health/live')).json()).toEqual({ status: 'ok' });
+    const metrics = await app.inject('/metrics');
+    expect(metrics.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(metrics.body).toContain('signalbox_errors_total');
+    expect((await serving(broken).ready()).status).toBe('unavailable');
+  } finally {
+    await app.close();
+  }
+});
+
+async function openApp(health: Health, scrape: Scrape): Promise<NestFastifyApplication> {
+  const app = await NestFactory.create<NestFastifyApplication>(
+    OperationsModule.of({ health, scrape, access: new OperatorAccess(undefined) }),
+    new FastifyAdapter(),
+    { logger: false },
+  );
+  await app.init();
+  await app.getHttpAdapter().getInstance().ready();
+  return app;
+}
+
+verifies('operations.metrics-access', 'this machine, else the token', () => {
+  const near = { address: '127.0.0.1', forwarded: false, authorization: undefined };
+  const far = { ...near, address: '10.0.0.9' };
+  const code = (access: OperatorAccess, request: OperatorRequest) => {
+    try {
+      access.admit(request);
+      return 'admitted';
+    } catch (error) {
+      return (error as AppError).code;
+    }
+  };
+  const closed = new OperatorAccess(undefined);
+  expect(code(closed, near)).toBe('admitted');
+  expect(code(closed, { ...near, address: '::ffff:127.0.0.1' })).toBe('admitted');
+  expect(code(closed, far)).toBe('insufficient_scope');
+  expect(code(closed, { ...near, forwarded: true })).toBe('insufficient_scope');
+  const open = new OperatorAccess('the-token');
+  expect(code(open, far)).toBe('invalid_api_key');
+  expect(code(open, { ...far, authorization: 'Bearer no' })).toBe('invalid_api_key');
+  expect(code(open, { ...far, authorization: 'Bearer the-token' })).toBe('admitted');
+});

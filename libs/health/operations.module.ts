@@ -1,0 +1,22 @@
+// Health and metrics of a process as one Nest module: gateway and worker import it with what they know.
+import { Module, type DynamicModule } from '@nestjs/common';
+import { MetricsController } from '#libs/metrics/metrics.controller.js';
+import { Scrape } from '#libs/metrics/scrape.js';
+import { HealthController } from './health.controller.js';
+import { Health } from './health.js';
+import { OperatorAccess } from './operator-access.js';
+
+@Module({})
+export class OperationsModule {
+  static of(parts: { health: Health; scrape: Scrape; access: OperatorAccess }): DynamicModule {
+    return {
+      module: OperationsModule,
+      controllers: [HealthController, MetricsController],
+      providers: [
+        { provide: Health, useValue: parts.health },
+        { provide: Scrape, useValue: parts.scrape },
+        { provide: OperatorAccess, useValue: parts.access },
+      ],
+    };
+  }
+}

@@ -1,0 +1,46 @@
+// Who may see what is the operator's (metrics, API pages): anyone on this machine, else whoever shows METRICS_TOKEN.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '#libs/schemas/errors.js';
+
+export interface OperatorRequest {
+  /** Address of the connection. */
+  address: string;
+  /** True where a proxy says that it speaks for someone else: then the address says nothing. */
+  forwarded: boolean;
+  authorization: string | undefined;
+}
+
+export class OperatorAccess {
+  constructor(private readonly token: string | undefined) {}
+
+  /** @throws AppError invalid_api_key, insufficient_scope */
+  admit({ address, forwarded, authorization }: OperatorRequest): void {
+    if (!forwarded && isLoopbackAddress(address)) return;
+    if (this.token === undefined) {
+      throw new AppError('insufficient_scope', 'This is for callers on the same machine unless METRICS_TOKEN is set');
+    }
+    const given = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
+    if (given === undefined || !same(given, this.token)) {
+      throw new AppError('invalid_api_key', 'This needs the bearer token of METRICS_TOKEN');
+    }
+  }
+}
+
+export function operatorRequest({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): OperatorRequest {
+  return {
+    address: socket.remoteAddress ?? '',
+    forwarded: headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined,
+    authorization: headers.authorization,
+  };
+}
+
+function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\./.test(address);
+}
+
+/** Compared as hashes: takes the same time for every guess. */
+function same(given: string, wanted: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(given), hash(wanted));
+}

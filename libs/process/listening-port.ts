@@ -1,0 +1,7 @@
+// Where a server listens, when the configuration said any free port.
+import type { Server } from 'node:net';
+
+export function listeningPort(server: Pick<Server, 'address'>): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

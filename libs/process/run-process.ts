@@ -1,0 +1,82 @@
+// The life of one of our processes: configuration, log, start; then one signal stops it in order, a second one at once.
+// Under `npm start` it ends with its supervisor.
+import { ConfigError } from '#libs/config/config-error.js';
+import type { Config } from '#libs/config/schema.js';
+import { secretValues } from '#libs/config/secrets.js';
+import { isSupervised } from '#libs/config/supervised.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { openLogger } from '#libs/logging/open-logger.js';
+import { endWithParent } from './end-with-parent.js';
+
+export interface RunningProcess {
+  /** Not ready at once, no new work, what is under way ends; rejects or resolves within the grace time. */
+  stop(): Promise<void>;
+}
+
+export type StartProcess = (config: Config, logger: Logger) => Promise<RunningProcess>;
+
+/** Past the grace time of the configuration there is this much for closing what is open. */
+const closingMs = 5_000;
+
+export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {
+  const config = loadOrExit(load);
+  const logger = await openLogger({ service, level: config.log.level, secrets: secretValues(config) });
+  const exit = (code: number): never => {
+    logger.flush();
+    process.exit(code);
+  };
+  process.on('uncaughtException', (error) => {
+    logger.error({ error }, 'an error that nobody caught');
+    exit(1);
+  });
+  process.on('unhandledRejection', (error) => {
+    logger.error({ error }, 'a rejection that nobody handled');
+    exit(1);
+  });
+
+  let running: Promise<RunningProcess> | undefined;
+  let stopping = false;
+  const stop = (why: string): void => {
+    if (stopping) {
+      logger.warn({}, `${why} again: ending now`);
+      exit(1);
+    }
+    stopping = true;
+    logger.info({}, `stopping: ${why}`);
+    setTimeout(() => {
+      logger.error({}, 'the stop took longer than its grace time');
+      exit(1);
+    }, config.server.shutdown_grace_ms + closingMs).unref();
+    const ended = Promise.resolve(running).then((process) => process?.stop());
+    ended.then(
+      () => {
+        logger.info({}, 'stopped');
+        exit(0);
+      },
+      (error: unknown) => {
+        logger.error({ error }, 'the stop failed');
+        exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+  if (isSupervised()) endWithParent({ stop, deadlineMs: config.server.shutdown_grace_ms + closingMs });
+
+  running = start(config, logger);
+  try {
+    await running;
+  } catch (error) {
+    logger.error({ error }, `${service} cannot start`);
+    exit(1);
+  }
+}
+
+function loadOrExit(load: () => Config): Config {
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,122 @@
+// A call as the journal's statements take it and as its table gives it back. Pure; the statements stand beside.
+import { auditArguments, auditOutcome, traceIdOf } from '#libs/audit/call-audit.js';
+import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import type { ToolCall as CallRow } from '#libs/database/prisma-client/client.js';
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { CallState, ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { AuditContext, CallEnd, PlannedCall, StoredCall } from './run-store.js';
+
+/** Members of what `plannedCallRow` makes, as jsonb_to_recordset names them. */
+export const plannedCallColumns = `id text, run_id text, round int, "position" int, kind text, principal text,
+  session_id text, name text, server text, tool text, definition_hash text, arguments text, safe boolean, job text, time_budget_ms float8,
+  audit jsonb, state text, outcome text, audit_id uuid, result text, result_digest text, success boolean,
+  error_code text, duration_ms float8, queue_wait_ms float8, cached boolean`;
+
+export function plannedCallRow(
+  call: PlannedCall,
+  audit: AuditContext,
+  place: { runId: string | null; round: number | null; position: number },
+): JsonObject {
+  return {
+    id: call.id,
+    run_id: place.runId,
+    round: place.round,
+    position: place.position,
+    kind: call.kind,
+    principal: storedText(call.principal),
+    session_id: storedText(call.sessionId),
+    name: storedText(call.name),
+    server: storedText(call.server),
+    tool: storedText(call.tool),
+    definition_hash: storedText(call.definitionHash),
+    arguments: storedJson(call.arguments),
+    safe: call.safe,
+    job: storedJsonOrNull(call.job),
+    // Both from one machine's clock: the difference means the same on any.
+    time_budget_ms: call.job === undefined ? null : call.job.deadline - call.job.queuedAt,
+    audit: plannedAudit(call, audit),
+    state: call.outcome?.state ?? 'planned',
+    ...outcomeMembers(call.outcome),
+  };
+}
+
+/** Members of what `endedCallRow` makes. */
+export const endedCallColumns = `id text, fence bigint, worker text, isolation text, context jsonb, state text,
+  outcome text, audit_id uuid, result text, result_digest text, success boolean, error_code text, duration_ms float8,
+  queue_wait_ms float8, cached boolean`;
+
+export function endedCallRow(end: CallEnd): JsonObject {
+  return {
+    id: storedText(end.callId),
+    fence: end.fence ?? null,
+    worker: end.worker ?? null,
+    isolation: end.isolation ?? null,
+    context: auditContext(end),
+    state: end.outcome.state,
+    ...outcomeMembers(end.outcome),
+  };
+}
+
+/** What an outcome puts into the journal's row and into the audit's. */
+export function outcomeMembers(outcome: ToolOutcome | undefined): JsonObject {
+  if (outcome === undefined) return { outcome: null };
+  const audit = auditOutcome(outcome);
+  return {
+    outcome: storedJson(outcome),
+    audit_id: uuidv7(),
+    result: audit.result,
+    result_digest: audit.resultDigest,
+    success: audit.success,
+    error_code: audit.errorCode,
+    duration_ms: audit.durationMs,
+    queue_wait_ms: audit.queueWaitMs,
+    cached: audit.cached,
+  };
+}
+
+/** Calls that the caller runs are not audited here: they need no redacted copy. */
+function plannedAudit(call: PlannedCall, audit: AuditContext): JsonObject {
+  const context = auditContext(audit);
+  if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
+  return call.kind === 'client' ? context : { ...context, ...auditArguments(call.arguments) };
+}
+
+function auditContext({ requestId, traceparent, keyId, ip, model }: AuditContext): JsonObject {
+  const context: JsonObject = { requestId: storedText(requestId) };
+  const traceId = traceIdOf(traceparent);
+  if (traceId !== null) context['traceId'] = traceId;
+  if (keyId !== undefined) context['keyId'] = storedText(keyId);
+  if (ip !== undefined) context['ip'] = storedText(ip);
+  if (model !== undefined) context['model'] = storedText(model);
+  return context;
+}
+
+export function toStoredCall(row: CallRow): StoredCall {
+  const outcome = row.outcome as unknown as ToolOutcome | null;
+  const job = row.job as unknown as ToolJob | null;
+  const { policyRule } = row.audit as { policyRule?: string };
+  return {
+    id: row.id,
+    kind: row.kind === 'client' ? 'client' : 'server',
+    principal: row.principal,
+    sessionId: row.sessionId,
+    name: row.name,
+    server: row.server,
+    tool: row.tool,
+    definitionHash: row.definitionHash,
+    arguments: row.arguments as JsonObject,
+    safe: row.safe,
+    runId: row.runId,
+    round: row.round,
+    position: row.position,
+    state: row.state as CallState,
+    fence: row.fence === null ? null : String(row.fence),
+    attempt: row.attempt,
+    worker: row.worker,
+    ...(outcome === null ? {} : { outcome }),
+    ...(job === null ? {} : { job }),
+    ...(policyRule === undefined ? {} : { policyRule }),
+  };
+}

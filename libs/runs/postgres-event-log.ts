@@ -1,0 +1,77 @@
+// The events of stored runs on PostgreSQL: one row for each burst, bursts of concurrent runs in one statement.
+// Numbers are given by whoever appends; a burst that is there already is left as it is.
+import { GroupCommit } from '#libs/database/group-commit.js';
+import type { Database } from '#libs/database/open-database.js';
+import { storedJson, storedText } from '#libs/database/stored-text.js';
+import { arrayOf } from './postgres-journal.js';
+import type { EventLog, NumberedEvent } from './run-store.js';
+
+const insertBursts = `/* events.append */
+  insert into run_events (run_id, first_n, last_n, events)
+  select run_id, first_n, last_n, events::json
+  from jsonb_to_recordset($1::jsonb) as burst (run_id text, first_n int, last_n int, events text)
+  on conflict do nothing`;
+
+/** What comes after the mark goes, but for the part of a straddling burst that is before it; the highest number stays known. */
+const cutEvents = `/* events.truncate */ with
+  cut as (delete from run_events where run_id = $1 and last_n > $2 returning last_n),
+  kept as (
+    insert into run_events (run_id, first_n, last_n, events)
+    select run_id, first_n, last_n, events::json
+    from jsonb_to_recordset($3::jsonb) as burst (run_id text, first_n int, last_n int, events text)
+    on conflict do nothing)
+  update runs set highest_event = greatest(highest_event, $2, (select max(last_n) from cut)) where id = $1
+  returning highest_event`;
+
+export class PostgresEventLog implements EventLog {
+  private readonly appends: GroupCommit<string, void>;
+
+  constructor(private readonly database: Database) {
+    this.appends = new GroupCommit(
+      async (rows) => {
+        await database.call((prisma) => prisma.$executeRawUnsafe(insertBursts, arrayOf(rows)));
+        return rows.map(() => undefined);
+      },
+      { timeoutMs: database.timeoutMs },
+    );
+  }
+
+  async append(runId: string, events: readonly NumberedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.appends.submit(burstRow(runId, events));
+  }
+
+  async read(runId: string, afterN: number, limit: number): Promise<NumberedEvent[]> {
+    const bursts = await this.database.call((prisma) =>
+      prisma.runEvent.findMany({
+        where: { runId: storedText(runId), lastN: { gt: afterN } },
+        orderBy: { lastN: 'asc' },
+        take: limit,
+        select: { events: true },
+      }),
+    );
+    return bursts.flatMap(({ events }) => events as unknown as NumberedEvent[]).filter(({ n }) => n > afterN);
+  }
+
+  async truncate(runId: string, afterN: number): Promise<number> {
+    const id = storedText(runId);
+    return this.database.call(async (prisma) => {
+      const where = { runId: id, firstN: { lte: afterN }, lastN: { gt: afterN } };
+      const straddling = await prisma.runEvent.findFirst({ where, select: { events: true } });
+      const events = (straddling?.events ?? []) as unknown as NumberedEvent[];
+      const kept = events.filter(({ n }) => n <= afterN);
+      const bursts = arrayOf(kept.length === 0 ? [] : [burstRow(id, kept)]);
+      const rows = await prisma.$queryRawUnsafe<{ highest_event: number }[]>(cutEvents, id, afterN, bursts);
+      return rows[0]?.highest_event ?? afterN;
+    });
+  }
+}
+
+function burstRow(runId: string, events: readonly NumberedEvent[]): string {
+  return JSON.stringify({
+    run_id: runId,
+    first_n: events[0]!.n,
+    last_n: events.at(-1)!.n,
+    events: storedJson(events),
+  });
+}

@@ -1,0 +1,170 @@
+// Sessions on PostgreSQL. A session in use is written once in some seconds, sessions of one moment in one statement;
+// in between it is known from memory.
+import { randomBytes } from 'node:crypto';
+import { GroupCommit } from '#libs/database/group-commit.js';
+import type { Database } from '#libs/database/open-database.js';
+import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import { arrayOf } from './postgres-journal.js';
+import type { Session, SessionDirectories, SessionStore } from './session-store.js';
+
+export interface SessionStoreOptions {
+  /** `workspaces.idle_ttl_ms` */
+  idleTtlMs: number;
+  /** A known session is written again no sooner than this. */
+  renewAfterMs?: number;
+}
+
+interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'> {
+  created_at: Date;
+  used_at: Date;
+  expires_at: Date;
+}
+
+/** Sessions remembered by one process. */
+const maxKnown = 10_000;
+
+const sessionMembers = 'principal, id, directory, created_at, used_at, expires_at, metadata';
+
+const ensureSessions = `/* sessions.ensure */
+  insert into sessions (principal, id, directory, metadata, created_at, used_at, expires_at)
+  select principal, id, directory, coalesce(metadata, '{}')::json, clock_timestamp(), clock_timestamp(),
+    clock_timestamp() + $2::float8 * interval '1 millisecond'
+  from jsonb_to_recordset($1::jsonb) as session (principal text, id text, directory text, metadata text)
+  on conflict (principal, id) do update set used_at = excluded.used_at, expires_at = excluded.expires_at,
+    metadata = case when excluded.metadata::text = '{}' then sessions.metadata else excluded.metadata end
+  returning ${sessionMembers}`;
+
+/** Runs under way stay, to end and be recorded; the reaper removes them later. */
+const deleteSession = `/* sessions.delete */ with
+  gone as (delete from sessions where principal = $1 and id = $2 returning ${sessionMembers}),
+  runs_gone as (
+    delete from runs using gone where runs.principal = gone.principal and runs.session_id = gone.id
+      and runs.state not in ('running', 'waiting') and not exists (
+        select from tool_calls call
+        where call.run_id = runs.id and call.kind = 'server' and call.state in ('planned', 'parked', 'dispatched'))),
+  calls_gone as (
+    delete from tool_calls call using gone where call.principal = gone.principal and call.session_id = gone.id
+      and call.run_id is null and call.state not in ('planned', 'parked', 'dispatched'))
+  select ${sessionMembers} from gone`;
+
+const takeExpired = `/* sessions.take-expired */
+  delete from sessions where (principal, id) in (
+    select principal, id from sessions session where expires_at < clock_timestamp() and not exists (
+      select from tool_calls call
+      where call.principal = session.principal and call.session_id = session.id and call.kind = 'server'
+        and call.state in ('planned', 'dispatched'))
+    order by expires_at limit $1 for update skip locked)
+  returning ${sessionMembers}`;
+
+export class PostgresSessionStore implements SessionStore, SessionDirectories {
+  private readonly known = new Map<string, { session: Session; writtenAt: number }>();
+  private readonly ensuring = new Map<string, Promise<Session>>();
+  private readonly writes: GroupCommit<string, Session>;
+  private readonly renewAfterMs: number;
+
+  constructor(
+    private readonly database: Database,
+    { idleTtlMs, renewAfterMs = Math.min(5_000, idleTtlMs / 4) }: SessionStoreOptions,
+  ) {
+    this.renewAfterMs = renewAfterMs;
+    this.writes = new GroupCommit(
+      async (rows) => {
+        const written = await database.call((prisma) =>
+          prisma.$queryRawUnsafe<SessionRow[]>(ensureSessions, arrayOf(rows), idleTtlMs),
+        );
+        const sessions = new Map(written.map((row) => [keyOf(row.principal, row.id), toSession(row)]));
+        return rows.map((row) => {
+          const { principal, id } = JSON.parse(row) as Session;
+          return sessions.get(keyOf(principal, id))!;
+        });
+      },
+      { timeoutMs: database.timeoutMs },
+    );
+  }
+
+  async ensure(principal: string, id: string, metadata?: Record<string, unknown>): Promise<Session> {
+    const key = keyOf(principal, id);
+    const known = this.known.get(key);
+    const fresh = known !== undefined && performance.now() - known.writtenAt < this.renewAfterMs;
+    if (fresh && metadata === undefined) return known.session;
+    // One write of a session at a time: a statement must not name a row twice.
+    const earlier = this.ensuring.get(key);
+    if (earlier !== undefined) {
+      if (metadata === undefined) return earlier;
+      await earlier.catch(() => undefined);
+      return this.ensure(principal, id, metadata);
+    }
+    const writing = this.write(key, { principal, id, metadata }).finally(() => this.ensuring.delete(key));
+    this.ensuring.set(key, writing);
+    return writing;
+  }
+
+  private async write(
+    key: string,
+    { principal, id, metadata }: { principal: string; id: string; metadata: Record<string, unknown> | undefined },
+  ): Promise<Session> {
+    const row = {
+      principal: storedText(principal),
+      id: storedText(id),
+      directory: randomBytes(16).toString('hex'),
+      metadata: storedJsonOrNull(metadata),
+    };
+    const session = await this.writes.submit(JSON.stringify(row));
+    this.known.delete(key);
+    if (this.known.size >= maxKnown) this.known.delete(this.known.keys().next().value!);
+    this.known.set(key, { session, writtenAt: performance.now() });
+    return session;
+  }
+
+  async get(principal: string, id: string): Promise<Session | undefined> {
+    const where = { principal_id: { principal: storedText(principal), id: storedText(id) } };
+    const row = await this.database.call((prisma) => prisma.session.findUnique({ where }));
+    return row === null ? undefined : { ...row, metadata: row.metadata as Record<string, unknown> };
+  }
+
+  async list(principal: string, page: { limit: number; after?: string }): Promise<Session[]> {
+    const rows = await this.database.call((prisma) =>
+      prisma.session.findMany({
+        where: {
+          principal: storedText(principal),
+          ...(page.after !== undefined && { id: { gt: storedText(page.after) } }),
+        },
+        orderBy: { id: 'asc' },
+        take: page.limit,
+      }),
+    );
+    return rows.map((row) => ({ ...row, metadata: row.metadata as Record<string, unknown> }));
+  }
+
+  async delete(principal: string, id: string): Promise<Session | undefined> {
+    this.known.delete(keyOf(principal, id));
+    const rows = await this.database.call((prisma) =>
+      prisma.$queryRawUnsafe<SessionRow[]>(deleteSession, storedText(principal), storedText(id)),
+    );
+    this.known.delete(keyOf(principal, id));
+    return rows[0] && toSession(rows[0]);
+  }
+
+  async takeExpired(limit: number): Promise<Session[]> {
+    const rows = await this.database.call((prisma) => prisma.$queryRawUnsafe<SessionRow[]>(takeExpired, limit));
+    for (const { principal, id } of rows) this.known.delete(keyOf(principal, id));
+    return rows.map(toSession);
+  }
+
+  async existing(directories: readonly string[]): Promise<Set<string>> {
+    const rows = await this.database.call((prisma) =>
+      prisma.session.findMany({ where: { directory: { in: [...directories] } }, select: { directory: true } }),
+    );
+    return new Set(rows.map(({ directory }) => directory));
+  }
+
+  async count(): Promise<number> {
+    return this.database.call((prisma) => prisma.session.count());
+  }
+}
+
+const keyOf = (principal: string, id: string): string => storedJson([principal, id]);
+
+function toSession({ created_at, used_at, expires_at, ...row }: SessionRow): Session {
+  return { ...row, createdAt: created_at, usedAt: used_at, expiresAt: expires_at };
+}

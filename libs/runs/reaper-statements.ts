@@ -1,0 +1,119 @@
+// What the reaper does to the tables. Every statement says itself, by the database's clock, what is lost, so that it
+// does not matter who runs it, how often, or how many at once; each takes a bounded number of rows and skips locked ones.
+import { endedCallColumns } from './call-rows.js';
+import { insertAudit } from './call-statements.js';
+
+const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
+
+/** `$4` is the expiry. */
+const nobody = (owner: string, expiry: string): string => `not exists (
+    select from processes process
+    where process.id = ${owner} and process.heartbeat_at > clock_timestamp() - ${milliseconds(expiry)})`;
+
+export const expiredWorkers = `/* reaper.expired-workers */
+  select id from processes where kind = 'worker' and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
+
+export const removeExpired = `/* reaper.remove-expired */
+  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id`;
+
+export const interruptRuns = `/* reaper.interrupt-runs */
+  update runs set state = 'interrupted', ended_at = clock_timestamp()
+  where id in (
+    select id from runs where state = 'running' and ${nobody('runs.owner', '$1')}
+    order by id limit $2 for update skip locked)
+  returning id`;
+
+/** Ends the calls that `condition` picks with the one outcome of `$1`. */
+const endCallsWhere = (name: string, condition: string): string => `/* reaper.${name} */ with
+  verdict as (select * from jsonb_to_recordset($1::jsonb) as verdict (${endedCallColumns})),
+  picked as (
+    select call.id from tool_calls call where call.kind = 'server' and ${condition}
+    order by call.id limit $3 for update of call skip locked),
+  ended as (
+    update tool_calls call set state = verdict.state, outcome = verdict.outcome::json, ended_at = clock_timestamp()
+    from picked, verdict where call.id = picked.id
+    returning gen_random_uuid() as audit_id, call.id, call.audit, call.principal, call.session_id, call.run_id,
+      call.round, call.server, call.tool, call.name, call.definition_hash, verdict.result, verdict.result_digest,
+      verdict.success, call.state, verdict.error_code, verdict.duration_ms, verdict.queue_wait_ms, call.attempt,
+      verdict.cached, verdict.isolation, call.worker, call.job),
+  audited as (${insertAudit})
+  select id, job from ended`;
+
+export const cancelOrphans = endCallsWhere(
+  'cancel-orphans',
+  `call.state = 'planned' and $4::float8 >= 0 and exists (
+    select from runs where runs.id = call.run_id and runs.state not in ('running', 'waiting'))`,
+);
+
+export const judgeUnsafe = endCallsWhere(
+  'judge-unsafe',
+  `call.state = 'dispatched' and not call.safe and ${nobody('call.worker', '$4')}`,
+);
+
+/** Safe, but every worker that began it is gone. */
+export const judgeWorn = endCallsWhere(
+  'judge-worn',
+  `call.state = 'dispatched' and call.safe and call.attempt >= 3 and ${nobody('call.worker', '$4')}`,
+);
+
+/** `$4` is how long after its time an unclaimed call is given up. */
+export const giveUpOverdue = endCallsWhere(
+  'give-up-overdue',
+  `call.state = 'planned' and call.planned_at < clock_timestamp() - ${milliseconds('(call.time_budget_ms + $4::float8)')}`,
+);
+
+/** Their fence stays, so that a late outcome of the lost worker is refused. */
+export const replanSafe = `/* reaper.replan-safe */
+  update tool_calls set state = 'planned', worker = null
+  where id in (
+    select call.id from tool_calls call
+    where call.kind = 'server' and call.state = 'dispatched' and call.safe and call.attempt < 3
+      and ${nobody('call.worker', '$1')}
+    order by call.id limit $2 for update of call skip locked)
+  returning id, job`;
+
+export const plannedAfter = `/* reaper.planned-after */
+  select id, job, planned_at::text as planned_at from tool_calls
+  where kind = 'server' and state = 'planned' and job is not null
+    and planned_at < clock_timestamp() - ${milliseconds('$1')}
+    and (planned_at, id) > ($3::timestamptz, $4)
+  order by planned_at, id limit $2`;
+
+export const forgetEvents = `/* reaper.forget-events */ with
+  old as (
+    select id from runs where events_kept and ended_at < clock_timestamp() - ${milliseconds('$1')}
+    order by ended_at limit $2 for update skip locked),
+  gone as (delete from run_events using old where run_id = old.id returning run_id, last_n),
+  highest as (select run_id, max(last_n) as last_n from gone group by run_id)
+  update runs set events_kept = false, highest_event = greatest(highest_event, highest.last_n)
+  from old left join highest on highest.run_id = old.id
+  where runs.id = old.id
+  returning runs.id`;
+
+const active = `('planned', 'parked', 'dispatched')`;
+
+/** Looks at `$2` ended runs from a mark on; returns the next mark. Runs last as long as their session, and a time. */
+export const forgetRuns = `/* reaper.forget-runs */ with
+  seen as (
+    select id, principal, session_id, ended_at from runs
+    where ended_at < clock_timestamp() - ${milliseconds('$1')} and (ended_at, id) > ($3::timestamptz, $4)
+    order by ended_at, id limit $2),
+  gone as (
+    delete from runs using seen where runs.id = seen.id
+      and not exists (
+        select from sessions session where session.principal = seen.principal and session.id = seen.session_id)
+      and not exists (
+        select from tool_calls call where call.run_id = seen.id and call.kind = 'server' and call.state in ${active}))
+  select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
+
+/** The same for calls outside runs. */
+export const forgetCalls = `/* reaper.forget-calls */ with
+  seen as (
+    select id, principal, session_id, ended_at from tool_calls
+    where run_id is null and ended_at < clock_timestamp() - ${milliseconds('$1')}
+      and (ended_at, id) > ($3::timestamptz, $4)
+    order by ended_at, id limit $2),
+  gone as (
+    delete from tool_calls call using seen where call.id = seen.id and not exists (
+      select from sessions session where session.principal = seen.principal and session.id = seen.session_id))
+  select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;

@@ -1,0 +1,247 @@
+// Takes up the work of gateways and workers that stopped, and clears what has outlived its time. Runs in every process;
+// any number at once do each thing once. Judges nobody before it has itself watched for a whole expiry without a gap,
+// so that a database that was away, or a stopped process that goes on, does not look like everybody's death.
+import type { JobQueue } from '#libs/backing/job-queue.js';
+import type { Database } from '#libs/database/open-database.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { outcomeMembers } from './call-rows.js';
+import * as statements from './reaper-statements.js';
+
+export interface ReapedCall {
+  callId: string;
+  /** The gateway that waits for it, where the call had a job. */
+  replyTo?: string;
+  outcome: ToolOutcome;
+}
+
+export interface ReaperOptions {
+  database: Database;
+  queue: JobQueue;
+  logger: Logger;
+  /** Tells waiting gateways; losing one is harmless, they poll as well. Must not throw. */
+  publishOutcome: (call: ReapedCall) => void;
+  /** Between sweeps; each waits up to a quarter more, so that processes spread. */
+  intervalMs?: number;
+  /** A process without a heartbeat for this long is gone. */
+  expiryMs?: number;
+  /** A planned call is looked for in the queue after this. */
+  missingAfterMs?: number;
+  /** A call that nobody claimed is given up this long after its time. */
+  overdueAfterMs?: number;
+  /** `runs.event_ttl_ms` */
+  eventTtlMs?: number;
+  /** `runs.idempotency_ttl_ms` */
+  runTtlMs?: number;
+  /** Rows of one statement. */
+  batch?: number;
+  /** False writes no audit rows (`audit.enabled`). */
+  audit?: boolean;
+}
+
+export interface Sweep {
+  expired: string[];
+  interrupted: string[];
+  ended: string[];
+  replanned: string[];
+  requeued: string[];
+}
+
+interface Mark {
+  at: string;
+  id: string;
+}
+
+const start: Mark = { at: '-infinity', id: '' };
+const maxBatches = 20;
+
+const lostOutcome = failedOutcome(
+  'indeterminate',
+  'tool_outcome_unknown',
+  'The worker stopped while the tool ran: whether it took effect is not known',
+);
+const wornOutcome = failedOutcome('failed', 'tool_crashed', 'Every worker that ran the tool stopped');
+const orphanOutcome = failedOutcome('cancelled', 'cancelled', 'The run ended before the call began');
+const overdueOutcome = failedOutcome('failed', 'tool_timeout', 'No worker took the call in time');
+
+export class Reaper {
+  private readonly options: Required<ReaperOptions>;
+  private readonly stop = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> = Promise.resolve();
+  private watchedSince: number | undefined;
+  private lastSeen = 0;
+  private lookedAt: Mark = start;
+  private readonly cleared = { runs: start, calls: start };
+
+  constructor(options: ReaperOptions) {
+    this.options = {
+      intervalMs: 2_000,
+      expiryMs: 6_000,
+      missingAfterMs: 5_000,
+      overdueAfterMs: 30_000,
+      eventTtlMs: 600_000,
+      runTtlMs: 86_400_000,
+      batch: 200,
+      audit: true,
+      ...options,
+    };
+  }
+
+  /** Sweeps from now on until `close`. */
+  start(): void {
+    if (this.timer !== undefined || this.stop.signal.aborted) return;
+    const { intervalMs, logger } = this.options;
+    this.timer = setTimeout(
+      () => {
+        this.sweeping = this.sweep(this.stop.signal)
+          .then(
+            () => undefined,
+            (error: unknown) => {
+              if (!this.stop.signal.aborted) logger.warn({ error }, 'Lost work was not looked for');
+            },
+          )
+          .finally(() => {
+            this.timer = undefined;
+            this.start();
+          });
+      },
+      intervalMs * (1 + Math.random() / 4),
+    );
+    this.timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort(new Error('The reaper is closed'));
+    clearTimeout(this.timer);
+    await this.sweeping;
+  }
+
+  /** One look at everything. @throws AppError store_unavailable; what was done until then stays done. */
+  async sweep(signal: AbortSignal): Promise<Sweep> {
+    const found: Sweep = { expired: [], interrupted: [], ended: [], replanned: [], requeued: [] };
+    await this.options.database.ping(signal);
+    if (this.hasWatched()) await this.reap(found, signal);
+    await this.requeueMissing(found, signal);
+    await this.clear(signal);
+    const { logger } = this.options;
+    const counts = Object.entries(found).map(([name, ids]) => [name, (ids as string[]).length] as const);
+    if (counts.some(([, count]) => count > 0)) {
+      logger.info({ metadata: Object.fromEntries(counts) }, 'Lost work was taken up');
+    }
+    return found;
+  }
+
+  private hasWatched(): boolean {
+    const { expiryMs } = this.options;
+    const now = performance.now();
+    if (this.watchedSince === undefined || now - this.lastSeen > expiryMs) this.watchedSince = now;
+    this.lastSeen = now;
+    return now - this.watchedSince >= expiryMs;
+  }
+
+  private async reap(found: Sweep, signal: AbortSignal): Promise<void> {
+    const { expiryMs, batch, overdueAfterMs, queue } = this.options;
+    // Before the row goes: whoever comes next must still see whose queue is to be removed.
+    for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
+      await queue.forgetWorker(id, signal);
+    }
+    const expired = await this.query<{ id: string }>(statements.removeExpired, [expiryMs], signal);
+    found.expired = expired.map(({ id }) => id);
+    const interrupted = await this.inBatches<{ id: string }>(statements.interruptRuns, [expiryMs, batch], signal);
+    found.interrupted = interrupted.map(({ id }) => id);
+    await this.endCalls(statements.judgeUnsafe, lostOutcome, { found, parameter: expiryMs, signal });
+    await this.endCalls(statements.judgeWorn, wornOutcome, { found, parameter: expiryMs, signal });
+    const replanned = await this.inBatches<{ id: string; job: unknown }>(
+      statements.replanSafe,
+      [expiryMs, batch],
+      signal,
+    );
+    found.replanned = replanned.map(({ id }) => id);
+    await this.addMissing(replanned, found, signal);
+    await this.endCalls(statements.cancelOrphans, orphanOutcome, { found, parameter: 0, signal });
+    await this.endCalls(statements.giveUpOverdue, overdueOutcome, { found, parameter: overdueAfterMs, signal });
+  }
+
+  private async endCalls(
+    statement: string,
+    outcome: ToolOutcome,
+    { found, parameter, signal }: { found: Sweep; parameter: number; signal: AbortSignal },
+  ): Promise<void> {
+    const { audit, batch, publishOutcome } = this.options;
+    const verdict = JSON.stringify([{ state: outcome.state, ...outcomeMembers(outcome) }]);
+    const parameters = [verdict, audit, batch, parameter];
+    for (const { id, job } of await this.inBatches<{ id: string; job: unknown }>(statement, parameters, signal)) {
+      found.ended.push(id);
+      const replyTo = readJob(job)?.replyTo;
+      publishOutcome({ callId: id, outcome, ...(replyTo !== undefined && { replyTo }) });
+    }
+  }
+
+  /** A stretch of the planned calls each time, so that a long queue is looked through in turns. */
+  private async requeueMissing(found: Sweep, signal: AbortSignal): Promise<void> {
+    const { missingAfterMs, batch } = this.options;
+    const rows = await this.query<{ id: string; job: unknown; planned_at: string }>(
+      statements.plannedAfter,
+      [missingAfterMs, batch, this.lookedAt.at, this.lookedAt.id],
+      signal,
+    );
+    const last = rows.at(-1);
+    this.lookedAt = last === undefined || rows.length < batch ? start : { at: last.planned_at, id: last.id };
+    await this.addMissing(rows, found, signal);
+  }
+
+  /** Adding is harmless where another was quicker: the queue knows a job by its call. */
+  private async addMissing(
+    rows: readonly { id: string; job: unknown }[],
+    found: Sweep,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    const { queue } = this.options;
+    const there = await queue.existing(
+      rows.map(({ id }) => id),
+      signal,
+    );
+    for (const { id, job: stored } of rows) {
+      const job = readJob(stored);
+      if (there.has(id) || job === undefined) continue;
+      await queue.add(job, { signal });
+      found.requeued.push(id);
+    }
+  }
+
+  private async clear(signal: AbortSignal): Promise<void> {
+    const { eventTtlMs, runTtlMs, batch } = this.options;
+    await this.inBatches(statements.forgetEvents, [eventTtlMs, batch], signal);
+    for (const [what, statement] of [
+      ['runs', statements.forgetRuns],
+      ['calls', statements.forgetCalls],
+    ] as const) {
+      const { at, id } = this.cleared[what];
+      const [mark] = await this.query<{ ended_at: string; id: string }>(statement, [runTtlMs, batch, at, id], signal);
+      this.cleared[what] = mark === undefined ? start : { at: mark.ended_at, id: mark.id };
+    }
+  }
+
+  private query<Row>(statement: string, parameters: unknown[], signal: AbortSignal): Promise<Row[]> {
+    return this.options.database.call((prisma) => prisma.$queryRawUnsafe<Row[]>(statement, ...parameters), signal);
+  }
+
+  /** Until a batch is not full; what is left after that many is the next sweep's. */
+  private async inBatches<Row>(statement: string, parameters: unknown[], signal: AbortSignal): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (let count = 0; count < maxBatches; count += 1) {
+      const written = await this.query<Row>(statement, parameters, signal);
+      rows.push(...written);
+      if (written.length < this.options.batch) break;
+    }
+    return rows;
+  }
+}
+
+/** Undefined for calls without one, and for jobs of a version that this one does not know. */
+function readJob(stored: unknown): ToolJob | undefined {
+  return toolJobSchema.safeParse(stored).data;
+}
