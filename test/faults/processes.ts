@@ -1,6 +1,5 @@
 // What runs on this machine, as tests see it: programs of ours and what they leave behind.
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -63,12 +62,15 @@ export function pressControlC({ process: child }: Program): void {
   process.kill(-child.pid!, 'SIGINT');
 }
 
-/** Ends what a test left running, and waits for it. */
+/** Ends what a test left running, with its group, and waits for it. */
 export async function killAll(programs: Program[]): Promise<void> {
-  for (const { process: child } of programs) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+  for (const { process: child, ended } of programs) {
+    try {
+      process.kill(-child.pid!, 'SIGKILL');
+    } catch {
+      // Nobody is left of it.
+    }
+    await ended;
   }
 }
 
