@@ -1,5 +1,6 @@
 // A real HTTP server that plays an OpenAI-compatible upstream from a script: answers in order, or a function of the
 // request. It frames, delays, splits, stalls and cuts as told, and remembers what it was asked. It decides nothing.
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.js';
@@ -50,6 +51,7 @@ export async function startScriptedUpstream(
   const sockets = new Set<Socket>();
   const waiting = new Set<() => void>();
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
 
   async function serve(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
     const path = incoming.url ?? '/';
