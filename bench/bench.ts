@@ -32,6 +32,8 @@ interface Row {
   'gateway µs': string;
   'worker µs': string;
   'postgres µs': string;
+  /** What a bare `node:http` server costs here and now: the yardstick for the others. */
+  'upstream µs': string;
   load: string;
   goal: string;
 }
@@ -56,6 +58,7 @@ async function measure(system: System, scenario: Scenario): Promise<Row> {
     'gateway µs': micros('gateway').toFixed(1),
     'worker µs': scenario.calls === 0 ? '' : micros('worker').toFixed(0),
     'postgres µs': scenario.calls === 0 ? '' : micros('postgres').toFixed(0),
+    'upstream µs': scenario.path === '/api/tools/call' ? '' : micros('upstream').toFixed(1),
     load: loadavg()[0]!.toFixed(1),
     goal: judge(scenario, { perSecond, p50Ms: result.p50Ms, gatewayMicros: micros('gateway') }),
   };
@@ -88,8 +91,13 @@ function count({ unit, calls }: Scenario, { requests, failures }: LoadResult): v
   put.calls += requests * calls;
 }
 
-function cpuNow({ gateway, worker, postgresPid }: System) {
-  return { gateway: cpuMs(gateway.pid), worker: cpuMs(worker.pid), postgres: cpuMsOfTree(postgresPid) };
+function cpuNow({ gateway, worker, postgresPid, upstreamPid }: System) {
+  return {
+    gateway: cpuMs(gateway.pid),
+    worker: cpuMs(worker.pid),
+    postgres: cpuMsOfTree(postgresPid),
+    upstream: cpuMs(upstreamPid),
+  };
 }
 
 function printMemory(system: System, when: string): void {

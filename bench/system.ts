@@ -14,6 +14,7 @@ export interface System {
   gateway: Service;
   worker: Service;
   postgresPid: number;
+  upstreamPid: number;
   upstreamUrl: string;
   /** Settings that differ from the defaults, without secrets. */
   settings: Record<string, string>;
@@ -56,6 +57,7 @@ export async function startSystem(profileDirectory: string | undefined): Promise
       gateway,
       worker,
       postgresPid: Number(pidFile.split('\n', 1)[0]),
+      upstreamPid: upstream.pid!,
       upstreamUrl,
       settings,
       async put(what) {
