@@ -15,7 +15,7 @@ export interface NewRun {
   keyId?: string;
   requestId: string;
   idempotencyKey?: string;
-  /** SHA-256 of the canonical request body and path, to tell a retry from another request. */
+  /** SHA-256 of the canonical request body and path, to tell a retry from another request; '' where no key asks for it. */
   requestHash: string;
   sessionId?: string;
   dialect: 'openai' | 'events';

@@ -83,7 +83,7 @@ export class ChatService {
       id: mintRunId(),
       principal: context.principal,
       requestId: context.requestId,
-      requestHash: hashRequest(request),
+      requestHash: idempotencyKey === undefined ? '' : hashRequest(request),
       sessionId: request.sessionId ?? mintSessionId(),
       dialect: request.dialect,
       detached,
@@ -143,9 +143,10 @@ export class ChatService {
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
-      const recorded = recorder.record(chain(past?.results ?? [], loop));
+      const recorded = recorder.record(past === undefined ? loop : chain(past.results, loop));
       const own = this.ports.measure({ request, context, runId: id }, recorded);
-      const events = finishing(chain(past?.told ?? [], own), () => cancel.release());
+      const told = past === undefined ? own : chain(past.told, own);
+      const events = finishing(told, () => cancel.release());
       return { runId: id, createdAt, events, detached: prepared.run.detached };
     } catch (error) {
       cancel.release();

@@ -178,8 +178,9 @@ class Exchange implements UpstreamAnswer {
     this.call.signal.removeEventListener('abort', this.cancel);
     this.onClose();
     const { body } = this;
-    if (drain && body !== undefined && !body.destroyed && this.stopped === undefined) {
-      void this.drain(body);
+    if (drain && body !== undefined && this.stopped === undefined) {
+      // Destroyed without a stop of ours: read to its end, and its connection is free already.
+      if (!body.destroyed) void this.drain(body);
     } else {
       this.stop.abort();
       body?.destroy();
