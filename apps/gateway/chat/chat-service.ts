@@ -64,11 +64,11 @@ export class ChatService {
   async start(options: StartOptions): Promise<StartedTurn> {
     const prepared = this.prepare(options);
     const { run, stored } = prepared;
-    if (!stored) return this.execute(prepared, { created: false });
+    if (!stored) return this.execute(prepared, {});
     // Without a key nobody could come back to it: refused before anything is written.
     if (options.idempotencyKey === undefined) this.requireWorker(prepared.offer);
     const begun = await this.ports.runs.begin(run);
-    if (begun.created) return this.execute(prepared, { created: true });
+    if (begun.created) return this.execute(prepared, { begun: begun.run });
     if (begun.run.requestHash !== run.requestHash) {
       throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     }
@@ -96,14 +96,15 @@ export class ChatService {
   }
 
   /** Runs the turn here; `from` a stored run it goes on after its last complete round. */
-  private async execute(prepared: Prepared, at: { created: boolean; from?: StoredRun }): Promise<StartedTurn> {
+  private async execute(prepared: Prepared, at: { begun?: StoredRun; from?: StoredRun }): Promise<StartedTurn> {
     const { request, offer } = prepared;
     const id = at.from?.id ?? prepared.run.id;
-    const createdAt = at.from?.createdAt ?? new Date();
+    // As it is stored: whoever attaches is told the same.
+    const createdAt = (at.from ?? at.begun)?.createdAt ?? new Date();
     const cancel = this.ports.cancels.register(id, prepared.context.signal, prepared.run.detached);
     const context: RequestContext = { ...prepared.context, signal: cancel.signal };
     const fold = new TurnFold();
-    let stored = at.created || at.from !== undefined;
+    let stored = at.begun !== undefined || at.from !== undefined;
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
@@ -163,7 +164,7 @@ export class ChatService {
   /** The same key and body again: its events from the start, whoever runs it; goes on with what was interrupted. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
     if (run.state === 'interrupted' && (await this.ports.runs.adopt(run.id, this.gatewayId))) {
-      return this.execute(prepared, { created: false, from: run });
+      return this.execute(prepared, { from: run });
     }
     if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
     if (run.state === 'failed') throw storedError(run);
@@ -186,7 +187,7 @@ export class ChatService {
       return;
     }
     if (now?.state === 'interrupted' && (await this.ports.runs.adopt(run.id, this.gatewayId))) {
-      const { events } = await this.execute(prepared, { created: false, from: now });
+      const { events } = await this.execute(prepared, { from: now });
       for await (const numbered of events) if (numbered.n > lastN) yield numbered;
       return;
     }
