@@ -136,11 +136,11 @@ export class ChatService {
           await this.ports.runs.begin(prepared.run);
           stored = true;
         }
-        await recorder.flush();
         const { requestId, traceparent, keyId, ip } = context;
         const audit = { requestId, ...defined({ traceparent, keyId, ip }), model: `${round.provider}/${round.model}` };
         const owned = { runId: id, owner: this.gatewayId, lastEvent: recorder.lastN };
-        await this.ports.runs.planRound({ ...round, ...owned }, audit);
+        await recorder.storeWith((events) => this.ports.runs.planRound({ ...round, ...owned, events }, audit));
+        this.ports.announce(id);
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
