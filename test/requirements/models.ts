@@ -1,6 +1,7 @@
 export const modelRequirements = {
   'models.abort': 'leaving or aborting closes the upstream connection within 50 ms',
   'models.backpressure': 'a slow reader slows the upstream',
+  'models.upstream-closes': 'an upstream that closes while the reader is slow ends no process and loses no byte',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
