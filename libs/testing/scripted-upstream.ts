@@ -50,6 +50,8 @@ export async function startScriptedUpstream(
   const sockets = new Set<Socket>();
   const waiting = new Set<() => void>();
   const closing = new AbortController();
+  // One listener for all answers.
+  const closed = new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve()));
 
   async function serve(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
     const path = incoming.url ?? '/';
@@ -62,7 +64,7 @@ export async function startScriptedUpstream(
       typeof script === 'function'
         ? await script(received, number)
         : (script[number - 1] ?? { status: 500, json: { error: { message: `The script has no answer ${number}` } } });
-    await play(answer, received, { reply, incoming, closing: closing.signal });
+    await play(answer, received, { reply, incoming, closing: closing.signal, closed });
   }
 
   const server = createServer((incoming, reply) => {
@@ -147,12 +149,12 @@ interface Stage {
   reply: ServerResponse;
   incoming: IncomingMessage;
   closing: AbortSignal;
+  closed: Promise<void>;
 }
 
 async function play(answer: ScriptedAnswer, request: ReceivedRequest, stage: Stage): Promise<void> {
   const { reply } = stage;
-  const closed = new Promise<void>((resolve) => stage.closing.addEventListener('abort', () => resolve()));
-  const over = Promise.race([request.finished, closed]);
+  const over = Promise.race([request.finished, stage.closed]);
   if (answer.before !== undefined) await Promise.race([answer.before, over]);
   if (answer.never === true) return over;
   if (answer.refuse !== undefined) return cut(stage, answer.refuse);
