@@ -3,8 +3,8 @@
 import { migrate, MigrationError } from '#libs/database/migrate.js';
 
 const url = process.env['DATABASE_URL'];
-if (url === undefined || url === '') {
-  console.error('Set DATABASE_URL to the PostgreSQL database to migrate.');
+if (url === undefined || !URL.canParse(url)) {
+  console.error('Set DATABASE_URL to the URL of the PostgreSQL database to migrate.');
   process.exit(2);
 }
 const stop = new AbortController();

@@ -10,7 +10,7 @@ import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
-import { OutcomeWriter } from './jobs/outcome-writer.js';
+import { OutcomeWriter, untilStoreAnswers } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
@@ -38,6 +38,7 @@ export interface WorkerParts {
   logger: Logger;
 }
 
+const STORE_PATIENCE_MS = 15_000;
 const SPOOL_BYTES = 1024 * 1024 * 1024;
 
 export class Worker {
@@ -45,7 +46,7 @@ export class Worker {
   readonly outcomes: OutcomeWriter;
   readonly running = new RunningCalls();
   readonly #pool: ServerPool;
-  readonly #processor: JobProcessor;
+  readonly jobs: JobProcessor;
   #draining = false;
 
   constructor(private readonly parts: WorkerParts) {
@@ -80,7 +81,7 @@ export class Worker {
       logger,
     });
     const { concurrency } = config.worker;
-    this.#processor = new JobProcessor({
+    this.jobs = new JobProcessor({
       workerId,
       concurrency,
       backing,
@@ -98,26 +99,29 @@ export class Worker {
   /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
   async start(): Promise<void> {
     await this.outcomes.start();
-    await this.parts.registry.register({
+    const info = {
       id: this.parts.workerId,
-      kind: 'worker',
-      details: { isolation: 'none', servers: this.parts.builtins.size },
-    });
-    await this.#processor.start();
+      kind: 'worker' as const,
+      // Builtin servers run in this process: there is nothing to isolate yet.
+      details: { isolation: 'builtin tools only', servers: this.parts.builtins.size },
+    };
+    // A store that is busy for a moment is no reason to end.
+    await untilStoreAnswers(() => this.parts.registry.register(info), Date.now() + STORE_PATIENCE_MS);
+    await this.jobs.start();
     await this.catalog.start();
   }
 
   /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
     this.#draining = true;
-    await this.#processor.drain(signal);
+    await this.jobs.drain(signal);
   }
 
   /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
   async close(): Promise<void> {
     this.#draining = true;
     this.catalog.close();
-    await this.#processor.close();
+    await this.jobs.close();
     await this.#pool.close();
     await this.outcomes.close();
     await this.parts.registry.close();

@@ -6,6 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { migrate, MigrationError } from './migrate.js';
+import { openDatabase } from './open-database.js';
+import { Prisma } from './prisma-client/client.js';
 
 const signal = () => AbortSignal.timeout(20_000);
 
@@ -63,6 +65,28 @@ describe('migrate', () => {
     await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was applied with other contents/);
     await query(`update _prisma_migrations set finished_at = null`);
     await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was begun and not finished/);
+  });
+
+  test('every model of the schema reads from its table', async () => {
+    await migrate(database.url, { signal: signal() });
+    const open = openDatabase({ url: database.url, poolSize: 1, timeoutMs: 5_000, applicationName: 'test' });
+    try {
+      for (const model of Object.values(Prisma.ModelName)) {
+        const delegate = open.prisma[(model[0]!.toLowerCase() + model.slice(1)) as 'run'];
+        expect(await delegate.findFirst()).toBeNull();
+      }
+      const [columns] = await query<{ count: number }>(
+        `select count(*)::int from information_schema.columns
+         where table_schema = 'public' and table_name <> '_prisma_migrations'`,
+      );
+      const enums: Record<string, object> = { ...Prisma };
+      const fields = Object.values(Prisma.ModelName).map(
+        (model) => Object.keys(enums[`${model}ScalarFieldEnum`]!).length,
+      );
+      expect(fields.reduce((sum, count) => sum + count, 0)).toBe(columns?.count);
+    } finally {
+      await open.close();
+    }
   });
 
   test('a failing migration changes nothing, and a later version’s migrations are left alone', async () => {

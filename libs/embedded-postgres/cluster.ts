@@ -31,7 +31,11 @@ export async function openCluster(options: ClusterOptions): Promise<string> {
   if (!(await isThere(directory))) await createWhole(options);
   await checkVersion(clusterPath(directory), binaries, signal);
   await giveTo(clusterPath(directory), runAs.owner);
-  return (await readFile(join(directory, 'password'), 'utf8')).trim();
+  const password = await readFile(join(directory, 'password'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw new EmbeddedPostgresError('data_dir_unusable', `${join(directory, 'password')} is missing: put it back.`);
+  });
+  return password.trim();
 }
 
 async function isThere(directory: string): Promise<boolean> {

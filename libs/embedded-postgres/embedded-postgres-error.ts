@@ -26,7 +26,17 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-const UNUSABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
+const UNUSABLE = new Set([
+  'ENOENT',
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOSPC',
+  'EDQUOT',
+  'ENOTDIR',
+  'ELOOP',
+  'ENAMETOOLONG',
+]);
 
 /** A failed file operation below the data directory, told in terms of the setting that moves it. */
 export function toDataDirError(error: unknown, dataDir: string): unknown {

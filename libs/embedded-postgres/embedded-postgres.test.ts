@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { verifies } from '../../test/verifies.js';
+import { isAlive, readParent } from '../process/process-identity.js';
 import type { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.js';
 
@@ -100,6 +101,18 @@ verifies('operations.postgres-crash-told', 'the server is killed; its next start
   expect(await query(second.url, 'select value from crashed')).toEqual([[1]]);
 });
 
+verifies('operations.postgres-crash-told', 'the shell that watches it is killed: the server ends too', async () => {
+  let told: (error: EmbeddedPostgresError) => void = () => undefined;
+  const end = new Promise<EmbeddedPostgresError>((resolve) => {
+    told = resolve;
+  });
+  await start({ onUnexpectedEnd: (error) => told(error) });
+  const pid = await serverPid();
+  process.kill(readParent(pid)!, 'SIGKILL');
+  expect((await end).code).toBe('ended');
+  expect(isAlive(pid)).toBe(false);
+});
+
 verifies('operations.postgres-taken-port', 'the preferred one is in use', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -138,6 +151,10 @@ verifies('operations.data-dir-unusable', 'a file stands where a directory should
   const error = (await start({ dataDir: join(directory, 'file', 'data') }).catch((error: unknown) => error)) as Error;
   expect(error).toMatchObject({ code: 'data_dir_unusable' });
   expect(error.message).toContain('DATA_DIR');
+});
+
+verifies('operations.data-dir-unusable', 'a place where no directory can be made', async () => {
+  await expect(start({ dataDir: '/proc/signalbox/data' })).rejects.toMatchObject({ code: 'data_dir_unusable' });
 });
 
 test('data that another major version wrote is left alone', async () => {

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { silentLogger, type Logger } from '../logging/logger.js';
@@ -80,7 +80,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const cluster = clusterPath(directory);
   try {
     const native = options.nativeDirectory ?? findNativeDirectory();
-    await mkdir(dataDir, { recursive: true });
+    await makeDirectory(dataDir);
     await ensureNotRunning(directory, signal);
     const binaries = await openBinaries(native, join(dataDir, 'postgres-binaries'));
     const runAs = await chooseRunAs(binaries, cluster, signal);
@@ -174,6 +174,21 @@ async function checkLogin(url: string): Promise<void> {
     );
   } finally {
     await client.end();
+  }
+}
+
+/** Not `recursive`: Node never returns where a directory exists and can hold none (`/proc`). */
+async function makeDirectory(path: string): Promise<void> {
+  const attempt = () =>
+    mkdir(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  try {
+    await attempt();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeDirectory(dirname(path));
+    await attempt();
   }
 }
 

@@ -10,7 +10,7 @@ import { DeadlineExceeded, runBounded } from './run-bounded.js';
 export interface SchemaBounds {
   maxBytes: number;
   maxDepth: number;
-  /** Of a compilation, and of one check. */
+  /** Of one check; of a compilation ten times that. */
   deadlineMs: number;
 }
 
@@ -22,6 +22,11 @@ export interface CompiledSchema {
 
 /** Work of at most this (schema bytes times value bytes) is done without a watchdog: well under a millisecond. */
 const UNGUARDED_WORK = 2_000_000;
+const COMPILE_FACTOR = 10;
+/** A busy machine may make one check late; a schema that is late again and again is given up. */
+const STRIKES = 3;
+/** What can cost more than schema size times value size: references, comparisons of all with all, repeated patterns. */
+const costly = /"(?:\$(?:ref|dynamicRef|recursiveRef)|uniqueItems|patternProperties)"|"pattern":"[^"]*\{/;
 
 /** @throws Error with a message for the operator when the schema is over a bound or no schema at all. */
 export function compileSchema(schema: JsonObject, bounds: SchemaBounds): CompiledSchema {
@@ -29,21 +34,22 @@ export function compileSchema(schema: JsonObject, bounds: SchemaBounds): Compile
   const text = JSON.stringify(schema);
   if (Buffer.byteLength(text) > bounds.maxBytes) throw new Error(`schema is larger than ${bounds.maxBytes} bytes`);
   const dropped: string[] = [];
-  const validate = runBounded(() => compile(schema, dropped), bounds.deadlineMs);
-  const guarded = /"(?:\$(?:ref|dynamicRef|recursiveRef)|uniqueItems|patternProperties)"|"pattern":"[^"]*\{/.test(text);
-  let tooSlow = false;
+  const guarded = costly.test(text);
+  const validate = guarded
+    ? runBounded(() => compile(schema, dropped), bounds.deadlineMs * COMPILE_FACTOR)
+    : compile(schema, dropped);
+  let strikes = 0;
 
   return {
     droppedPatterns: dropped,
     check(value, valueBytes) {
-      if (tooSlow) return TOO_SLOW;
+      if (strikes >= STRIKES) return TOO_SLOW;
       const small = !guarded && text.length * valueBytes <= UNGUARDED_WORK;
       try {
         const valid = small ? validate(value) : runBounded(() => validate(value), bounds.deadlineMs);
         return valid ? undefined : describeFirst(validate.errors);
       } catch (error) {
-        // Once is enough: such a schema would cost its whole deadline each time.
-        if (error instanceof DeadlineExceeded) tooSlow = true;
+        if (error instanceof DeadlineExceeded) strikes += 1;
         return TOO_SLOW;
       }
     },

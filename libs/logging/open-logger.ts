@@ -1,5 +1,5 @@
 // The log on pino: one JSON line each, with exactly the fields of LogFields, pretty on a terminal. Everything passes the
-// redactor; a line has at most `maxLineLength` characters. Refuses to throw, and to block when nobody reads.
+// redactor; a line has at most `maxLineLength` characters. Refuses to throw, also when nobody reads any more.
 import { pino, type DestinationStream } from 'pino';
 import { describeError } from './describe-error.js';
 import type { LogFields, Logger } from './logger.js';
@@ -25,7 +25,6 @@ export interface OpenLogger extends Logger {
 type Level = LoggerOptions['level'];
 
 const maxMetadataLength = 12_288;
-const maxHeldBytes = 8 * 1024 * 1024;
 const ids = ['tool', 'requestId', 'runId', 'sessionId', 'userId', 'traceId'] as const;
 
 export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
@@ -109,16 +108,10 @@ async function openStream(options: LoggerOptions): Promise<{ stream: Destination
     return { stream: { write: (line: string) => target.write(prettify(line)) }, flush: () => undefined };
   }
   if (options.destination !== undefined) return { stream: options.destination, flush: () => undefined };
-  const output = pino.destination({ fd: process.stdout.fd, sync: false, maxLength: maxHeldBytes });
-  // A reader that went away must not end the process.
-  output.on('error', () => undefined);
-  const flush = () => {
-    try {
-      output.flushSync();
-    } catch {
-      // Nobody reads any more.
-    }
-  };
-  process.once('exit', flush);
-  return { stream: output, flush };
+  // Not pino's own destination: its last flush turns for ever once the reader of a pipe has gone (sonic-boom, EPIPE).
+  const ignore = () => undefined;
+  if (!process.stdout.listeners('error').some((listener) => listener.name === ignore.name)) {
+    process.stdout.on('error', ignore);
+  }
+  return { stream: { write: (line: string) => void process.stdout.write(line) }, flush: () => undefined };
 }

@@ -1,5 +1,6 @@
 // Makes anything fit for a log: secrets struck out by key, by pattern and by value, sizes bounded, control characters
 // visible, so that no value can forge a line or repaint a terminal. Never throws; reads no getters twice.
+import { redactText } from '#libs/audit/redact.js';
 
 export interface Redactor {
   text(value: string, maxLength?: number): string;
@@ -14,17 +15,10 @@ const maxDepth = 6;
 const secretKey =
   /pass(?:word|wd|phrase)?$|secret|token$|api[-_]?key|authori[sz]ation|cookie|credential|private[-_]?key|^(?:x-)?auth$/i;
 
-/** Shapes that are secrets wherever they stand. Each is linear: no nested repetition. */
-const secretPatterns: readonly [RegExp, string][] = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, MASK],
-  [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${MASK}`],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g, MASK],
-  [/\b(?:sk|pk|rk|sb|ghp|gho|ghs|xoxb|xoxp|glpat|hf|npm)[-_][A-Za-z0-9_-]{12,}/g, MASK],
-  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, MASK],
-  [/\bAIza[A-Za-z0-9_-]{30,}/g, MASK],
-  [/:\/\/[^\s/@:]{0,256}:[^\s/@]{1,256}@/g, `://${MASK}@`],
-  [/\b(password|passwd|secret|token|api[-_]?key)(["']?\s*[=:]\s*["']?)[^\s"'&,;}]{3,}/gi, `$1$2${MASK}`],
-];
+/** Too short for any pattern, or an id that was minted here: most of what is logged, and not worth a search. */
+const harmless = /^(?:[\w ./-]{0,11}|(?:req|run|sess|call)_[0-9a-f]{24,32})$/;
+/** Names repeat for ever; strangers do not fill the memory. */
+const maxNames = 1_000;
 
 /** C0, DEL, C1, line and paragraph separators, bidirectional overrides. */
 const invisible = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
@@ -34,15 +28,26 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   const known = secrets.filter((secret) => secret.length >= 8).sort((left, right) => right.length - left.length);
 
   function text(value: string, maxLength = maxText): string {
+    if (harmless.test(value) && !known.some((secret) => value.includes(secret))) return value;
     // Cut long before the patterns run, and again after; the margin keeps a secret at the edge whole for them.
     let clean = value.length > maxLength + 4_096 ? value.slice(0, maxLength + 4_096) : value;
     for (const secret of known) if (clean.includes(secret)) clean = clean.replaceAll(secret, MASK);
-    for (const [pattern, replacement] of secretPatterns) clean = clean.replace(pattern, replacement);
+    clean = redactText(clean);
     if (clean.length > maxLength) clean = `${clean.slice(0, maxLength)}… (${value.length} characters)`;
     return clean.replace(
       invisible,
       (character) => shown[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
+  }
+
+  const names = new Map<string, { shown: string; secret: boolean }>();
+  function nameOf(key: string): { shown: string; secret: boolean } {
+    let name = names.get(key);
+    if (name === undefined) {
+      name = { shown: text(key, 128), secret: secretKey.test(key) };
+      if (names.size < maxNames && key.length <= 128) names.set(key, name);
+    }
+    return name;
   }
 
   function walk(value: unknown, depth: number, seen: readonly object[]): unknown {
@@ -74,8 +79,9 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     }
     const entries = Object.entries(value);
     const shownEntries = entries.slice(0, maxItems).map(([key, inner]): [string, unknown] => {
-      const hide = secretKey.test(key) && typeof inner !== 'number' && typeof inner !== 'boolean' && inner != null;
-      return [text(key, 128), hide ? MASK : walk(inner, depth + 1, path)];
+      const name = nameOf(key);
+      const hide = name.secret && typeof inner !== 'number' && typeof inner !== 'boolean' && inner != null;
+      return [name.shown, hide ? MASK : walk(inner, depth + 1, path)];
     });
     if (entries.length > maxItems) shownEntries.push(['…', `${entries.length - maxItems} more`]);
     return Object.fromEntries(shownEntries);

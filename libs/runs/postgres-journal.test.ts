@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/database/open-database.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
@@ -252,5 +253,42 @@ describe('PostgresJournal', () => {
     expect(stored.map((call) => call?.outcome?.blocks)).toEqual(calls.map(({ id }) => [{ type: 'text', text: id }]));
     const audited = await database.prisma.auditEvent.count({ where: { callId: { in: calls.map(({ id }) => id) } } });
     expect(audited).toBe(200);
+  });
+
+  verifies('store.away-answers-in-time', 'a claim behind a write that hangs', async () => {
+    const call = await planned();
+    const hurried = openDatabase({ url: testDatabase.url, poolSize: 2, timeoutMs: 400, applicationName: 'test' });
+    const slow = new PostgresJournal(hurried);
+    const release = await lockCalls();
+    try {
+      const waits = [0, 100, 200].map(async (delay) => {
+        await new Promise((resolve) => setTimeout(resolve, delay));
+        const start = performance.now();
+        await expect(slow.claim({ callId: call.id, worker: 'worker-1' })).rejects.toMatchObject({
+          code: 'store_unavailable',
+        });
+        return performance.now() - start;
+      });
+      expect(Math.max(...(await Promise.all(waits)))).toBeLessThan(1_500);
+    } finally {
+      await release();
+      await hurried.close();
+    }
+    expect(await journal.claim({ callId: call.id, worker: 'worker-1' })).toBeDefined();
+  });
+
+  /** Nobody writes calls until it is released. */
+  const lockCalls = async (): Promise<() => Promise<void>> => {
+    const client = new pg.Client({ connectionString: testDatabase.url });
+    await client.connect();
+    await client.query('begin; lock table tool_calls in exclusive mode');
+    return () => client.end();
+  };
+
+  test('without audit there are no rows of it', async () => {
+    const silent = new PostgresJournal(database, { audit: false });
+    const call = await planned();
+    expect(await silent.end({ ...context, callId: call.id, outcome: someOutcome })).toBe(true);
+    expect(await auditOf(call.id)).toEqual([]);
   });
 });

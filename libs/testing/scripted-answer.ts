@@ -17,9 +17,9 @@ export interface ScriptedAnswer {
   text?: string | string[];
   reasoning?: string;
   toolCalls?: ScriptedToolCall[];
-  /** Default: `tool_calls` with calls, else `stop`; null leaves it out. */
+  /** Default: `tool_calls` with calls, else `stop`; null, or an `end`, leaves it out. */
   finishReason?: string | null;
-  /** Default 10 + 5 tokens; null leaves it out. */
+  /** Default 10 + 5 tokens; null, or an `end`, leaves it out. */
   usage?: JsonObject | null;
   /** The model that the answer claims; default `scripted`. */
   model?: string;
@@ -70,7 +70,13 @@ const defaultUsage: JsonObject = { prompt_tokens: 10, completion_tokens: 5, tota
 
 function finishReasonOf(answer: ScriptedAnswer): string | null {
   if (answer.finishReason !== undefined) return answer.finishReason;
+  if (answer.end !== undefined) return null;
   return answer.toolCalls === undefined ? 'stop' : 'tool_calls';
+}
+
+function usageOf(answer: ScriptedAnswer): JsonObject | undefined {
+  const usage = answer.usage ?? (answer.usage === null || answer.end !== undefined ? undefined : defaultUsage);
+  return usage && { usage };
 }
 
 function callsOf(
@@ -97,7 +103,7 @@ function wholeAnswer(answer: ScriptedAnswer): JsonObject {
     created: 1,
     model: answer.model ?? 'scripted',
     choices: [{ index: 0, message, finish_reason: finishReasonOf(answer) }],
-    ...(answer.usage === null ? {} : { usage: answer.usage ?? defaultUsage }),
+    ...usageOf(answer),
   };
 }
 
@@ -125,6 +131,7 @@ function streamedAnswer(answer: ScriptedAnswer): JsonObject[] {
   });
   const finish = finishReasonOf(answer);
   if (finish !== null) delta({}, finish);
-  if (answer.usage !== null) chunks.push({ ...head, choices: [], usage: answer.usage ?? defaultUsage });
+  const usage = usageOf(answer);
+  if (usage !== undefined) chunks.push({ ...head, choices: [], ...usage });
   return chunks;
 }

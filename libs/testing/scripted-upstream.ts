@@ -1,5 +1,6 @@
 // A real HTTP server that plays an OpenAI-compatible upstream from a script: answers in order, or a function of the
 // request. It frames, delays, splits, stalls and cuts as told, and remembers what it was asked. It decides nothing.
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { isJsonObject, type Json, type JsonObject } from '../schemas/json.js';
@@ -50,8 +51,7 @@ export async function startScriptedUpstream(
   const sockets = new Set<Socket>();
   const waiting = new Set<() => void>();
   const closing = new AbortController();
-  // One listener for all answers.
-  const closed = new Promise<void>((resolve) => closing.signal.addEventListener('abort', () => resolve()));
+  setMaxListeners(0, closing.signal);
 
   async function serve(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
     const path = incoming.url ?? '/';
@@ -64,7 +64,7 @@ export async function startScriptedUpstream(
       typeof script === 'function'
         ? await script(received, number)
         : (script[number - 1] ?? { status: 500, json: { error: { message: `The script has no answer ${number}` } } });
-    await play(answer, received, { reply, incoming, closing: closing.signal, closed });
+    await play(answer, received, { reply, incoming, closing: closing.signal });
   }
 
   const server = createServer((incoming, reply) => {
@@ -149,12 +149,12 @@ interface Stage {
   reply: ServerResponse;
   incoming: IncomingMessage;
   closing: AbortSignal;
-  closed: Promise<void>;
 }
 
 async function play(answer: ScriptedAnswer, request: ReceivedRequest, stage: Stage): Promise<void> {
   const { reply } = stage;
-  const over = Promise.race([request.finished, stage.closed]);
+  const closed = new Promise<void>((resolve) => stage.closing.addEventListener('abort', () => resolve()));
+  const over = Promise.race([request.finished, closed]);
   if (answer.before !== undefined) await Promise.race([answer.before, over]);
   if (answer.never === true) return over;
   if (answer.refuse !== undefined) return cut(stage, answer.refuse);
@@ -186,8 +186,11 @@ async function write(reply: ServerResponse, bytes: Buffer, splitBytes = bytes.le
     const taken = reply.write(bytes.subarray(start, start + splitBytes));
     if (!taken) {
       await new Promise<void>((resolve) => {
-        reply.once('drain', resolve);
-        reply.once('close', resolve);
+        const goOn = () => {
+          reply.off('drain', goOn).off('close', goOn);
+          resolve();
+        };
+        reply.once('drain', goOn).once('close', goOn);
       });
     } else if (splitBytes < bytes.length) await new Promise<void>((resolve) => setImmediate(resolve));
   }

@@ -57,6 +57,17 @@ describe('quota', () => {
     expect((await workspace.usage({ force: true })).bytes).toBe(limits.maxBytes);
   });
 
+  verifies('tools.workspace-quota-exact', 'what was to be replaced is moved away meanwhile', async () => {
+    await workspace.write('old', Buffer.alloc(limits.maxBytes - 10));
+    const source = (async function* () {
+      yield Buffer.alloc(100_000);
+      await workspace.move('old', 'kept');
+      yield Buffer.alloc(100_000);
+    })();
+    expect(await codeOf(workspace.write('old', source))).toBe('workspace_quota_exceeded');
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'kept']);
+  });
+
   verifies('tools.workspace-quota-exact', 'files', async () => {
     for (let index = 0; index < limits.maxFiles - 1; index += 1) await workspace.write(`f${index}`, bytes(''));
     await workspace.makeDirectory('last');

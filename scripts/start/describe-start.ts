@@ -37,16 +37,17 @@ export function describeStart(facts: StartFacts): string {
   ].join('\n');
 }
 
-/** Health tells it as text or as an object with a level, at the top or among its checks. */
+/** From the check named `isolation` of the first report that measured it, with what is wrong with it. */
 export function readIsolation(health: unknown[]): string | undefined {
-  for (const body of health) {
-    for (const place of [body, member(body, 'checks'), member(body, 'details')]) {
-      const told = member(place, 'isolation');
-      const level = typeof told === 'object' ? (member(told, 'level') ?? member(told, 'status')) : told;
-      if (typeof level !== 'string' && typeof level !== 'number') continue;
-      const why = member(told, 'reason') ?? member(told, 'message');
-      return typeof why === 'string' ? `${level} (${why})` : String(level);
-    }
+  for (const report of health) {
+    const checks = member(report, 'checks');
+    const check: unknown = Array.isArray(checks)
+      ? checks.find((one) => member(one, 'name') === 'isolation')
+      : undefined;
+    const reason = member(check, 'reason');
+    const level = member(member(check, 'details'), 'level') ?? member(report, 'isolation');
+    if (typeof level === 'string') return typeof reason === 'string' ? `${level} (${reason})` : level;
+    if (typeof reason === 'string') return reason;
   }
   return undefined;
 }

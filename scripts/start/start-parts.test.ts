@@ -54,7 +54,10 @@ verifies('operations.start-says-what-runs', 'addresses, data, isolation and a re
     dataDir: '/srv/signalbox/.data',
     database: 'embedded',
     queue: 'postgres',
-    health: [undefined, { status: 'ready', checks: { isolation: { level: 'confined' } } }],
+    health: [
+      undefined,
+      { status: 'ok', checks: [{ name: 'isolation', status: 'ok', details: { level: 'confined' } }] },
+    ],
   });
   for (const part of [
     '/srv/signalbox/.data',
@@ -65,10 +68,8 @@ verifies('operations.start-says-what-runs', 'addresses, data, isolation and a re
   }
 });
 
-test('isolation is read wherever health tells it', () => {
-  expect(readIsolation([{ isolation: 'process' }])).toBe('process');
-  expect(readIsolation([{ checks: { isolation: { level: 'none', reason: 'no user namespaces' } } }])).toBe(
-    'none (no user namespaces)',
-  );
-  expect(readIsolation([undefined, { status: 'ready' }, 'text'])).toBeUndefined();
+test('isolation is told with what is wrong with it, and not made up', () => {
+  const open = { name: 'isolation', status: 'degraded', reason: 'tool servers run without isolation' };
+  expect(readIsolation([undefined, { checks: [{ name: 'store', status: 'ok' }, open] }])).toBe(open.reason);
+  expect(readIsolation([undefined, { checks: [{ name: 'isolation', status: 'ok' }] }, 'text'])).toBeUndefined();
 });

@@ -71,6 +71,19 @@ export function memoryConformance(makeStore: MakeStore): void {
       expect(await one.counters.acquire('place:other', 'one more', 7, 60_000, never())).toBe(true);
     });
 
+    verifies('backing.places-exact', 'many keys at once, where the first places are taken together', async () => {
+      // All connections are open before: else one of them takes every place before the others come.
+      await Promise.all(Array.from({ length: 64 }, (_, index) => [one, two][index % 2]!.ping(never())));
+      for (let round = 0; round < 20; round += 1) {
+        const taken = await Promise.all(
+          Array.from({ length: 24 }, (_, index) =>
+            [one, two][index % 2]!.counters.acquire(`place:${round}`, `holder ${index}`, 3, 60_000, never()),
+          ),
+        );
+        expect(taken.filter(Boolean)).toHaveLength(3);
+      }
+    });
+
     verifies('backing.places-expire', 'a holder that died gives its place back', async () => {
       expect(await one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(true);
       expect(await one.counters.acquire('place:dead', 'next', 1, 300, never())).toBe(false);

@@ -10,43 +10,43 @@ import { Collected, type ConformanceStore, eventually, makeJob, type MakeStore, 
 const blockMs = 17_000;
 
 export function processConformance(makeStore: MakeStore): void {
+  let child: CompiledFile;
+  let store: ConformanceStore;
+  let backing: Backing;
+  let holding: Child;
+  let blocked: Child;
+  let killedAt: number;
+  const taken = new Collected<JobDelivery & { at: number }>();
+  const [held, blocking] = [makeJob(), makeJob()];
+
+  // Outside the group: both deaths run their course together, while the tests of other groups run.
+  beforeAll(async () => {
+    child = await compileChild('test/contract/backing-child.ts');
+    store = await makeStore();
+    backing = await openBacking(store.options);
+    holding = child.start({ backing: store.options, kind: 'hold' });
+    await holding.event('ready');
+    await backing.queue.add(held, { signal: never() });
+    await holding.event('taken');
+    blocked = child.start({ backing: store.options, kind: 'block', blockMs });
+    await blocked.event('ready');
+    await backing.queue.add(blocking, { signal: never() });
+    await blocked.event('taken');
+    await backing.consume(async (delivery) => taken.add({ ...delivery, at: Date.now() }), {
+      worker: 'survivor',
+      concurrency: 4,
+    });
+    holding.kill();
+    killedAt = Date.now();
+  });
+  afterAll(async () => {
+    for (const one of [holding, blocked]) one?.kill();
+    await backing?.close();
+    await store?.drop();
+    await child?.remove();
+  });
+
   describe('processes', () => {
-    let child: CompiledFile;
-    let store: ConformanceStore;
-    let backing: Backing;
-    let holding: Child;
-    let blocked: Child;
-    let killedAt: number;
-    const taken = new Collected<JobDelivery & { at: number }>();
-    const [held, blocking] = [makeJob(), makeJob()];
-
-    // Both deaths run their course together, and while the other tests run.
-    beforeAll(async () => {
-      child = await compileChild('test/contract/backing-child.ts');
-      store = await makeStore();
-      backing = await openBacking(store.options);
-      holding = child.start({ backing: store.options, kind: 'hold' });
-      await holding.event('ready');
-      await backing.queue.add(held, { signal: never() });
-      await holding.event('taken');
-      blocked = child.start({ backing: store.options, kind: 'block', blockMs });
-      await blocked.event('ready');
-      await backing.queue.add(blocking, { signal: never() });
-      await blocked.event('taken');
-      await backing.consume(async (delivery) => taken.add({ ...delivery, at: Date.now() }), {
-        worker: 'survivor',
-        concurrency: 4,
-      });
-      holding.kill();
-      killedAt = Date.now();
-    });
-    afterAll(async () => {
-      for (const one of [holding, blocked]) one?.kill();
-      await backing?.close();
-      await store?.drop();
-      await child?.remove();
-    });
-
     verifies('backing.opens-at-once', 'six processes on an empty store', async () => {
       const empty = await makeStore();
       try {

@@ -5,6 +5,8 @@ export interface FaultProxy {
   port: number;
   /** Connections stand, nothing passes any more; new ones are taken and get no answer. As a stopped server does. */
   silence(): void;
+  /** Nothing passes on connections that stand, for ever; new ones are served. As after a lost route. */
+  freeze(): void;
   /** Cuts every connection; new ones are served. */
   cut(): void;
   /** Cuts every connection and refuses new ones. */
@@ -52,6 +54,9 @@ export async function openFaultProxy(target: { host: string; port: number }): Pr
     port: (listener.address() as AddressInfo).port,
     silence() {
       mode = 'silent';
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    freeze() {
       for (const socket of sockets) socket.unpipe().pause();
     },
     cut: destroyAll,

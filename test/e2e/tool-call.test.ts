@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolProgress } from '../../apps/gateway/tools/tool-runner.js';
 import {
   openGateway,
@@ -198,6 +199,40 @@ verifies('reliability.replies-may-be-lost', 'the journal is looked into', async 
     expect(worker.probe.effects).toEqual(['unheard']);
   } finally {
     channels.publish = publish;
+  }
+});
+
+test('a safe call that takes its time is claimed, its outcome still one', async () => {
+  const running = call('readSlowly', { args: { ms: 2_500 } });
+  const claimed = "select worker from tool_calls where name = 'readSlowly' and state = 'dispatched'";
+  await expect.poll(() => services.rows(claimed), { timeout: 2_400 }).toEqual([{ worker: worker.id }]);
+  const { id, outcome } = await running;
+  expect(outcome.state).toBe('completed');
+  expect(await journaled(id)).toEqual(['completed', 1]);
+});
+
+test('a redelivered unsafe call that was begun is indeterminate, its late outcome dropped', async () => {
+  const prepared = await gateway.calls.prepare(
+    { name: 'slow', argumentsText: '{"ms":600}', sessionId: 'sess_a' },
+    requestContext(),
+  );
+  let twice: Promise<unknown> = Promise.resolve();
+  const other = await openWorker(services);
+  try {
+    const running = prepared.run(({ status }) => {
+      if (status !== 'running') return;
+      const job = other.worker.jobs;
+      twice = services
+        .rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [prepared.context.callId])
+        .then(([row]) => job.handle({ job: row!.job, redelivered: true }));
+    });
+    const { id, outcome } = await running;
+    await twice;
+    expect(outcome).toMatchObject({ state: 'indeterminate', error: { code: 'tool_outcome_unknown' } });
+    await delay(800);
+    expect(await journaled(id)).toEqual(['indeterminate', 1]);
+  } finally {
+    await other.close();
   }
 });
 

@@ -1,6 +1,5 @@
 // What runs on this machine, as tests see it: programs of ours and what they leave behind.
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +19,13 @@ export interface Program {
 
 export function run(command: readonly string[], environment: Record<string, string> = {}): Program {
   const [file = '', ...args] = command;
-  const child = spawn(file, args, { cwd: ROOT, env: { ...process.env, ...environment }, stdio: 'pipe' });
+  // In a group of its own, so that a test can press Ctrl-C: the terminal signals the group.
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: 'pipe',
+    detached: true,
+  });
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   let over = false;
@@ -52,12 +57,20 @@ export function run(command: readonly string[], environment: Record<string, stri
   return { process: child, lines, line, ended };
 }
 
-/** Ends what a test left running, and waits for it. */
+/** As a terminal does on Ctrl-C: everyone in the foreground group is told. */
+export function pressControlC({ process: child }: Program): void {
+  process.kill(-child.pid!, 'SIGINT');
+}
+
+/** Ends what a test left running, with its group, and waits for it. */
 export async function killAll(programs: Program[]): Promise<void> {
-  for (const { process: child } of programs) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+  for (const { process: child, ended } of programs) {
+    try {
+      process.kill(-child.pid!, 'SIGKILL');
+    } catch {
+      // Nobody is left of it.
+    }
+    await ended;
   }
 }
 

@@ -1,70 +1,36 @@
 export const chatRequirements = {
-  'chat.abort.upstream':
-    'a caller who goes away ends the model call within a second',
-  'chat.auto.loop':
-    'a server tool that the model calls runs, and the model answers from its result',
-  'chat.auto.parallel':
-    'calls that only read run at once, calls that change one session in call order',
-  'chat.bounds.calls':
-    'a turn runs no more than its share of calls and still ends with an answer',
-  'chat.bounds.repeated-failure':
-    'the same call failing three times in a row ends the loop with an answer',
-  'chat.bounds.rounds':
-    'at the bound of rounds one more model call without tools gives an answer',
-  'chat.bounds.schemas':
-    'messages, tools and schemas above their bounds are refused by name',
-  'chat.client.tools':
-    'a tool of the caller goes back to the caller under an id minted here',
-  'chat.errors.bad-input':
-    'every bad input gets its status and code, never 500, never a hang',
-  'chat.errors.shape':
-    'an error has message, type, code and request id, and nothing of ours inside',
-  'chat.examples':
-    'the examples of the documentation work as written',
-  'chat.idempotency.attach':
-    'the same key and body at once is one run with one answer',
-  'chat.idempotency.mismatch':
-    'the same key with another body is refused',
-  'chat.json.fold':
-    'the JSON answer is the fold of what the stream tells',
-  'chat.manual':
-    'in manual mode every call goes back to the caller',
-  'chat.mixed.expired':
-    'a follow-up to a turn that is no longer kept is refused, another caller’s too',
-  'chat.mixed.restored':
-    'a mixed turn is put back whole for the model, on any gateway, as often as it is posted',
-  'chat.no-worker':
-    'without a worker a turn with server tools is refused before the model is asked',
-  'chat.plain.not-stored':
-    'a plain chat writes nothing to the store',
-  'chat.read.requests':
-    'a request is read as OpenAI reads it, and one fault is named by its field',
-  'chat.runs.cancel':
-    'a run is cancelled through any gateway',
-  'chat.runs.detach':
-    'a detached run goes on without its caller',
-  'chat.runs.resume':
-    'the events of a run go on after any number, on any gateway',
-  'chat.runs.state':
-    'a run tells its state, rounds and usage',
-  'chat.sdk':
-    'the official SDKs read every answer as one message with one finish reason',
-  'chat.stream.arrival':
-    'nothing is collected before it is sent',
-  'chat.stream.cut':
-    'an upstream that is cut makes every client throw',
-  'chat.stream.error-is-last':
-    'after an error nothing says that the answer is complete',
-  'chat.stream.events':
-    'events of the /api dialect are valid chunks with a type, numbered',
-  'chat.stream.keep-alive':
-    'silence is broken by comments, and headers do not wait for ever',
-  'chat.stream.one-finish-reason':
-    'a stream has one role, one id and one finish reason',
-  'chat.stream.strict':
-    'server calls do not show in the /v1 dialect',
-  'chat.tools.failures':
-    'a tool that fails is told to the model and does not fail the turn',
-  'chat.usage.summed':
-    'usage is the sum of all rounds, shown on a /v1 stream only when asked for',
+  'chat.abort.upstream': 'a caller who goes away ends the model call within a second',
+  'chat.auto.loop': 'a server tool that the model calls runs, and the model answers from its result',
+  'chat.auto.parallel': 'calls that only read run at once, calls that change one session in call order',
+  'chat.bounds.calls': 'a turn runs no more than its share of calls and still ends with an answer',
+  'chat.bounds.repeated-failure': 'the same call failing three times in a row ends the loop with an answer',
+  'chat.bounds.rounds': 'at the bound of rounds one more model call without tools gives an answer',
+  'chat.bounds.schemas': 'messages, tools and schemas above their bounds are refused by name',
+  'chat.client.tools': 'a tool of the caller goes back to the caller under an id minted here',
+  'chat.errors.bad-input': 'every bad input gets its status and code, never 500, never a hang',
+  'chat.errors.shape': 'an error has message, type, code and request id, and nothing of ours inside',
+  'chat.examples': 'the examples of the documentation work as written',
+  'chat.idempotency.attach': 'the same key and body at once is one run with one answer',
+  'chat.idempotency.mismatch': 'the same key with another body is refused',
+  'chat.json.fold': 'the JSON answer is the fold of what the stream tells',
+  'chat.manual': 'in manual mode every call goes back to the caller',
+  'chat.mixed.expired': 'a follow-up to a turn that is no longer kept is refused, another caller’s too',
+  'chat.mixed.restored': 'a mixed turn is put back whole for the model, on any gateway, as often as it is posted',
+  'chat.no-worker': 'without a worker a turn with server tools is refused before the model is asked',
+  'chat.plain.not-stored': 'a plain chat writes nothing to the store',
+  'chat.read.requests': 'a request is read as OpenAI reads it, and one fault is named by its field',
+  'chat.runs.cancel': 'a run is cancelled through any gateway',
+  'chat.runs.detach': 'a detached run goes on without its caller',
+  'chat.runs.resume': 'the events of a run go on after any number, on any gateway',
+  'chat.runs.state': 'a run tells its state, rounds and usage',
+  'chat.sdk': 'the official SDKs read every answer as one message with one finish reason',
+  'chat.stream.arrival': 'nothing is collected before it is sent',
+  'chat.stream.cut': 'an upstream that is cut makes every client throw',
+  'chat.stream.error-is-last': 'after an error nothing says that the answer is complete',
+  'chat.stream.events': 'events of the /api dialect are valid chunks with a type, numbered',
+  'chat.stream.keep-alive': 'silence is broken by comments, and headers do not wait for ever',
+  'chat.stream.one-finish-reason': 'a stream has one role, one id and one finish reason',
+  'chat.stream.strict': 'server calls do not show in the /v1 dialect',
+  'chat.tools.failures': 'a tool that fails is told to the model and does not fail the turn',
+  'chat.usage.summed': 'usage is the sum of all rounds, shown on a /v1 stream only when asked for',
 } as const;

@@ -1,22 +1,35 @@
 export const modelRequirements = {
-  'offline.answers-from-results':
-    'The offline model answers from tool results, also in a follow-up without tools',
+  'models.abort': 'leaving or aborting closes the upstream connection within 50 ms',
+  'models.backpressure': 'a slow reader slows the upstream',
+  'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
+  'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
+  'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
+  'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',
+  'models.openai.choices': 'with n > 1 each choice keeps its index and its finish reason',
+  'models.openai.content-type': 'streamed or whole is told by the content type of the answer',
+  'models.openai.extras': 'members of an answer that are not known are passed on',
+  'models.openai.quirks': 'every known way in which OpenAI-compatible upstreams differ comes to the same events',
+  'models.openai.reasoning-replay': 'reasoning goes back to the models that want it, and only to them',
+  'models.openai.request': 'an upstream is sent what the caller sent, and only what it understands',
+  'models.openai.whole-answers': 'a whole answer reads into the same events as a streamed one',
+  'models.retries': 'failures before the first byte are tried again within a budget, each retry is observable',
+  'models.router.bad-names': 'hostile and unknown names are refused',
+  'models.router.discovery': 'models that an upstream lists can be listed and asked for by their bare name',
+  'models.router.fallback': 'a list of candidates moves on only while nothing was sent',
+  'models.router.names': 'a name leads to its provider: prefix, alias, list, default, offline',
+  'models.timeouts': 'connecting, the first byte, silence and the whole call have deadlines',
+  'models.tool-names': 'tool names are mapped to what a provider takes and back, the same way every time',
+  'models.upstream-cut': 'an answer that was cut short is an error, never a complete answer',
+  'offline.answers-from-results': 'The offline model answers from tool results, also in a follow-up without tools',
   'offline.any-schema':
     'Whatever the tools and the text, the offline model calls with arguments that satisfy the schema, or not',
-  'offline.bounds':
-    'The offline model keeps to max_tokens and stop; a call cut by them never ends',
-  'offline.chains':
-    'The offline model goes on with what an earlier call got and stops when all is done',
-  'offline.failure':
-    'The offline model says what failed and why, and does not try the same again',
+  'offline.bounds': 'The offline model keeps to max_tokens and stop; a call cut by them never ends',
+  'offline.chains': 'The offline model goes on with what an earlier call got and stops when all is done',
+  'offline.failure': 'The offline model says what failed and why, and does not try the same again',
   'offline.first-round':
     'The offline model finds the tool and the arguments for a request in Chinese or English, or calls none',
-  'offline.stream':
-    'The offline model streams the same events for the same messages and heeds the signal',
-  'offline.structured':
-    'The offline model answers in the JSON that response_format asks for',
-  'offline.time':
-    'The offline model answers in bounded time, however long the text and however many the tools',
-  'offline.tool-choice':
-    'The offline model heeds tool_choice and parallel_tool_calls',
+  'offline.stream': 'The offline model streams the same events for the same messages and heeds the signal',
+  'offline.structured': 'The offline model answers in the JSON that response_format asks for',
+  'offline.time': 'The offline model answers in bounded time, however long the text and however many the tools',
+  'offline.tool-choice': 'The offline model heeds tool_choice and parallel_tool_calls',
 } as const;

@@ -1,76 +1,56 @@
 export const toolRequirements = {
+  'tools.api-calls': 'POST /api/tools/call runs one tool and answers with the status and code of what happened',
+  'tools.api-lists': 'GET /api/tools lists the catalog in OpenAI function form with an ETag',
+  'tools.api-streams': 'POST /api/tools/call streams progress and the result as events',
   'tools.arguments-validated':
     'arguments are checked against the schema before they are queued, and what is wrong is named',
-  'tools.builtin-cancelled':
-    'a builtin tool that is cancelled stops at once',
-  'tools.builtin-encodings':
-    'files are read and written in the encoding that was asked for',
-  'tools.builtin-failures':
-    'a builtin tool that fails says why, with its code and without a path of the host',
-  'tools.builtin-files':
-    'the builtin tools read and change the files of their session',
-  'tools.builtin-large-files':
-    'a large file is read in parts, in constant memory, never inside a character',
-  'tools.builtin-listed':
-    'the builtin server lists its tools with annotations that are true',
-  'tools.builtin-search':
-    'files are found by name and content in linear time',
-  'tools.builtin-time':
-    'get_time answers with the timestamp, and with ISO 8601 in the time zone',
-  'tools.call-through-queue':
-    'a call goes through queue, worker and MCP, and outcome, journal and audit agree',
-  'tools.calls-at-once-bounded':
-    'calls of one session beyond its limit wait in order',
-  'tools.cancel-reaches-tool':
-    'cancelling reaches a running tool within a second and leaves one terminal state',
-  'tools.catalog-announced':
-    'tools that appear, change or go are known to gateways within a second',
-  'tools.catalog-names':
-    'the first server in order keeps a bare name, server__tool always leads to its server',
-  'tools.deadlines':
-    'a call ends at its deadline; progress moves it up to the maximum',
-  'tools.decorators-authorize':
-    "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
-  'tools.decorators-dynamic':
-    'tools registered and removed at run time are announced',
-  'tools.decorators-errors':
-    'what a tool throws reaches the caller with its code and nothing that is not safe to show',
-  'tools.decorators-found':
-    'decorated providers are found at start, duplicate names stop it naming both places',
-  'tools.decorators-progress':
-    'a decorated tool reports progress and is cancelled through its signal',
+  'tools.builtin-cancelled': 'a builtin tool that is cancelled stops at once',
+  'tools.builtin-encodings': 'files are read and written in the encoding that was asked for',
+  'tools.builtin-failures': 'a builtin tool that fails says why, with its code and without a path of the host',
+  'tools.builtin-files': 'the builtin tools read and change the files of their session',
+  'tools.builtin-large-files': 'a large file is read in parts, in constant memory, never inside a character',
+  'tools.builtin-listed': 'the builtin server lists its tools with annotations that are true',
+  'tools.builtin-search': 'files are found by name and content in linear time',
+  'tools.builtin-time': 'get_time answers with the timestamp, and with ISO 8601 in the time zone',
+  'tools.call-through-queue': 'a call goes through queue, worker and MCP, and outcome, journal and audit agree',
+  'tools.calls-at-once-bounded': 'calls of one session beyond its limit wait in order',
+  'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
+  'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
+  'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
+  'tools.deadlines': 'a call ends at its deadline; progress moves it up to the maximum',
+  'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
+  'tools.decorators-dynamic': 'tools registered and removed at run time are announced',
+  'tools.decorators-errors': 'what a tool throws reaches the caller with its code and nothing that is not safe to show',
+  'tools.decorators-found': 'decorated providers are found at start, duplicate names stop it naming both places',
+  'tools.decorators-progress': 'a decorated tool reports progress and is cancelled through its signal',
   'tools.decorators-publish':
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',
-  'tools.decorators-results':
-    'a decorated method may return text, an object or MCP content',
-  'tools.definition-hash':
-    'a definition has one hash whatever the order of its members',
-  'tools.fetch-bounded':
-    'what fetch reads is bounded in size, time and redirects, and leaves no half file',
-  'tools.fetch-guarded':
-    'fetch reaches no private or reserved address that the operator has not allowed',
-  'tools.fetch-works':
-    'fetch returns the text of an answer or saves it to a file',
-  'tools.hostile-schemas-bounded':
-    'no schema, pattern or argument of others holds the event loop',
-  'tools.listed-tolerantly':
-    'a bad definition in a list costs that tool only, and is reported',
-  'tools.refused-calls-audited':
-    'a call that is refused before it runs is journaled and audited',
-  'tools.results-clamped':
-    'a large result is kept whole in the workspace and the model gets head, tail and path',
-  'tools.workspace-archive':
-    'a workspace is archived as a tar of its files and directories',
-  'tools.workspace-links-refused':
-    'links, pipes, sockets and devices in a workspace lead nowhere',
-  'tools.workspace-paths-confined':
-    'no form of a path reaches outside the own workspace',
-  'tools.workspace-quota-exact':
-    'a write that would exceed a limit of the workspace is refused, exactly and whole',
-  'tools.workspace-race-free':
-    'swapping a directory for a link while files are written lets none escape',
-  'tools.workspace-removal-complete':
-    'a workspace is removed whole whatever tools did to it, and nothing else',
-  'tools.workspace-writes-whole':
-    'a write that fails leaves what was there before',
+  'tools.decorators-results': 'a decorated method may return text, an object or MCP content',
+  'tools.definition-hash': 'a definition has one hash whatever the order of its members',
+  'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
+  'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
+  'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
+  'tools.files-conditional': 'files have strong validators, and conditional requests are honoured without a race',
+  'tools.files-confined': 'no address of the files endpoints reaches outside the own session',
+  'tools.files-http':
+    'files of a session are written, read, listed, archived and removed over HTTP, whatever their type',
+  'tools.files-ranges': 'a part of a file is served by range',
+  'tools.files-safe-to-show': 'a browser is not given anything of a workspace to run',
+  'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
+  'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
+  'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
+  'tools.pool-one-instance':
+    'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
+  'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
+  'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
+  'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
+  'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
+  'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
+  'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
+  'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
+  'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',
+  'tools.workspace-removal-complete': 'a workspace is removed whole whatever tools did to it, and nothing else',
+  'tools.workspace-swept': 'workspaces of expired sessions, and directories without a session, are removed',
+  'tools.workspace-writes-whole': 'a write that fails leaves what was there before',
 } as const;

@@ -49,6 +49,16 @@ export class ProbeTools {
     }
   }
 
+  @McpTool({
+    description: 'Reads slowly.',
+    input: z.object({ ms: z.number() }),
+    annotations: { readOnlyHint: true },
+  })
+  async readSlowly({ ms }: { ms: number }, context: ToolContext): Promise<string> {
+    await delay(ms, undefined, { signal: context.signal });
+    return 'read';
+  }
+
   @McpTool({ description: 'Hears nothing.', input: z.object({ ms: z.number() }) })
   async stubborn({ ms }: { ms: number }): Promise<string> {
     await delay(ms);

@@ -138,7 +138,8 @@ export class ChatService {
         await recorder.flush();
         const { requestId, traceparent, keyId, ip } = context;
         const audit = { requestId, ...defined({ traceparent, keyId, ip }), model: `${round.provider}/${round.model}` };
-        await this.ports.runs.planRound({ ...round, runId: id, lastEvent: recorder.lastN }, audit);
+        const owned = { runId: id, owner: this.gatewayId, lastEvent: recorder.lastN };
+        await this.ports.runs.planRound({ ...round, ...owned }, audit);
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);

@@ -125,7 +125,9 @@ export class TurnRecorder {
   private async finish(end: RunEnd): Promise<void> {
     if (!this.options.isStored()) return;
     try {
-      await Promise.all([this.flush(), this.ports.end(end)]);
+      // In this order: who finds the run ended finds all of its events.
+      await this.flush();
+      await this.ports.end(end);
     } catch (error) {
       // The answer is the caller's all the same; the reaper finds the run once this gateway has gone.
       this.ports.logger.error({ runId: this.options.runId, error }, 'the end of a run was not stored');

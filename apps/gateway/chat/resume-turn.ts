@@ -29,18 +29,26 @@ export async function resumeTurn(
 ): Promise<ResumedTurn> {
   const rounds = await settledRounds(run.id, turn, ports.runs);
   const last = rounds.at(-1);
-  const kept = last?.lastEvent ?? 0;
-  const told = kept === 0 ? [] : await readLog(run.id, kept, ports.log);
-  const lastN = await ports.log.truncate(run.id, kept);
+  const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, ports.log));
+  const lastN = await ports.log.truncate(run.id, told.at(-1)?.n ?? 0);
   for (const round of rounds) replay(turn, round);
   turn.announce = !told.some(({ event }) => event.type === 'start');
-  const results: TurnEvent[] = (last?.calls ?? []).filter(isServer).map((call) => ({
+  const ended = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
+  const untold = (last?.calls ?? []).filter((call) => isServer(call) && !ended.has(call.id));
+  const results: TurnEvent[] = untold.map((call) => ({
     type: 'tool_result',
     callId: call.id,
     result: toShownResult(call.outcome ?? unknownOutcome),
   }));
   const givesBack = last?.calls.some((call) => call.kind === 'client') === true;
   return { told, lastN, results, ...(givesBack ? { ends: endWithCalls(turn) } : {}) };
+}
+
+/** Up to the round's message, and what was told of its calls after it; the rest is of a round that never was. */
+function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent[] {
+  const ofCalls = (event: TurnEvent) => event.type === 'tool_progress' || event.type === 'tool_result';
+  const end = events.findIndex(({ n, event }) => n > round.lastEvent && !ofCalls(event));
+  return end === -1 ? events : events.slice(0, end);
 }
 
 /** Calls that were dispatched end by themselves or are judged within the lease time; nothing new is started. */

@@ -1,4 +1,5 @@
 // The runs that go on in this gateway, and what stops each: its caller going away, or a request to cancel it.
+import { setMaxListeners } from 'node:events';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface RunCancel {
@@ -21,6 +22,8 @@ export class RunCancels {
   /** `detached`: the caller may go. `release` must be called when the run has ended. */
   register(runId: string, callerGone: AbortSignal, detached: boolean): RunCancel {
     const controller = new AbortController();
+    // Each call of the turn listens; a turn may have many.
+    setMaxListeners(0, controller.signal);
     const leave = () => controller.abort(callerGone.reason);
     if (!detached) {
       if (callerGone.aborted) leave();

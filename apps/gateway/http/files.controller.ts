@@ -19,6 +19,7 @@ import { checkSessionId, findSession } from './sessions.controller.js';
 const maxListed = 10_000;
 /** Silence of an upload before it is given up. */
 const uploadIdleMs = 60_000;
+const refusedLingerMs = 2_000;
 
 @Controller('api/sessions/:id/files')
 export class FilesController {
@@ -59,6 +60,7 @@ export class FilesController {
     const session = await this.sessions.ensure(principal, checkSessionId(id));
     const expected = (current: FileInfo | undefined) => checkPreconditions(request.headers, current?.etag);
     const length = Number(request.headers['content-length'] ?? Number.NaN);
+    endWhenRefused(request, reply);
     const written = await inWorkspace(
       this.workspaces.workspace(session).write(path, upload(request.raw, signal), {
         createDirectories: true,
@@ -169,6 +171,13 @@ function streamOf(chunks: AsyncIterable<Buffer>, close: () => Promise<void>): Re
   const stream = Readable.from(chunks, { objectMode: false, highWaterMark: 256 * 1024 });
   stream.once('close', () => void close().catch(() => undefined));
   return stream;
+}
+
+/** A client that goes on sending after its answer has time to read it, not more. */
+function endWhenRefused(request: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.once('finish', () => {
+    if (!request.raw.complete) setTimeout(() => request.raw.destroy(), refusedLingerMs).unref();
+  });
 }
 
 /** Leaves the request open when the writer stops: the refusal must still reach the client. */

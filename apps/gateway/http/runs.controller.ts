@@ -26,6 +26,8 @@ export interface RunsPorts extends FollowPorts {
 
 /** How long a cancelling waits to be able to say that it is done. */
 const cancelWaitMs = 3_000;
+/** After the last event of any run: who follows from there waits for its end only. */
+const neverReached = 2_147_483_647;
 
 @Controller('api/runs')
 export class RunsController {
@@ -44,12 +46,15 @@ export class RunsController {
   async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
     const run = await this.find(request, id);
     const context = requestContext(request);
+    const afterN = readLastEventId(request);
     const renderer = new EventsSseRenderer({
       id: mintCompletionId(run.id),
       created: Math.floor(run.createdAt.getTime() / 1000),
+      // Told with the first event, which this reader has already.
+      model: afterN === 0 ? '' : await this.modelOf(run),
     });
     const { server } = this.config;
-    await streamTurn(reply, this.follow(run, readLastEventId(request), context.signal), renderer, {
+    await streamTurn(reply, this.follow(run, afterN, context.signal), renderer, {
       requestId: context.requestId,
       // The stream is there from the start: its events may be long in coming.
       headersAfterMs: 100,
@@ -96,6 +101,12 @@ export class RunsController {
     throw now.state === 'failed' ? storedError(now) : new AppError('cancelled', 'The run was cancelled');
   }
 
+  private async modelOf(run: StoredRun): Promise<string> {
+    const [first] = await this.ports.log.read(run.id, 0, 1);
+    if (first?.event.type === 'start') return first.event.model;
+    return (run.answer as unknown as TurnAnswer | null)?.model ?? '';
+  }
+
   private async find(request: FastifyRequest, id: string): Promise<StoredRun> {
     const run = await this.ports.runs.get(requestContext(request).principal, id);
     if (run === undefined) throw new AppError('run_not_found', `Run '${id.slice(0, 64)}' not found`);
@@ -104,7 +115,7 @@ export class RunsController {
 
   private async whenEnded(run: StoredRun): Promise<StoredRun> {
     const signal = AbortSignal.timeout(cancelWaitMs);
-    const from = { principal: run.principal, runId: run.id, afterN: Number.MAX_SAFE_INTEGER, signal };
+    const from = { principal: run.principal, runId: run.id, afterN: neverReached, signal };
     try {
       for await (const _ of followRun(from, this.ports));
     } catch (error) {

@@ -1,5 +1,5 @@
 // Sessions: what they hold, until when they live, their end (chat-api: beside chat). Another principal's is not found.
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, SessionStore } from '#libs/runs/session-store.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,7 +8,7 @@ import { shownWorkspacePath } from '#libs/workspace/workspace-path.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { SESSION_STORE } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
-import { CreateSessionDto } from './sessions.dto.js';
+import { readCreateSession } from './sessions.dto.js';
 
 const defaultPage = 20;
 const maxPage = 100;
@@ -22,12 +22,9 @@ export class SessionsController {
 
   /** 201 for a new one, 200 for one that was there and lives on. */
   @Post()
-  async create(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-    @Body() body: CreateSessionDto,
-  ): Promise<ShownSession> {
+  async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ShownSession> {
     const { principal, signal } = requestContext(request);
+    const body = readCreateSession(request.body);
     const id = body.session_id ?? mintSessionId();
     const known = await this.sessions.get(principal, id);
     const session = await this.sessions.ensure(principal, id, body.metadata ?? undefined);

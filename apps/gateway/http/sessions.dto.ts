@@ -1,6 +1,9 @@
 // Bodies of the sessions endpoints.
-import { IsObject, IsOptional, Matches, ValidateBy } from 'class-validator';
+import { plainToInstance } from 'class-transformer';
+import { IsObject, IsOptional, Matches, ValidateBy, validateSync } from 'class-validator';
+import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 
 const maxMetadataBytes = 16 * 1024;
 
@@ -19,4 +22,17 @@ export class CreateSessionDto {
     { message: `metadata has at most ${maxMetadataBytes} bytes` },
   )
   metadata?: Record<string, unknown> | null;
+}
+
+/** An absent body asks for a session of any name. @throws AppError invalid_value naming the member at fault */
+export function readCreateSession(body: unknown): CreateSessionDto {
+  if (body === undefined || body === null) return new CreateSessionDto();
+  if (!isJsonObject(body)) throw new AppError('invalid_value', 'The body must be a JSON object', { param: 'body' });
+  const dto = plainToInstance(CreateSessionDto, { session_id: body['session_id'] });
+  // As it is: a transformed copy would lose members with special names.
+  dto.metadata = body['metadata'] as CreateSessionDto['metadata'];
+  const error = validateSync(dto, { stopAtFirstError: true })[0];
+  if (error === undefined) return dto;
+  const problem = Object.values(error.constraints ?? {})[0] ?? 'not valid';
+  throw new AppError('invalid_value', problem, { param: error.property });
 }

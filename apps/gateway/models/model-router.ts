@@ -89,31 +89,24 @@ class ConfiguredModelRouter implements ModelRouter {
     const { candidates } = route;
     for (const [position, candidate] of candidates.entries()) {
       const { provider } = candidate;
-      const started = performance.now();
       const model = candidate.model === '' ? await this.firstModel(provider, call) : candidate.model;
       // Held back until something follows that the caller gets to see.
       const held: ModelEvent[] = [];
       let sent = false;
-      let last: ModelEvent | undefined;
-      try {
-        for await (const event of this.events(provider, { ...request, model }, call)) {
-          last = event;
-          if (sent) {
-            yield event;
-            continue;
-          }
-          if (event.type === 'message_start' || event.type === 'usage') {
-            held.push(event);
-            continue;
-          }
-          if (event.type === 'error' && this.movesOn(event.error, position, { candidates, model, call })) break;
-          sent = true;
-          yield { type: 'routed', provider: provider.name, upstreamModel: model };
-          for (const early of held) yield early;
+      for await (const event of this.events(provider, { ...request, model }, call)) {
+        if (sent) {
           yield event;
+          continue;
         }
-      } finally {
-        this.log({ provider: provider.name, model, last, started }, call);
+        if (event.type === 'message_start' || event.type === 'usage') {
+          held.push(event);
+          continue;
+        }
+        if (event.type === 'error' && this.movesOn(event.error, position, { candidates, model, call })) break;
+        sent = true;
+        yield { type: 'routed', provider: provider.name, upstreamModel: model };
+        for (const early of held) yield early;
+        yield event;
       }
       if (sent) return;
     }
@@ -193,20 +186,5 @@ class ConfiguredModelRouter implements ModelRouter {
         this.options.logger.warn({ error, metadata: { alias } }, 'a model alias leads nowhere');
       }
     }
-  }
-
-  /** One line a model call. */
-  private log(
-    what: { provider: string; model: string; last: ModelEvent | undefined; started: number },
-    call: ModelCall,
-  ): void {
-    const { provider, model, last, started } = what;
-    const outcome =
-      last?.type === 'message_end' ? last.finishReason : last?.type === 'error' ? last.error.code : 'left';
-    const duration = Math.round(performance.now() - started);
-    this.options.logger.info(
-      { requestId: call.requestId, duration, metadata: { provider, model, outcome } },
-      'model call',
-    );
   }
 }

@@ -16,6 +16,8 @@ export interface UpstreamFailure {
   error: AppError;
   /** Whether the same request may succeed later. */
   retryable: boolean;
+  /** As the upstream asked for, to the millisecond. */
+  retryAfterSeconds?: number;
 }
 
 /** @throws AppError the last failure */
@@ -28,8 +30,8 @@ export async function openWithRetries(
   for (let attempt = 1; ; attempt += 1) {
     const { answer, failure } = await tryOnce(transport, request, call, policy);
     if (answer !== undefined) return answer;
-    const { error, retryable } = failure;
-    const waitMs = retryDelayMs(attempt, error.retryAfterSeconds);
+    const { error, retryable, retryAfterSeconds } = failure;
+    const waitMs = retryDelayMs(attempt, retryAfterSeconds);
     const tooLate = waitMs > longestRetryAfterMs || Date.now() + waitMs >= call.deadline;
     if (!retryable || attempt > policy.maxRetries || tooLate || call.signal.aborted) throw error;
     policy.onRetry(attempt, error, waitMs);

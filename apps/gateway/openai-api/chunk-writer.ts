@@ -20,7 +20,7 @@ export class ChunkWriter {
   private head: string;
 
   constructor(private readonly rendering: Rendering) {
-    this.head = this.headFor('');
+    this.head = this.headFor(rendering.model ?? '');
   }
 
   /** The model that answers, known with the first event. */

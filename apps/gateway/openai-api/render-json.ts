@@ -7,6 +7,8 @@ export interface Rendering {
   id: string;
   /** Epoch seconds. */
   created: number;
+  /** Where it is known before the first event tells it. */
+  model?: string;
 }
 
 export function renderJson(answer: TurnAnswer, { id, created }: Rendering): JsonObject {

@@ -92,7 +92,9 @@ verifies('tools.hostile-schemas-bounded', 'patterns, references and sizes cost n
   }
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const exponential = tool({ type: 'object', $defs: definitions, properties: { x: { $ref: '#/$defs/d0' } } });
-  expect(await validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
+  for (let strike = 0; strike < 3; strike += 1) {
+    expect(await validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
+  }
   const second = performance.now();
   expect(await validator.validate(exponential, '{"x":1}')).toMatchObject({ ok: false });
   expect(performance.now() - second).toBeLessThan(20);
@@ -105,7 +107,7 @@ verifies('tools.hostile-schemas-bounded', 'patterns, references and sizes cost n
   expect(await validate(deep, '{}')).toMatchObject({ ok: false, message: expect.stringContaining('nested') as string });
   const large = { type: 'object', description: 'x'.repeat(70_000) };
   expect(await validate(large, '{}')).toMatchObject({ ok: false });
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
 test('a self-reference is followed, a remote one is not', async () => {

@@ -38,6 +38,8 @@ export class DispatchedCall implements ReplyListener {
   #started = false;
   #stopping = false;
   #polling = false;
+  /** The outcome has been handed on: no timer may start again. */
+  #over = false;
   #startedAt = Date.now();
   #pollMs = SILENCE_MS;
   #poll?: NodeJS.Timeout;
@@ -69,6 +71,7 @@ export class DispatchedCall implements ReplyListener {
       await this.#giveUpPlanned();
       throw error;
     } finally {
+      this.#over = true;
       stopListening();
       signal.removeEventListener('abort', aborted);
       clearTimeout(this.#poll);
@@ -125,6 +128,7 @@ export class DispatchedCall implements ReplyListener {
       return;
     }
     await told;
+    if (this.#over) return;
     this.#pollMs = CANCEL_POLL_MS;
     this.#armPoll();
     this.#deadline = setTimeout(() => void this.#endAfterGrace(outcome), this.services.cancelGraceMs + WORKER_FIRST_MS);
@@ -146,12 +150,14 @@ export class DispatchedCall implements ReplyListener {
 
   #armDeadline(at: number): void {
     clearTimeout(this.#deadline);
+    if (this.#over) return;
     const end = Math.min(at, this.options.deadline);
     this.#deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - Date.now()));
   }
 
   #armPoll(): void {
     clearTimeout(this.#poll);
+    if (this.#over) return;
     this.#poll = setTimeout(() => void this.#lookIntoJournal(), this.#pollMs);
   }
 

@@ -76,6 +76,7 @@ export class QueuedToolRunner implements ToolRunner {
       definitionHash: tool.definitionHash,
       arguments: args,
       safe: tool.safe,
+      job: toJob(this.parts.gatewayId, { tool, arguments: args }, context),
     };
   }
 

@@ -144,6 +144,7 @@ async function search(input: z.output<typeof searchInput>, { workspace, signal }
   const found: Found[] = [];
   let searchedBytes = 0;
   const prefix = input.path === '.' ? '' : `${input.path.replace(/\/+$/, '')}/`;
+  await workspace.ensure();
   const truncated = await workspace.withDirectory(input.path, async (directory) => {
     for await (const entry of walk(directory, { maxDepth: workspace.limits.maxDepth + 1, signal })) {
       const path = prefix + entry.path;

@@ -10,7 +10,7 @@ import type { OutcomeWriter } from './outcome-writer.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import { failed, type ReadOutcome } from './read-result.js';
 import type { ReplySender } from './reply-sender.js';
-import type { RunningCalls } from './running-calls.js';
+import { Stopped, type RunningCalls } from './running-calls.js';
 import { runTool, type ToolRunParts } from './run-tool.js';
 
 export interface RunToolCallParts extends ToolRunParts {
@@ -27,6 +27,9 @@ type StoredCall = NonNullable<Awaited<ReturnType<Journal['get']>>>;
 
 /** May run: under this fence, or under none (safe calls). */
 type Permit = { fence?: string };
+
+/** Shorter safe calls are written with their outcome only. */
+const CLAIM_AFTER_MS = 1_000;
 
 export class RunToolCall {
   constructor(private readonly parts: RunToolCallParts) {}
@@ -56,13 +59,15 @@ export class RunToolCall {
     running.markStarted(job.callId);
     replies.send(job.replyTo, { kind: 'started', callId: job.callId, worker: workerId });
     const startedAt = performance.now();
+    const late = start.permit.fence === undefined ? new LateClaim(this.parts, job, start.controller) : undefined;
     const read = await runTool(this.parts, job, {
       signal: start.controller,
       onProgress: (progress) => replies.send(job.replyTo, { kind: 'progress', callId: job.callId, ...progress }),
       afterEffect: () => this.#fault('after-effect', job),
     });
     const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
-    await this.#end(job, { ...read, durationMs, queueWaitMs: start.queueWaitMs }, start.permit.fence);
+    const fence = start.permit.fence ?? (await late?.settle());
+    await this.#end(job, { ...read, durationMs, queueWaitMs: start.queueWaitMs }, fence);
   }
 
   /** Undefined: this delivery may not run the call, and what there was to say has been said. */
@@ -172,6 +177,36 @@ export class RunToolCall {
 
   #fault(point: FaultPoint, job: ToolJob): Promise<void> {
     return (this.parts.faults ?? noFaults).at(point, job.callId);
+  }
+}
+
+/**
+ * A safe call that takes its time is claimed after all: otherwise nobody could tell it from one that was never taken.
+ * When it has ended meanwhile (cancelled, given up) its run is stopped.
+ */
+class LateClaim {
+  readonly #timer: NodeJS.Timeout;
+  #claiming?: Promise<string | undefined>;
+
+  constructor(parts: RunToolCallParts, job: ToolJob, controller: AbortController) {
+    this.#timer = setTimeout(() => {
+      this.#claiming = parts.journal.claim({ callId: job.callId, worker: parts.workerId }).then(
+        (claim) => {
+          if (claim === undefined) controller.abort(new Stopped('cancelled'));
+          return claim?.fence;
+        },
+        (error: unknown) => {
+          parts.logger.warn({ error, tool: job.name }, 'a long call could not be claimed');
+          return undefined;
+        },
+      );
+    }, CLAIM_AFTER_MS);
+  }
+
+  /** The fence of the claim, where there is one by now. */
+  async settle(): Promise<string | undefined> {
+    clearTimeout(this.#timer);
+    return this.#claiming;
   }
 }
 

@@ -75,9 +75,10 @@ export function createErrorReader(provider: string, secrets: string[]): ErrorRea
   return {
     ofStatus: (status, headers, body) => {
       const said = parseBody(body);
-      const error = failure(status, said, readRetryAfter(headers, Date.now()) ?? (status === 429 ? 1 : undefined));
-      const usedUp = said?.code === 'insufficient_quota';
-      return { error, retryable: retryable(status) && !usedUp };
+      const retryAfterSeconds = readRetryAfter(headers, Date.now());
+      const error = failure(status, said, retryAfterSeconds ?? (status === 429 ? 1 : undefined));
+      const again = retryable(status) && said?.code !== 'insufficient_quota';
+      return { error, retryable: again, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
     },
     inAnswer: (said) => {
       if (said.status !== undefined) return failure(said.status, said, said.status === 429 ? 1 : undefined);

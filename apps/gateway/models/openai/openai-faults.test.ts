@@ -1,0 +1,198 @@
+import { setImmediate as tick } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { foldEvents } from '#libs/testing/collect-model-events.js';
+import {
+  ask,
+  asking,
+  attempts,
+  calling,
+  errorOf,
+  provider,
+  start,
+  upstream,
+  use,
+} from '../../../../test/fixtures/openai-setup.js';
+import { verifies } from '../../../../test/verifies.js';
+
+verifies('models.retries', 'Retry-After is honoured, the observer told, then it succeeds', async () => {
+  const { requests } = await start([
+    { status: 429, headers: { 'retry-after-ms': '30' }, json: { error: { message: 'slow' } } },
+    { status: 503, headers: { 'retry-after': '0' }, json: {} },
+    { text: 'x' },
+  ]);
+  expect(foldEvents(await ask()).text).toBe('x');
+  expect(requests).toHaveLength(3);
+  expect(attempts.map(({ attempt, next, waitMs, error }) => [attempt, next, waitMs, error.upstreamStatus])).toEqual([
+    [1, 'retry', 30, 429],
+    [2, 'retry', 0, 503],
+  ]);
+});
+
+verifies('models.retries', 'connections refused or cut before the first byte', async () => {
+  await start([{ refuse: 'rst' }, { refuse: 'fin' }, { text: 'x' }]);
+  expect(foldEvents(await ask()).text).toBe('x');
+  expect(attempts).toHaveLength(2);
+});
+
+verifies('models.retries', 'within the budget, never past the deadline, never after the first byte', async () => {
+  const { requests } = await start(
+    [
+      { status: 500, json: { error: { message: 'no' } } },
+      { status: 500, json: { error: { message: 'no' } } },
+      { status: 429, headers: { 'retry-after': '30' }, json: {} },
+      { chunks: [{ choices: [{ delta: { content: 'half' } }] }], end: 'rst' },
+      { status: 400, json: { error: { message: 'bad', param: 'stop' } } },
+    ],
+    { max_retries: 1 },
+  );
+  expect(await errorOf(ask())).toMatchObject({ code: 'model_error', upstreamStatus: 500, http: 502 });
+  expect(requests).toHaveLength(2);
+  const limited = await errorOf(ask({}, { deadline: Date.now() + 2_000 }));
+  expect(limited).toMatchObject({ code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 30 });
+  expect(['model_stream_cut', 'model_error']).toContain((await errorOf(ask())).code);
+  expect(await errorOf(ask())).toMatchObject({ code: 'invalid_value', param: 'stop' });
+  expect(requests.length).toBeLessThanOrEqual(6);
+});
+
+verifies('models.upstream-cut', 'by FIN and by RST, inside a call too', async () => {
+  for (const end of ['fin', 'rst'] as const) {
+    let sent = () => {};
+    const arrived = new Promise<void>((resolve) => (sent = resolve));
+    const chunk = {
+      choices: [{ delta: { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] } }],
+    };
+    await start([{ chunks: [chunk, arrived], end }]);
+    const events: ModelEvent[] = [];
+    for await (const event of provider.call(asking(), calling())) {
+      events.push(event);
+      sent();
+    }
+    expect(foldEvents(events)).toMatchObject({ error: 'model_stream_cut', calls: [] });
+    await provider.close();
+    await upstream!.close();
+  }
+});
+
+verifies('models.upstream-cut', 'a finish reason before the cut makes it whole', async () => {
+  const chunk = { choices: [{ delta: { content: 'x' }, finish_reason: 'stop' }] };
+  await start([{ chunks: [chunk], end: 'fin' }]);
+  expect(foldEvents(await ask())).toMatchObject({ text: 'x', finish: 'stop' });
+});
+
+verifies('models.timeouts', 'no first byte, silence, the deadline', async () => {
+  await start(
+    [{ never: true }, { text: 'x', end: 'stall' }, { text: 'x', end: 'stall' }, { chunks: [], end: 'stall' }],
+    {
+      timeout_ms: { first_byte: 80, idle: 60 },
+      max_retries: 0,
+    },
+  );
+  expect(await errorOf(ask())).toMatchObject({ code: 'model_timeout', message: /first byte/, http: 504 });
+  const silent = await ask();
+  expect(foldEvents(silent)).toMatchObject({ text: 'x', error: 'model_timeout' });
+  const late = await errorOf(ask({}, { deadline: Date.now() + 30 }));
+  expect(late).toMatchObject({ code: 'model_timeout', message: /deadline/ });
+  // Headers alone are no first byte.
+  expect(await errorOf(ask())).toMatchObject({ code: 'model_timeout', message: /first byte/ });
+  await Promise.all(upstream!.requests.map((request) => request.clientGone));
+});
+
+verifies('models.timeouts', 'a slow reader is not a silent upstream', async () => {
+  await start([{ text: ['a', 'b'], splitBytes: 40 }], { timeout_ms: { idle: 40 } });
+  const events: ModelEvent[] = [];
+  for await (const event of provider.call(asking(), calling())) {
+    events.push(event);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  expect(foldEvents(events)).toMatchObject({ text: 'ab', finish: 'stop' });
+});
+
+test('an upstream that cannot be reached is model_error without its address', async () => {
+  use('http://127.0.0.1:9/v1', { max_retries: 0 });
+  const error = await errorOf(ask());
+  expect(error).toMatchObject({ code: 'model_error', message: /cannot be reached \(ECONNREFUSED\)/ });
+  expect(error.message).not.toContain('127.0.0.1');
+});
+
+verifies('models.abort', 'leaving the iteration closes the upstream at once', async () => {
+  await start([{ text: ['x'], end: 'stall' }]);
+  for await (const event of provider.call(asking(), calling())) if (event.type === 'text_delta') break;
+  const left = performance.now();
+  await upstream!.requests[0]!.clientGone;
+  expect(performance.now() - left).toBeLessThan(50);
+});
+
+verifies('models.abort', 'the signal closes it before and after the first byte', async () => {
+  for (const answer of [{ never: true }, { text: 'x', end: 'stall' as const }]) {
+    await start([answer]);
+    const leaving = new AbortController();
+    const asked = ask({}, { signal: leaving.signal });
+    const request = await upstream!.received(1);
+    await tick();
+    const left = performance.now();
+    leaving.abort();
+    await request.clientGone;
+    expect(performance.now() - left).toBeLessThan(50);
+    expect((await errorOf(asked)).code).toBe('cancelled');
+    await provider.close();
+    await upstream!.close();
+  }
+});
+
+verifies('models.abort', 'a signal that is aborted already sends nothing', async () => {
+  await start([{ text: 'x' }]);
+  expect((await errorOf(ask({}, { signal: AbortSignal.abort() }))).code).toBe('cancelled');
+  expect(upstream!.requests).toHaveLength(0);
+});
+
+test('a retry that waits ends with the signal', async () => {
+  await start([{ status: 503, headers: { 'retry-after': '10' }, json: {} }]);
+  const leaving = new AbortController();
+  const asked = ask({}, { signal: leaving.signal });
+  await (
+    await upstream!.received(1)
+  ).finished;
+  leaving.abort();
+  expect((await errorOf(asked)).code).toBe('cancelled');
+});
+
+verifies('models.backpressure', 'a reader that stops holds the upstream', async () => {
+  const frame = Buffer.from(`data: {"choices":[{"delta":{"content":"${'x'.repeat(60_000)}"}}]}\n\n`);
+  let written = 0;
+  const next = () => {
+    written += 1;
+    return Promise.resolve();
+  };
+  await start([{ chunks: Array.from({ length: 1_000 }, () => [frame, next]).flat() }]);
+  const reading = provider.call(asking(), calling())[Symbol.asyncIterator]();
+  await reading.next();
+  await reading.next();
+  let before = -1;
+  while (before !== written) {
+    before = written;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  // The kernel's buffers take some; of 60 MB nearly all is still with the upstream.
+  expect(written).toBeLessThan(300);
+  await reading.return(undefined);
+});
+
+test('an answer larger than allowed is refused', async () => {
+  await start([{ text: 'x'.repeat(5_000) }, { text: 'x'.repeat(5_000) }], { max_response_bytes: 2_000 });
+  expect((await errorOf(ask())).code).toBe('model_bad_response');
+  expect((await errorOf(ask({ stream: false }))).code).toBe('model_bad_response');
+});
+
+verifies(
+  'models.concurrency',
+  'one call more than max_concurrency is told so at once; ended calls make room',
+  async () => {
+    await start([{ text: 'x', end: 'stall' }, { text: 'y' }], { max_concurrency: 1 });
+    const first = provider.call(asking(), calling())[Symbol.asyncIterator]();
+    await first.next();
+    expect(await errorOf(ask())).toMatchObject({ code: 'concurrency_exceeded', http: 429, retryAfterSeconds: 1 });
+    await first.return(undefined);
+    expect(foldEvents(await ask()).text).toBe('y');
+  },
+);

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
+import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
+import type { ToolServer } from '#libs/mcp-server/tool-server.js';
+import { verifies } from '../../../test/verifies.js';
+import { ProbeTools } from '../../../test/support/probe-tools.js';
+import { connectInProcess, type ToolConnection } from './connection.js';
+import { ServerPool, type UseOptions } from './pool.js';
+import type { ConfiguredServer } from './servers.js';
+
+const use = (principal = 'local', sessionId = 's'): UseOptions => ({
+  user: { principal, sessionId },
+  signal: new AbortController().signal,
+  deadline: Date.now() + 5_000,
+});
+
+function setUp(given: Partial<ConfiguredServer> = {}) {
+  const probe = new ProbeTools();
+  const server: ToolServer = createMcpServer(probe, { logger: silentLogger });
+  const opened: ToolConnection[] = [];
+  const configured: ConfiguredServer = {
+    name: 'probe',
+    order: 0,
+    configHash: 'hash',
+    builtin: true,
+    trusted: true,
+    scope: 'shared',
+    concurrency: 2,
+    maxInstances: 2,
+    idleTtlMs: 60_000,
+    timeoutMs: 1_000,
+    maxTimeoutMs: 1_000,
+    tools: {},
+    open: async (signal) => {
+      const connection = await connectInProcess(server, signal);
+      opened.push(connection);
+      return connection;
+    },
+    ...given,
+  };
+  return { probe, server, opened, pool: new ServerPool([configured], silentLogger) };
+}
+
+const call = (connection: ToolConnection, tool: string, args = {}) =>
+  connection.callTool(
+    { tool, arguments: args, meta: {} },
+    { signal: new AbortController().signal, maxTimeoutMs: 5_000, onProgress: () => undefined },
+  );
+
+verifies('tools.pool-one-instance', 'connected once under concurrency, bounded calls', async () => {
+  const { pool, probe, opened } = setUp();
+  const work = () => pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 100 }));
+  await Promise.all(Array.from({ length: 6 }, work));
+  expect(opened).toHaveLength(1);
+  expect(probe.mostRunning).toBe(2);
+  await pool.close();
+  expect(opened[0]!.closed).toBe(true);
+});
+
+verifies('tools.pool-one-instance', 'never shared between sessions or principals', async () => {
+  const { pool, opened } = setUp({ scope: 'session', maxInstances: 3 });
+  const echo = (options: UseOptions) =>
+    pool.use('probe', options, (connection) => call(connection, 'append', { text: '' }));
+  await echo(use('a', 's'));
+  await echo(use('b', 's'));
+  await echo(use('a', 't'));
+  await echo(use('a', 's'));
+  expect(opened).toHaveLength(3);
+  await echo(use('c', 's'));
+  expect([opened.length, pool.instances]).toEqual([4, 3]);
+  await pool.close();
+});
+
+verifies('tools.crash-noticed', 'running calls fail, the next one starts anew', async () => {
+  const { pool, server, opened, probe } = setUp();
+  const running = pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 5_000 }));
+  await expect.poll(() => probe.running).toBe(1);
+  await server.close();
+  await expect(running).rejects.toMatchObject({ code: 'tool_crashed' });
+  const again = await pool.use('probe', use(), (connection) => call(connection, 'append', { text: 'x' }));
+  expect(again.content).toEqual([{ type: 'text', text: 'appended' }]);
+  expect(opened).toHaveLength(2);
+  await pool.close();
+});
+
+test('a server that cannot be connected is left alone after five failures', async () => {
+  let tries = 0;
+  const open = () => {
+    tries += 1;
+    return Promise.reject(new Error('away'));
+  };
+  const { pool } = setUp({ open });
+  for (let at = 0; at < 10; at += 1) {
+    await expect(pool.use('probe', use(), async () => 1)).rejects.toThrow();
+  }
+  expect(tries).toBe(5);
+  await expect(pool.use('probe', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
+  await expect(pool.use('other', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
+});
+
+test('an instance that nobody uses is closed', async () => {
+  const { pool, opened } = setUp({ idleTtlMs: 50 });
+  await pool.use('probe', use(), async () => 1);
+  await expect.poll(() => opened[0]!.closed).toBe(true);
+  expect(pool.instances).toBe(0);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { jobIdOf, workerQueueName } from './job-id.js';
+import { readPayload, toPayload } from './job-payload.js';
+
+const job: ToolJob = {
+  version: 1,
+  callId: 'call_1',
+  replyTo: 'g',
+  principal: 'p',
+  requestId: 'r',
+  sessionId: 's',
+  server: 'x',
+  tool: 't',
+  name: 't',
+  definitionHash: 'h',
+  arguments: { z: 1, a: 'NUL \u0000 half \ud800' },
+  safe: true,
+  priority: 'batch',
+  timeoutMs: 1,
+  maxTimeoutMs: 1,
+  deadline: 1,
+  queuedAt: 1,
+};
+
+test('a job comes back as it went, through text that jsonb takes', () => {
+  const payload = toPayload(job);
+  expect(payload.job).not.toContain('\u0000');
+  expect(readPayload(JSON.parse(JSON.stringify(payload)))).toEqual({ kind: 'job', job });
+});
+
+test('a later version is told from a wrong job', () => {
+  const read = (value: unknown) => readPayload({ job: JSON.stringify(value) }).kind;
+  expect(read({ ...job, version: 2, priority: 'new' })).toBe('unknown version');
+  expect(read({ ...job, priority: 'new' })).toBe('invalid');
+  expect(read({})).toBe('invalid');
+  expect(read(null)).toBe('invalid');
+  expect(readPayload({ job: '{' }).kind).toBe('invalid');
+  expect(readPayload(undefined).kind).toBe('invalid');
+});
+
+test('ids stay different and are none that BullMQ refuses', () => {
+  const ids = ['1', '%1', 'a:b', 'a%3Ab', '-1', 'call_1'].map(jobIdOf);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).not.toMatch(/:|^-?\d+$/);
+  expect(workerQueueName('host:1')).not.toContain(':');
+});

@@ -1,0 +1,161 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { Script, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { messagesOf, post, workspaceTools } from '../support/scripts.js';
+import { verifies } from '../verifies.js';
+
+let box: Signalbox;
+let script: Script;
+/** Whoever must be known dead, is: a lease lasts 6 s, and is judged after a whole watch of 6 s. */
+const recoveryMs = 15_000;
+
+beforeAll(async () => {
+  box = await startSignalbox({
+    gateways: 2,
+    workers: 2,
+    script: (request, number) => {
+      if (typeof script !== 'function') throw new Error('scripts of this file are functions');
+      return script(request, number);
+    },
+  });
+});
+afterAll(() => box?.close());
+
+async function query<Row extends object>(sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: box.databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const turnOf = (name: string) => ({
+  messages: [{ role: 'user', content: name }],
+  tools: [workspaceTools],
+  session_id: name,
+});
+
+/** Writes its name into its session, twice, then answers. */
+function effects(request: Parameters<Extract<Script, (...of: never[]) => unknown>>[0]): ScriptedAnswer {
+  const messages = messagesOf(request);
+  const name = messages[0]!['content'] as string;
+  const round = messages.filter((message) => message['role'] === 'assistant').length;
+  if (round >= 2) return { text: `done ${name}` };
+  const args = { path: 'effects.txt', content: `${round}\n`, append: true };
+  return { toolCalls: [{ id: 'call_0', name: 'write_file', arguments: args }] };
+}
+
+const effectsOf = async (url: string, name: string) =>
+  (await (await fetch(`${url}/api/sessions/${name}/files/effects.txt`)).text()).split('\n').filter(Boolean);
+
+verifies(
+  'reliability.gateway-killed',
+  'between two rounds',
+  async () => {
+    const [doomed, other] = box.gateways;
+    let kill = true;
+    script = async (request) => {
+      const second = messagesOf(request).some((message) => message['role'] === 'tool');
+      if (second && kill) {
+        kill = false;
+        doomed!.kill('SIGKILL');
+        await doomed!.ended;
+      }
+      return effects(request);
+    };
+    const headers = { 'idempotency-key': 'between-rounds' };
+    await expect(post(doomed!.url, '/api/chat/completions', turnOf('between'), headers)).rejects.toThrow();
+    const began = performance.now();
+    const { status, body } = await post(other!.url, '/api/chat/completions', turnOf('between'), headers);
+    expect(performance.now() - began).toBeLessThan(recoveryMs);
+    expect(status).toBe(200);
+    expect(body.choices[0]!.message.content).toBe('done between');
+    expect(body.tool_execution).toMatchObject({ rounds: 3, calls: [{ success: true }, { success: true }] });
+    expect(await effectsOf(other!.url, 'between')).toEqual(['0', '1']);
+    await box.startGateway().then((gateway) => toolsReady(gateway.url));
+  },
+  60_000,
+);
+
+/** A client that does not give up: the same key until it is answered, on any gateway that is there. */
+async function insist(name: string, at: number): Promise<string> {
+  const until = Date.now() + 60_000;
+  for (let attempt = at; ; attempt++) {
+    const alive = box.gateways.filter((gateway) => !dead.has(gateway.pid));
+    const { url } = alive[attempt % alive.length]!;
+    try {
+      const { status, body } = await post(url, '/api/chat/completions', turnOf(name), { 'idempotency-key': name });
+      if (status === 200) return body.choices[0]!.message.content ?? '';
+      if (status < 429) throw new Error(`${name}: ${JSON.stringify(body)}`, { cause: 'final' });
+    } catch (error) {
+      if ((error as Error).cause === 'final') throw error;
+    }
+    if (Date.now() > until) throw new Error(`${name} was not answered`);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+const dead = new Set<number>();
+
+verifies(
+  'reliability.killed-at-random',
+  '100 turns, two workers and two gateways killed in the middle',
+  async () => {
+    dead.add(box.gateways[0]!.pid);
+    const seen = { count: 0 };
+    const kills = new Map<number, () => void>([
+      [40, () => killAndReplace('worker')],
+      [90, () => killAndReplace('gateway')],
+      [140, () => killAndReplace('worker')],
+      [180, () => killAndReplace('gateway')],
+    ]);
+    const replaced: Promise<unknown>[] = [];
+    function killAndReplace(kind: 'gateway' | 'worker'): void {
+      const victim = (kind === 'gateway' ? box.gateways : box.workers).find((each) => !dead.has(each.pid))!;
+      dead.add(victim.pid);
+      victim.kill('SIGKILL');
+      replaced.push(kind === 'gateway' ? box.startGateway() : box.startWorker());
+    }
+    script = (request) => {
+      kills.get(++seen.count)?.();
+      return effects(request);
+    };
+    const names = Array.from({ length: 100 }, (_, at) => `turn_${at}`);
+    const answers = await Promise.all(names.map((name, at) => insist(name, at)));
+    expect(answers).toEqual(names.map((name) => `done ${name}`));
+    await Promise.all(replaced);
+
+    const { url } = box.gateways.at(-1)!;
+    for (const name of names) {
+      const effects = await effectsOf(url, name);
+      expect(new Set(effects).size, `${name} ran an unsafe call twice`).toBe(effects.length);
+    }
+    const open = () => query("select id, state from tool_calls where kind = 'server' and ended_at is null");
+    await expect.poll(open, { timeout: recoveryMs }).toEqual([]);
+    const unaudited = await query(
+      `select c.id from tool_calls c left join audit_events a on a.call_id = c.id
+     where c.kind = 'server' group by c.id having count(a.id) <> 1`,
+    );
+    expect(unaudited).toEqual([]);
+    const disagreeing = await query(
+      'select c.id from tool_calls c join audit_events a on a.call_id = c.id where a.state <> c.state',
+    );
+    expect(disagreeing).toEqual([]);
+    const unfinished = await query("select id, state from runs where state <> 'done'");
+    expect(unfinished).toEqual([]);
+    // What is recorded as completed did take effect, and nothing else did unless its outcome is unknown.
+    const completed = await query<{ session_id: string; calls: string }>(
+      `select session_id, count(*) filter (where state = 'completed') as calls, count(*) filter (where state = 'indeterminate') as lost
+     from tool_calls where kind = 'server' and session_id like 'turn_%' group by session_id`,
+    );
+    for (const row of completed as { session_id: string; calls: string; lost: string }[]) {
+      const count = (await effectsOf(url, row.session_id)).length;
+      expect(count).toBeGreaterThanOrEqual(Number(row.calls));
+      expect(count).toBeLessThanOrEqual(Number(row.calls) + Number(row.lost));
+    }
+  },
+  180_000,
+);

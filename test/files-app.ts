@@ -1,0 +1,79 @@
+// The sessions and files endpoints on a real socket, a real store and a directory of their own, for their tests.
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { openDatabase } from '#libs/database/open-database.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { createMigratedDatabase } from '#libs/testing/test-database.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { AppErrorFilter } from '../apps/gateway/http/app-error.filter.js';
+import { registerFileUploads } from '../apps/gateway/http/file-uploads.js';
+import { FilesController } from '../apps/gateway/http/files.controller.js';
+import { SESSION_STORE } from '../apps/gateway/http/injection-tokens.js';
+import { registerRequestContext } from '../apps/gateway/http/request-context.js';
+import { SessionsController } from '../apps/gateway/http/sessions.controller.js';
+
+export const megabyte = 1024 * 1024;
+
+type Init = NonNullable<Parameters<typeof fetch>[1]>;
+
+/** What the answers of these endpoints may have. */
+export interface Shown extends Record<string, unknown> {
+  error: { code: string; param?: string };
+  sessions: { id: string }[];
+  files: { path: string; size: number; type: string }[];
+  usage: { bytes: number; files: number };
+}
+
+export type FilesApp = Awaited<ReturnType<typeof startFilesApp>>;
+
+export async function startFilesApp() {
+  const testDatabase = await createMigratedDatabase();
+  const database = openDatabase({ url: testDatabase.url, poolSize: 4, timeoutMs: 5_000, applicationName: 'test' });
+  const sessions = new PostgresSessionStore(database, { idleTtlMs: 60_000 });
+  const root = mkdtempSync(join(tmpdir(), 'signalbox-files-'));
+  const workspaces = await Workspaces.open(root, { maxBytes: 300 * megabyte, maxFiles: 100, maxDepth: 8 });
+  const adapter = new FastifyAdapter({
+    bodyLimit: megabyte,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 8_192 },
+  });
+  const fastify = adapter.getInstance();
+  registerRequestContext(fastify, 60_000);
+  registerFileUploads(fastify);
+  const module = {
+    module: class TestModule {},
+    controllers: [SessionsController, FilesController],
+    providers: [
+      { provide: SESSION_STORE, useValue: sessions },
+      { provide: Workspaces, useValue: workspaces },
+    ],
+  };
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, abortOnError: false });
+  app.useGlobalFilters(new AppErrorFilter(silentLogger, () => undefined));
+  await app.listen(0, '127.0.0.1');
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const api = (path: string, init: Init = {}) => fetch(`http://127.0.0.1:${port}/api/sessions${path}`, init);
+  return {
+    root,
+    port,
+    sessions,
+    api,
+    put: (id: string, path: string, body: NonNullable<Init['body']>, headers: Record<string, string> = {}) =>
+      api(`/${id}/files/${path}`, { method: 'PUT', body, headers }),
+    hostOf: async (id: string) => join(root, (await sessions.get('local', id))!.directory),
+    close: async () => {
+      await app.close();
+      await database.close();
+      await testDatabase.drop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+export const json = async (response: Response) => (await response.json()) as Shown;
+export const failure = async (response: Response) => [response.status, (await json(response)).error.code];
