@@ -96,9 +96,10 @@ verifies('chat.stream.cut', 'nothing of a call that was cut has run', async () =
   const client = new pg.Client({ connectionString: box.databaseUrl });
   await client.connect();
   try {
-    const { rows } = await client.query('select round, name, outcome->'error' as error from tool_calls where run_id = $1', [
-      answer.headers.get('x-run-id'),
-    ]);
+    const { rows } = await client.query(
+      `select round, name, outcome->'error' as error from tool_calls where run_id = $1`,
+      [answer.headers.get('x-run-id')],
+    );
     expect(rows).toEqual([{ round: 1, name: 'get_time', error: null }]);
   } finally {
     await client.end();
