@@ -6,6 +6,7 @@ export const chatRequirements = {
   'chat.bounds.repeated-failure': 'the same call failing three times in a row ends the loop with an answer',
   'chat.bounds.rounds': 'at the bound of rounds one more model call without tools gives an answer',
   'chat.bounds.schemas': 'messages, tools and schemas above their bounds are refused by name',
+  'chat.bounds.time': 'a turn that has used its time still ends with an answer',
   'chat.client.tools': 'a tool of the caller goes back to the caller under an id minted here',
   'chat.errors.bad-input': 'every bad input gets its status and code, never 500, never a hang',
   'chat.errors.shape': 'an error has message, type, code and request id, and nothing of ours inside',
