@@ -50,6 +50,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     requestTimeout: 600_000,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8_192 },
+    // Ours to refuse, in the shape of every other error.
+    http: { requireHostHeader: false },
     frameworkErrors: answerBadAddress,
     clientErrorHandler: answerBrokenRequest,
   });
