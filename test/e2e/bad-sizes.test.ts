@@ -27,6 +27,7 @@ const chat = (members: object) => JSON.stringify({ messages: [user('x')], ...mem
 const mebibyte = 1024 * 1024;
 const functions = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ type: 'function', function: { name: `f${at}` } }));
+const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 /** A schema of so many levels, as text: an object of that depth could not be written by JSON.stringify. */
 const deepTool = (depth: number) =>
@@ -44,7 +45,12 @@ const sizes: [string, () => string | Buffer, string][] = [
     },
     '413 request_too_large',
   ],
-  ['100,000 messages', () => chat({ messages: Array.from({ length: 100_000 }, () => user('x')) }), '400 invalid_value'],
+  [
+    '100,000 messages',
+    () => chat({ messages: Array.from({ length: 100_000 }, () => user('x')) }),
+    '413 request_too_large',
+  ],
+  ['2,001 messages', () => chat({ messages: Array.from({ length: 2_001 }, () => user('x')) }), '400 invalid_value'],
   ['a million nested lists', () => nested(1_000_000, '[', ']'), '400 invalid_json'],
   ['a million lists that never end', () => '['.repeat(1_000_000), '400 invalid_json'],
   ['200,000 nested objects', () => nested(200_000, '{"a":', '}'), '400 invalid_json'],
@@ -63,11 +69,9 @@ const sizes: [string, () => string | Buffer, string][] = [
   ],
   ['a session id of 1 MB', () => chat({ session_id: 's'.repeat(1_000_000) }), '400 invalid_value'],
   ['a model name of 1 MB', () => chat({ model: 'm'.repeat(1_000_000) }), '400 invalid_value'],
-  [
-    '100,000 members',
-    () => chat(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, at]))),
-    '200',
-  ],
+  ['50,000 members', () => chat(members(50_000)), '200'],
+  ['a million members', () => chat(members(1_000_000)), '413 request_too_large'],
+  ['a million members of metadata', () => chat({ metadata: members(1_000_000) }), '413 request_too_large'],
   ['a body in UTF-16', () => Buffer.from(`\ufeff${chat({})}`, 'utf16le'), '400 invalid_json'],
   ['a body with a byte order mark', () => Buffer.from(`\ufeff${chat({})}`), '200'],
 ];
