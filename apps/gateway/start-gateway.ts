@@ -9,6 +9,7 @@ import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } fr
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
+import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -19,6 +20,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { GatewayModule } from './gateway.module.js';
+import { answerBadAddress, answerBrokenRequest } from './http/broken-requests.js';
 import { registerFileUploads } from './http/file-uploads.js';
 import { watchRoutes } from './http/method-not-allowed.js';
 import { setupOpenApi } from './http/open-api.js';
@@ -44,11 +46,18 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   });
 
   const adapter = new FastifyAdapter({
+    ...refusalHandlers(logger, (error) => metrics.countError(error)),
+    // A request without Host meets the guard like any other.
+    http: { requireHostHeader: false },
     bodyLimit: config.limits.body_bytes,
     // Uploads of large files count too: an hour's trickle is cut, an honest slow line is not.
     requestTimeout: 600_000,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8_192 },
+    // Ours to refuse, in the shape of every other error.
+    http: { requireHostHeader: false },
+    frameworkErrors: answerBadAddress,
+    clientErrorHandler: answerBrokenRequest,
   });
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });
@@ -79,6 +88,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
 /** What every request meets before Nest. */
 function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
   const routes = watchRoutes(fastify);
+  watchReplies(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
   registerRequestLog(fastify, logger);
   registerOriginGuard(fastify, config.server);

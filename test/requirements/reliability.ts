@@ -56,6 +56,8 @@ export const reliabilityRequirements = {
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
+  'reliability.start-survives-kills':
+    'npm start goes on after its database, gateway or worker was killed under load, and every keyed turn completes',
   'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',
   'reliability.worker-killed-safe': 'a safe call whose worker is killed runs again and succeeds once',
   'reliability.worker-killed-unsafe':
