@@ -28,6 +28,7 @@ export const reliabilityRequirements = {
   'backing.job-put-back': 'a job that this worker does not know goes back to the queue',
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
+  'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',
   'backing.places-exact': 'no more places are held than there are',
@@ -52,6 +53,10 @@ export const reliabilityRequirements = {
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.killed-at-random':
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
+  'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
+  'reliability.keyed-call-once':
+    'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
+  'reliability.keyed-call-refused': 'a keyed tool call that never began begins with a later retry',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
