@@ -53,6 +53,8 @@ export const reliabilityRequirements = {
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.killed-at-random':
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
+  'reliability.gateway-drains':
+    'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
   'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
@@ -61,10 +63,18 @@ export const reliabilityRequirements = {
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
+  'reliability.second-signal': 'a second signal ends a process at once',
+  'reliability.spool-full': 'where an outcome could not be kept no new call begins, and nothing that ended is lost',
+  'reliability.store-away-refused':
+    'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
+  'reliability.store-away-spooled':
+    'a call that ends while the database is away is recorded once when it is back, and its tool has run once',
   'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',
   'reliability.worker-killed-safe': 'a safe call whose worker is killed runs again and succeeds once',
   'reliability.worker-killed-unsafe':
     'an unsafe call whose worker is killed has at most one effect, one terminal state and one audit row',
+  'reliability.worker-stands-still':
+    'a worker that stands still past its lease is given up in 15 s, its late outcome dropped, and it serves again afterwards',
   'runs.adopted-once': 'an interrupted run goes on under exactly one gateway',
   'runs.ended-by-owner': 'a run is ended once, by the gateway that owns it',
   'runs.event-numbers-never-reused': 'the numbers of events are never used again, also after events were forgotten',
