@@ -8,6 +8,7 @@ import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from '../../apps/gateway/http/in
 import { registerRequestContext } from '../../apps/gateway/http/request-context.js';
 import { ToolsController } from '../../apps/gateway/http/tools.controller.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
+import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
 import {
   openGateway,
   openServices,
@@ -38,6 +39,7 @@ beforeAll(async () => {
     controllers: [ToolsController],
     providers: [
       { provide: TOOL_CATALOG, useValue: gateway.catalog },
+      { provide: TurnAdmission, useValue: new TurnAdmission(100, () => undefined) },
       { provide: KeyedToolCalls, useValue: gateway.keyed },
       { provide: CONFIG, useValue: services.config },
       { provide: ERROR_OBSERVER, useValue: () => undefined },

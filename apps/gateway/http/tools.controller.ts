@@ -19,9 +19,12 @@ import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import { streamTurn } from './stream-turn.js';
+import { TurnAdmission } from './turn-admission.js';
 
 @Controller('api/tools')
 export class ToolsController {
+  @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
+
   constructor(
     @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
     private readonly calls: KeyedToolCalls,
@@ -51,6 +54,16 @@ export class ToolsController {
   @Post('call')
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    // Counted with the turns: a stop waits for it too.
+    const leave = this.admission.enter();
+    try {
+      await this.#call(request, reply);
+    } finally {
+      leave();
+    }
+  }
+
+  async #call(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const body = readCallTool(request.body);
     const context = requestContext(request);
     const idempotencyKey = readIdempotencyKey(request);
