@@ -25,6 +25,7 @@ import { MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ToolCalls } from './tools/call-tool.js';
+import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
@@ -107,6 +108,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     id,
   );
   const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  const keyedToolCalls = new KeyedToolCalls({ calls: toolCalls, runs, journal, gatewayId: id, logger });
   const reaper = new Reaper({
     database,
     queue: backing.queue,
@@ -132,6 +134,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     queued,
     chat,
     toolCalls,
+    keyedToolCalls,
     cancels,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });

@@ -20,7 +20,6 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { GatewayModule } from './gateway.module.js';
-import { answerBadAddress, answerBrokenRequest } from './http/broken-requests.js';
 import { registerFileUploads } from './http/file-uploads.js';
 import { watchRoutes } from './http/method-not-allowed.js';
 import { setupOpenApi } from './http/open-api.js';
@@ -54,10 +53,6 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     requestTimeout: 600_000,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8_192 },
-    // Ours to refuse, in the shape of every other error.
-    http: { requireHostHeader: false },
-    frameworkErrors: answerBadAddress,
-    clientErrorHandler: answerBrokenRequest,
   });
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });

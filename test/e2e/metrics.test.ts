@@ -55,7 +55,7 @@ beforeAll(async () => {
   box = await startSignalbox({
     script: (request) => {
       if (request.body['model'] === 'broken') return { status: 500, json: { error: { message: `no ${providerKey}` } } };
-      if (String(request.body['model']).startsWith('made-up')) {
+      if ((request.body['model'] as string).startsWith('made-up')) {
         return { status: 404, json: { error: { message: 'no such model', code: 'model_not_found' } } };
       }
       const { messages: sent } = request.body as { messages: { role: string }[] };
