@@ -23,7 +23,7 @@ import { RunsController } from './http/runs.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
 import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
-import { ToolCalls } from './tools/call-tool.js';
+import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 
 export interface GatewayModuleParts {
   config: Config;
@@ -65,7 +65,7 @@ export class GatewayModule {
         { provide: RUNS_PORTS, useValue: { ...gateway, channels: gateway.backing.channels, observeError } },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: TOOL_CATALOG, useValue: gateway.catalog },
-        { provide: ToolCalls, useValue: gateway.toolCalls },
+        { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: Workspaces, useValue: workspaces },
         { provide: ChatService, useValue: gateway.chat },
         { provide: TurnAdmission, useValue: admission },

@@ -18,12 +18,14 @@ import { Reaper } from '#libs/runs/reaper.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { ChatService } from './chat/chat-service.js';
 import { createTurnMeasure } from './chat/measure-turn.js';
+import { OrphanedRuns } from './chat/interrupt-orphans.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ToolCalls } from './tools/call-tool.js';
+import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
@@ -106,6 +108,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     id,
   );
   const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  const keyedToolCalls = new KeyedToolCalls({ calls: toolCalls, runs, journal, gatewayId: id, logger });
   const reaper = new Reaper({
     database,
     queue: backing.queue,
@@ -115,6 +118,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runTtlMs: config.runs.idempotency_ttl_ms,
     ...audit,
   });
+  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const stopListening: (() => Promise<void>)[] = [];
 
   return {
@@ -130,18 +134,20 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     queued,
     chat,
     toolCalls,
+    keyedToolCalls,
     cancels,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });
       await Promise.all([queued.start(), catalog.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       reaper.start();
+      orphans.start();
     },
     /** After the turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
       for (const stop of stopListening) await stop();
-      await Promise.allSettled([catalog.close(), reaper.close(), queued.close(), models.close()]);
+      await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
       await registry.close();
       await backing.close();
       await database.close();

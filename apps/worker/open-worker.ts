@@ -5,7 +5,7 @@ import { openBacking } from '#libs/backing/open-backing.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
-import { isolationCheck, queueCheck, serversCheck, storeCheck } from '#libs/health/checks.js';
+import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from '#libs/health/checks.js';
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
@@ -93,11 +93,13 @@ export async function openWorker(config: Config, logger: Logger, faults?: Faults
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => []),
+      spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
       queue: (signal) => backing.queue.counts(signal),
       sessions: () => sessions.count(),
       mcpServers: async () => countStates(worker),
+      auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
       await worker.start();

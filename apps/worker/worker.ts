@@ -57,7 +57,9 @@ export class Worker {
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
     this.#pool = new ServerPool(configured.servers, logger);
-    this.outcomes = new OutcomeWriter(parts.journal, spool, logger);
+    // The outcome goes with its clamped result and as much again for what JSON makes of it.
+    const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
+    this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
     this.catalog = new CatalogService({
       configured,
       pool: this.#pool,

@@ -6,10 +6,12 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 export interface JobQueue {
   /**
    * Adds a job under the id `job.callId`; a second add of the same id does nothing. `worker`: that worker's own queue.
+   * `replaceEnded`: a job of this id that has ended and is still kept gives way, one that waits or runs stays: for calls
+   * that the journal knows as planned again.
    * @throws AppError store_unavailable when the backing does not answer within its deadline.
    */
-  add(job: ToolJob, options: { signal: AbortSignal; worker?: string }): Promise<void>;
-  /** Which of these are in the queue in any state, ended ones included while kept. */
+  add(job: ToolJob, options: AddOptions): Promise<void>;
+  /** Which of these wait or run. Ended ones do not count: nobody delivers them any more. */
   existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
   /** Takes a waiting job out; false when it runs or is not there. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
@@ -17,6 +19,12 @@ export interface JobQueue {
   /** Removes a dead worker's own queue with every job that is still in it (reliability: whoever reaps it). */
   forgetWorker(worker: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface AddOptions {
+  signal: AbortSignal;
+  worker?: string;
+  replaceEnded?: boolean;
 }
 
 export interface QueueCounts {

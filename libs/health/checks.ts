@@ -39,6 +39,22 @@ export function isolationCheck(levels: () => Promise<readonly (string | number)[
   };
 }
 
+/** Outcomes that wait on disk for the store, and whether there is room for more. */
+export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): HealthCheck {
+  return {
+    name: 'audit spool',
+    async check() {
+      const { rows, hasRoom } = spool();
+      const details = { rows };
+      if (!hasRoom)
+        return { status: 'degraded', reason: 'the spool is full or cannot be written: no tool runs', details };
+      return rows === 0
+        ? { status: 'ok', details }
+        : { status: 'degraded', reason: 'outcomes wait for the store', details };
+    },
+  };
+}
+
 /** Server name to its state; any that is not `ready` or `idle` is named. */
 export function serversCheck(states: () => Promise<Readonly<Record<string, string>>>): HealthCheck {
   const shown = 10;

@@ -10,6 +10,8 @@ export interface GaugeSources {
   workspaceBytes?(signal: AbortSignal): Promise<number>;
   /** State (`ready`, `down`, `refused`, …) to how many servers are in it. */
   mcpServers?(signal: AbortSignal): Promise<Record<string, number>>;
+  /** Outcomes on disk that the store could not take yet. */
+  auditSpoolRows?(signal: AbortSignal): Promise<number>;
   mcpProcesses?(signal: AbortSignal): Promise<number>;
 }
 
@@ -56,6 +58,11 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       (states) => {
         for (const [state, count] of Object.entries(states)) metrics.mcpServers.set({ state }, count);
       },
+    ),
+    fill(
+      sources.auditSpoolRows?.bind(sources),
+      () => metrics.auditSpoolRows.remove(),
+      (rows) => metrics.auditSpoolRows.set(rows),
     ),
     fill(
       sources.mcpProcesses?.bind(sources),

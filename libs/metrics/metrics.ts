@@ -75,6 +75,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     sessions: gauge('sessions', 'Sessions known'),
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces'),
     approvalsPending,
+    auditSpoolRows: gauge('audit_spool_rows', 'Outcomes and their audit rows that wait on disk for the store'),
 
     models: new BoundedLabels(maxModels),
     tools: new BoundedLabels(maxTools),

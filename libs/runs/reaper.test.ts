@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { JobQueue } from '#libs/backing/job-queue.js';
+import type { AddOptions, JobQueue } from '#libs/backing/job-queue.js';
 import { openDatabase, type Database } from '#libs/database/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -21,13 +21,16 @@ const signal = AbortSignal.timeout(60_000);
 class MapQueue implements JobQueue {
   readonly jobs = new Map<string, ToolJob>();
   readonly added: string[] = [];
-  async add(job: ToolJob): Promise<void> {
+  /** Kept after their end. */
+  readonly ended = new Set<string>();
+  async add(job: ToolJob, { replaceEnded }: Partial<AddOptions> = {}): Promise<void> {
+    if (replaceEnded === true && this.ended.delete(job.callId)) this.jobs.delete(job.callId);
     if (this.jobs.has(job.callId)) return;
     this.jobs.set(job.callId, job);
     this.added.push(job.callId);
   }
   async existing(callIds: readonly string[]): Promise<Set<string>> {
-    return new Set(callIds.filter((id) => this.jobs.has(id)));
+    return new Set(callIds.filter((id) => this.jobs.has(id) && !this.ended.has(id)));
   }
   async remove(callId: string): Promise<boolean> {
     return this.jobs.delete(callId);
@@ -205,8 +208,11 @@ describe('Reaper', () => {
     expect(queue.jobs.has(claimed.id)).toBe(false);
     // From the start again: a job that got lost later is found too.
     await queue.remove(calls[3]!.id);
+    // Delivered, and given back to nobody: kept in the queue, but lost to its call.
+    queue.ended.add(calls[5]!.id);
     const later = [await reaper.sweep(signal), await reaper.sweep(signal), await reaper.sweep(signal)];
-    expect(total(later, 'requeued')).toEqual([calls[3]!.id]);
+    expect(total(later, 'requeued').sort()).toEqual([calls[3]!.id, calls[5]!.id].sort());
+    expect(queue.added.filter((id) => id === calls[5]!.id)).toHaveLength(2);
   });
 
   test('a call that nobody took in its time is ended; a gateway’s wrong clock does not matter', async () => {

@@ -121,7 +121,13 @@ export class Reaper {
   /** One look at everything. @throws AppError store_unavailable; what was done until then stays done. */
   async sweep(signal: AbortSignal): Promise<Sweep> {
     const found: Sweep = { expired: [], interrupted: [], ended: [], replanned: [], requeued: [] };
-    await this.options.database.ping(signal);
+    try {
+      await this.options.database.ping(signal);
+    } catch (error) {
+      // Nobody could write a heartbeat either: the watch begins anew.
+      this.watchedSince = undefined;
+      throw error;
+    }
     if (this.hasWatched()) await this.reap(found, signal);
     await this.requeueMissing(found, signal);
     await this.clear(signal);
@@ -207,7 +213,7 @@ export class Reaper {
     for (const { id, job: stored } of rows) {
       const job = readJob(stored);
       if (there.has(id) || job === undefined) continue;
-      await queue.add(job, { signal });
+      await queue.add(job, { signal, replaceEnded: true });
       found.requeued.push(id);
     }
   }

@@ -15,6 +15,8 @@ export interface StartedProcess {
   pid: number;
   /** Parsed log lines so far. */
   log: Record<string, unknown>[];
+  /** Lines that are no log lines. */
+  stray: string[];
   /** The first line (past or future) that satisfies the predicate. */
   logged(matches: (line: Record<string, unknown>) => boolean, timeoutMs?: number): Promise<Record<string, unknown>>;
   kill(signal: NodeJS.Signals): void;
@@ -98,6 +100,7 @@ export async function startProcess(app: 'gateway' | 'worker', options: ProcessOp
     url: `http://127.0.0.1:${port}`,
     pid: child.pid!,
     log,
+    stray,
     logged,
     kill: (signal) => void child.kill(signal),
     stop: async () => {

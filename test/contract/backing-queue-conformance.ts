@@ -200,10 +200,44 @@ export function queueConformance(makeStore: MakeStore): void {
           finish();
           await eventually(async () => (await gateway.queue.counts(never())).active === 0);
           expect(await gateway.queue.remove(running.callId, never())).toBe(false);
-          expect(await gateway.queue.existing([running.callId], never())).toEqual(new Set([running.callId]));
         },
       );
       expect(taken.items).toEqual([running.callId]);
+    });
+
+    verifies('backing.job-replaced', 'completed, failed, waiting, running', async () => {
+      const taken = new Collected<string>();
+      const again = (job: ToolJob) => gateway.queue.add(job, { signal: never(), replaceEnded: true });
+      const [completed, failing, running] = [makeJob(), makeJob(), makeJob()];
+      let finish = () => {};
+      await consuming(
+        async ({ job }) => {
+          taken.add(job.callId);
+          if (job.callId === failing.callId) throw new Error('fails');
+          if (job.callId === running.callId) await new Promise<void>((resolve) => (finish = resolve));
+        },
+        async () => {
+          await Promise.all([add(completed), add(failing)]);
+          await taken.count(2);
+          await eventually(async () => (await gateway.queue.counts(never())).active === 0);
+          const ids = [completed.callId, failing.callId];
+          expect(await gateway.queue.existing(ids, never())).toEqual(new Set());
+          await Promise.all([again(completed), again(failing), add(running)]);
+          await taken.count(5);
+          await Promise.all([again(running), again(running)]);
+          expect(await gateway.queue.existing([running.callId], never())).toEqual(new Set([running.callId]));
+          finish();
+          const last = makeJob();
+          await add(last);
+          await taken.until((items) => items.includes(last.callId));
+        },
+      );
+      const times = (job: ToolJob) => taken.items.filter((callId) => callId === job.callId).length;
+      expect([completed, failing, running].map(times)).toEqual([2, 2, 1]);
+      const waiting = makeJob();
+      await Promise.all([again(waiting), again(waiting)]);
+      expect((await gateway.queue.counts(never())).waiting).toBe(1);
+      expect(await gateway.queue.remove(waiting.callId, never())).toBe(true);
     });
 
     verifies('backing.job-counts', 'waiting in two queues, failed, age of the oldest', async () => {
@@ -224,7 +258,7 @@ export function queueConformance(makeStore: MakeStore): void {
       );
       expect((await gateway.queue.counts(never())).waiting).toBe(1);
       const ids = [waiting.callId, failing.callId, 'call_unknown'];
-      expect(await gateway.queue.existing(ids, never())).toEqual(new Set([waiting.callId, failing.callId]));
+      expect(await gateway.queue.existing(ids, never())).toEqual(new Set([waiting.callId]));
     });
 
     verifies('backing.job-forget-worker', 'its jobs go, those of others stay', async () => {

@@ -7,7 +7,8 @@ import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
 import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from '../../apps/gateway/http/injection-tokens.js';
 import { registerRequestContext } from '../../apps/gateway/http/request-context.js';
 import { ToolsController } from '../../apps/gateway/http/tools.controller.js';
-import { ToolCalls } from '../../apps/gateway/tools/call-tool.js';
+import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
+import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
 import {
   openGateway,
   openServices,
@@ -38,7 +39,8 @@ beforeAll(async () => {
     controllers: [ToolsController],
     providers: [
       { provide: TOOL_CATALOG, useValue: gateway.catalog },
-      { provide: ToolCalls, useValue: gateway.calls },
+      { provide: TurnAdmission, useValue: new TurnAdmission(100, () => undefined) },
+      { provide: KeyedToolCalls, useValue: gateway.keyed },
       { provide: CONFIG, useValue: services.config },
       { provide: ERROR_OBSERVER, useValue: () => undefined },
     ],

@@ -28,6 +28,7 @@ export const reliabilityRequirements = {
   'backing.job-put-back': 'a job that this worker does not know goes back to the queue',
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
+  'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',
   'backing.places-exact': 'no more places are held than there are',
@@ -48,18 +49,34 @@ export const reliabilityRequirements = {
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
+  'reliability.gateway-drains':
+    'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
+  'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
+  'reliability.keyed-call-once':
+    'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
+  'reliability.keyed-call-refused': 'a keyed tool call that never began begins with a later retry',
   'reliability.killed-at-random':
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
+  'reliability.second-signal': 'a second signal ends a process at once',
+  'reliability.spool-full': 'where an outcome could not be kept no new call begins, and nothing that ended is lost',
+  'reliability.start-survives-kills':
+    'npm start goes on after its database, gateway or worker was killed under load, and every keyed turn completes',
+  'reliability.store-away-refused':
+    'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
+  'reliability.store-away-spooled':
+    'a call that ends while the database is away is recorded once when it is back, and its tool has run once',
   'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',
   'reliability.worker-killed-safe': 'a safe call whose worker is killed runs again and succeeds once',
   'reliability.worker-killed-unsafe':
     'an unsafe call whose worker is killed has at most one effect, one terminal state and one audit row',
+  'reliability.worker-stands-still':
+    'a worker that stands still past its lease is given up in 15 s, its late outcome dropped, and it serves again afterwards',
   'runs.adopted-once': 'an interrupted run goes on under exactly one gateway',
   'runs.ended-by-owner': 'a run is ended once, by the gateway that owns it',
   'runs.event-numbers-never-reused': 'the numbers of events are never used again, also after events were forgotten',

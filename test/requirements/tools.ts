@@ -40,8 +40,11 @@ export const toolRequirements = {
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
+  'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
+  'tools.queue-full':
+    'calls above the length of the queue are refused at once with a time to come back, and those taken end',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',

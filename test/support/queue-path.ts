@@ -16,6 +16,7 @@ import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
+import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { createTestDatabase } from '#libs/testing/test-database.js';
@@ -23,6 +24,7 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ToolCalls } from '../../apps/gateway/tools/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
+import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
 import { decide } from '../../apps/gateway/tools/policy.js';
 import { QueuedToolRunner } from '../../apps/gateway/tools/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
@@ -69,6 +71,7 @@ export interface TestGateway {
   runner: QueuedToolRunner;
   catalog: MemoryToolCatalog;
   calls: ToolCalls;
+  keyed: KeyedToolCalls;
   close(): Promise<void>;
 }
 
@@ -99,12 +102,15 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const planCall: QueuedToolRunner['planCall'] = (...given) => runner.planCall(...given);
   const calls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  const runs = new PostgresRunStore(database);
+  const keyed = new KeyedToolCalls({ calls, runs, journal, gatewayId: id, logger: silentLogger });
   await Promise.all([runner.start(), catalog.start()]);
   return {
     id,
     runner,
     catalog,
     calls,
+    keyed,
     close: async () => {
       await runner.close();
       await catalog.close();

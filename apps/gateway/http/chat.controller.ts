@@ -11,6 +11,7 @@ import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { renderJson } from '../openai-api/render-json.js';
 import { OpenAiSseRenderer } from '../openai-api/render-sse.js';
 import { CONFIG, ERROR_OBSERVER } from './injection-tokens.js';
+import { readIdempotencyKey } from './idempotency-key.js';
 import { requestContext } from './request-context.js';
 import { foldTurn, streamTurn } from './stream-turn.js';
 import { TurnAdmission } from './turn-admission.js';
@@ -72,14 +73,4 @@ export class ChatController {
       leave();
     }
   }
-}
-
-/** @throws AppError invalid_value */
-export function readIdempotencyKey(request: FastifyRequest): string | undefined {
-  const key = request.headers['idempotency-key'];
-  if (key === undefined) return undefined;
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  throw new AppError('invalid_value', 'Idempotency-Key must be 1 to 255 printable characters', {
-    param: 'Idempotency-Key',
-  });
 }

@@ -11,18 +11,23 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { EventQueue } from '../chat/event-queue.js';
 import { toShownResult } from '../chat/turn-state.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
-import { failureOf, type EndedToolCall, type PreparedToolCall, ToolCalls } from '../tools/call-tool.js';
+import { failureOf, type EndedToolCall } from '../tools/call-tool.js';
+import { type KeyedToolCall, KeyedToolCalls } from '../tools/keyed-tool-calls.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
+import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import { streamTurn } from './stream-turn.js';
+import { TurnAdmission } from './turn-admission.js';
 
 @Controller('api/tools')
 export class ToolsController {
+  @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
+
   constructor(
     @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
-    private readonly calls: ToolCalls,
+    private readonly calls: KeyedToolCalls,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
   ) {}
@@ -49,14 +54,26 @@ export class ToolsController {
   @Post('call')
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    // Counted with the turns: a stop waits for it too.
+    const leave = this.admission.enter();
+    try {
+      await this.#call(request, reply);
+    } finally {
+      leave();
+    }
+  }
+
+  async #call(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const body = readCallTool(request.body);
     const context = requestContext(request);
+    const idempotencyKey = readIdempotencyKey(request);
     const prepared = await this.calls.prepare(
       {
         name: body.name,
         argumentsText: argumentsText(body),
         ...(body.session_id == null ? {} : { sessionId: body.session_id }),
         ...(body.timeout_ms == null ? {} : { timeoutMs: body.timeout_ms }),
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       },
       context,
     );
@@ -66,7 +83,7 @@ export class ToolsController {
     await reply.type('application/json').send(answer(ended));
   }
 
-  async #stream(prepared: PreparedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async #stream(prepared: KeyedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { server } = this.config;
     const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
     await streamTurn(reply, numbered(prepared), new EventsSseRenderer(rendering), {
@@ -81,7 +98,7 @@ export class ToolsController {
 }
 
 /** `tool_progress` as it comes, then one `tool_result`. */
-async function* numbered(prepared: PreparedToolCall): AsyncGenerator<NumberedEvent> {
+async function* numbered(prepared: KeyedToolCall): AsyncGenerator<NumberedEvent> {
   const { callId } = prepared.context;
   const events = new EventQueue<TurnEvent>();
   prepared
@@ -97,7 +114,7 @@ async function* numbered(prepared: PreparedToolCall): AsyncGenerator<NumberedEve
   for await (const event of events) yield { n: ++n, event };
 }
 
-function answer({ id, sessionId, outcome }: EndedToolCall): JsonObject {
+function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): JsonObject {
   const onlyText = outcome.blocks.every((block) => block.type === 'text');
   return {
     success: true,

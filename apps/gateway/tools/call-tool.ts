@@ -17,6 +17,8 @@ export interface ToolCallRequest {
   /** JSON text of an object. */
   argumentsText: string;
   sessionId?: string;
+  /** Of a call that is known by its id before it is planned (a retry with the same key). */
+  callId?: string;
   /** At most the tool's own maximum. */
   timeoutMs?: number;
 }
@@ -57,7 +59,7 @@ export class ToolCalls {
     const tool = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
-      callId: mintCallId(true),
+      callId: request.callId ?? mintCallId(true),
       sessionId: request.sessionId ?? mintSessionId(),
       priority: 'interactive',
     };
@@ -100,7 +102,7 @@ function withTimeout(tool: CatalogTool, timeoutMs: number | undefined): CatalogT
 }
 
 /** A tool's failure as the tools API answers it. */
-export function failureOf(tool: CatalogTool, { error }: ToolOutcome): AppError {
+export function failureOf(tool: Pick<CatalogTool, 'name'>, { error }: ToolOutcome): AppError {
   const { code, message } = error ?? { code: 'tool_failed' as const, message: 'no reason was given' };
   return new AppError(code, `Tool execution failed: ${message}`, { toolName: tool.name });
 }

@@ -183,7 +183,7 @@ export class DispatchedCall implements ReplyListener {
     const existing = await queue.existing([callId], AbortSignal.timeout(STORE_TIMEOUT_MS));
     if (existing.has(callId)) return;
     logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');
-    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS) });
+    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), replaceEnded: true });
   }
 
   async #endAfterGrace(outcome: ToolOutcome): Promise<void> {

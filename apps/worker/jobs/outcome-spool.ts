@@ -1,6 +1,6 @@
 // Outcomes that the store could not take: one fsynced file each, loaded once it is back. Bounded in bytes; what does
 // not fit is refused, never half written.
-import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Logger } from '#libs/logging/logger.js';
@@ -20,11 +20,15 @@ const endSchema = z.object({
   model: z.string().optional(),
 });
 
+/** As much as an ordinary outcome. */
+const PROBE_BYTES = 64 * 1024;
 const FILE_NAME = /^[A-Za-z0-9_-]+\.json$/;
 
 export class OutcomeSpool {
-  #rows = 0;
+  readonly #spooled = new Set<string>();
   #bytes = 0;
+  /** The last outcome could not be kept: the disk is full, or gone. */
+  #broken = false;
 
   constructor(
     private readonly directory: string,
@@ -36,13 +40,22 @@ export class OutcomeSpool {
   async open(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     for (const name of await this.#names()) {
-      this.#rows += 1;
+      this.#spooled.add(callIdOf(name));
       this.#bytes += (await stat(join(this.directory, name))).size;
     }
   }
 
   get rows(): number {
-    return this.#rows;
+    return this.#spooled.size;
+  }
+
+  has(callId: string): boolean {
+    return this.#spooled.has(callId);
+  }
+
+  /** Whether an outcome of so many bytes can be taken, as far as is known without writing it. */
+  hasRoom(bytes: number): boolean {
+    return !this.#broken && this.#bytes + bytes <= this.maxBytes;
   }
 
   /** Resolves when the outcome is on the disk. @throws AppError store_unavailable when the spool is full or the disk is. */
@@ -69,10 +82,12 @@ export class OutcomeSpool {
       }
     } catch (error) {
       this.#bytes -= bytes;
+      this.#broken = true;
       await unlink(`${path}.part`).catch(() => undefined);
       throw new AppError('store_unavailable', 'The outcome spool cannot be written', { cause: error });
     }
-    this.#rows += 1;
+    this.#broken = false;
+    this.#spooled.add(end.callId);
   }
 
   /** Hands each outcome to `write` until it throws; what was taken is removed. */
@@ -89,8 +104,22 @@ export class OutcomeSpool {
       }
       if (end === undefined) await rename(path, `${path}.unreadable`);
       else await unlink(path);
-      this.#rows -= 1;
+      this.#spooled.delete(callIdOf(name));
       this.#bytes -= Buffer.byteLength(text);
+    }
+  }
+
+  /** Tries the disk again after a failure. */
+  async recover(): Promise<void> {
+    if (!this.#broken) return;
+    const path = join(this.directory, 'probe.part');
+    try {
+      await writeFile(path, 'x'.repeat(PROBE_BYTES));
+      this.#broken = false;
+    } catch (error) {
+      this.logger.debug({ error }, 'the outcome spool cannot be written yet');
+    } finally {
+      await unlink(path).catch(() => undefined);
     }
   }
 
@@ -98,6 +127,8 @@ export class OutcomeSpool {
     return (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
   }
 }
+
+const callIdOf = (name: string): string => name.slice(0, -'.json'.length);
 
 function readEnd(text: string): CallEnd | undefined {
   try {

@@ -10,16 +10,21 @@ import type { OutcomeSpool } from './outcome-spool.js';
 export type Ended = 'written' | 'stale' | 'spooled';
 
 const RETRY_DELAYS_MS = [100, 300, 1_000];
-const LOAD_INTERVAL_MS = 2_000;
+const LOAD_INTERVAL_MS = 500;
 
 export class OutcomeWriter {
   #timer?: NodeJS.Timeout;
   #loading?: Promise<void>;
+  /** Outcomes that neither the store nor the disk has taken. */
+  #homeless = 0;
+  readonly #closed = new AbortController();
 
   constructor(
     private readonly journal: Journal,
     private readonly spool: OutcomeSpool,
     private readonly logger: Logger,
+    /** What one outcome may take in the spool. */
+    private readonly maxOutcomeBytes: number,
   ) {}
 
   async start(): Promise<void> {
@@ -31,7 +36,18 @@ export class OutcomeWriter {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#closed.abort();
     await this.#loading;
+  }
+
+  /** False: an outcome that the store does not take could not be kept either, so no new call may begin. */
+  canKeep(callsUnderWay: number): boolean {
+    return this.#homeless === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
+  }
+
+  /** The call has ended here, and the store will be told. */
+  isSpooled(callId: string): boolean {
+    return this.spool.has(callId);
   }
 
   get spooledRows(): number {
@@ -47,15 +63,33 @@ export class OutcomeWriter {
         await delay(pause);
       }
     }
-    await this.spool.add(end);
+    try {
+      await this.spool.add(end);
+    } catch (error) {
+      this.logger.error(
+        { error, metadata: { callId: end.callId } },
+        'an outcome cannot be spooled: it is kept in memory',
+      );
+      return this.#keepAsking(end);
+    }
     this.logger.warn({ metadata: { callId: end.callId } }, 'the store is away: an outcome was spooled');
     return 'spooled';
   }
 
+  async #keepAsking(end: CallEnd): Promise<Ended> {
+    this.#homeless += 1;
+    try {
+      const written = await untilStoreAnswers(() => this.journal.end(end), Infinity, this.#closed.signal);
+      return written ? 'written' : 'stale';
+    } finally {
+      this.#homeless -= 1;
+    }
+  }
+
   #load(): Promise<void> {
-    if (this.spool.rows === 0) return Promise.resolve();
     this.#loading ??= this.spool
-      .load((end) => this.journal.end(end))
+      .recover()
+      .then(() => (this.spool.rows === 0 ? undefined : this.spool.load((end) => this.journal.end(end))))
       .catch((error: unknown) => this.logger.debug({ error }, 'spooled outcomes could not be loaded yet'))
       .finally(() => (this.#loading = undefined));
     return this.#loading;

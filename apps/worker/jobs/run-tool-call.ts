@@ -1,7 +1,7 @@
 // One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
 import { noFaults, type FaultPoint, type Faults } from '#libs/config/fault-points.js';
-import type { JobDelivery } from '#libs/backing/job-queue.js';
+import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, CallEnd, Journal } from '#libs/runs/run-store.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -36,9 +36,12 @@ export class RunToolCall {
 
   /** Resolves when the delivery is dealt with. @throws AppError store_unavailable when nobody could be asked in time. */
   async run({ job, redelivered }: JobDelivery): Promise<void> {
-    const { running } = this.parts;
+    const { running, outcomes } = this.parts;
     // Delivered twice to this process: the first one is still at it.
     if (running.has(job.callId)) return;
+    // It has ended here; the store, which was away, is about to be told.
+    if (outcomes.isSpooled(job.callId)) return;
+    if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
     const controller = running.begin(job.callId);
     try {
       const queueWaitMs = Math.max(0, Date.now() - job.queuedAt);

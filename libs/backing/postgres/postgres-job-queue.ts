@@ -4,7 +4,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { JobAdder } from '../bullmq/job-adder.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { commonQueueName, jobIdOf, workerQueueName } from '../bullmq/job-id.js';
-import type { JobQueue, QueueCounts } from '../job-queue.js';
+import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { isStoreAway, withinDeadline } from '../store-error.js';
 import type { Database } from './database.js';
 
@@ -36,6 +36,9 @@ from queues q, lateral (
       (select min(added_at_ms) from bullmq.job j where j.queue = q.queue and state = 'delayed')) as oldest
 ) as of_queue`;
 
+const forgetEnded = `${queueNames} delete from bullmq.job j using queues q
+where j.queue = q.queue and j.id = $1 and j.state in ('completed', 'failed')`;
+
 export class PostgresJobQueue implements JobQueue {
   private readonly adder: JobAdder;
 
@@ -47,11 +50,12 @@ export class PostgresJobQueue implements JobQueue {
     this.adder = new JobAdder(source, onError);
   }
 
-  async add(job: ToolJob, options: { signal: AbortSignal; worker?: string }): Promise<void> {
+  async add(job: ToolJob, options: AddOptions): Promise<void> {
     const giveUpAt = performance.now() + this.database.timeoutMs;
     await withinDeadline(this.database.timeoutMs, options.signal, async () => {
       for (;;) {
         try {
+          if (options.replaceEnded === true) await this.database.runRaw(forgetEnded, [jobIdOf(job.callId)]);
           await this.adder.add(job, options.worker);
           return;
         } catch (error) {
@@ -67,7 +71,8 @@ export class PostgresJobQueue implements JobQueue {
   async existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>> {
     if (callIds.length === 0) return new Set();
     const { rows } = await this.database.run<{ id: string }>(
-      `${queueNames} select distinct j.id from queues q join bullmq.job j on j.queue = q.queue and j.id = any($1::text[])`,
+      `${queueNames} select distinct j.id from queues q join bullmq.job j on j.queue = q.queue and j.id = any($1::text[])
+       where j.state not in ('completed', 'failed')`,
       [callIds.map(jobIdOf)],
       signal,
     );

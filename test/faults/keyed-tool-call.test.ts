@@ -1,0 +1,54 @@
+// A gateway dies while a keyed tool call runs: whoever is asked again has its outcome, and the tool ran once.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { readSse } from '#libs/testing/read-sse.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { verifies } from '../verifies.js';
+
+let box: Signalbox;
+let web: HeldWeb;
+
+beforeAll(async () => {
+  web = await openHeldWeb();
+  box = await startSignalbox({ gateways: 2, environment: { TOOLS_FETCH_ALLOW: '127.0.0.1' } });
+});
+afterAll(async () => {
+  await box?.close();
+  web?.close();
+});
+
+const call = (to: string, path: string, { key, accept = 'application/json' }: { key: string; accept?: string }) =>
+  fetch(`${to}/api/tools/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': key, accept },
+    body: JSON.stringify({ name: 'fetch', arguments: { url: `${web.url}${path}`, method: 'POST' } }),
+  });
+
+for (const when of ['during', 'after'] as const) {
+  verifies('reliability.keyed-call-once', `its gateway is killed; asked again ${when} the call`, async () => {
+    const [path, key] = [`/${when}`, randomUUID()];
+    const doomed = await box.startGateway();
+    const lost = call(doomed.url, path, { key }).catch(() => 'lost');
+    await web.reached(path);
+    doomed.kill('SIGKILL');
+    expect(await lost).toBe('lost');
+    if (when === 'after') web.answer(path);
+    const json = call(box.gateways[0]!.url, path, { key });
+    const stream = call(box.gateways[1]!.url, path, { key, accept: 'text/event-stream' });
+    if (when === 'during') {
+      // Past the lease of the gateway: its run is interrupted by now, its call is not.
+      await new Promise((resolve) => setTimeout(resolve, 10_000));
+      web.answer(path);
+    }
+    const told = await json;
+    expect([told.status, await told.json()]).toMatchObject([
+      200,
+      { success: true, content: expect.stringContaining('effect') },
+    ]);
+    const { events, done } = await readSse(await stream);
+    expect(events.at(-1)).toMatchObject({ type: 'tool_result', result: { success: true } });
+    expect(done).toBe(true);
+    expect(web.count(path)).toBe(1);
+  });
+}
