@@ -32,11 +32,18 @@ export const planCalls = `/* journal.plan */ with
   audited as (${insertAudit})
   select 1`;
 
+/** Into the events from a relation whose rows may bring some along. */
+export const insertBursts = (relation: string, runId: string) =>
+  `insert into run_events (run_id, first_n, last_n, events)
+  select ${runId}, first_n, last_n, events::json from ${relation} where events is not null
+  on conflict do nothing`;
+
 /** Rounds of runs that still run and are driven by who says so; each row carries its calls. */
 export const planRounds = `/* runs.plan-round */ with
   rounds as (
     select * from rows from (jsonb_to_recordset($1::jsonb) as (run_id text, owner text, round int, provider text,
-      model text, message text, usage text, finish_reason text, last_event int, started_at timestamptz, calls jsonb)
+      model text, message text, usage text, finish_reason text, last_event int, started_at timestamptz, calls jsonb,
+      first_n int, last_n int, events text)
     ) with ordinality as round),
   running as (
     select rounds.* from runs join rounds on rounds.run_id = runs.id
@@ -45,6 +52,7 @@ export const planRounds = `/* runs.plan-round */ with
   written as (
     insert into run_rounds (run_id, round, provider, model, message, usage, finish_reason, last_event, started_at)
     select run_id, round, provider, model, message::json, usage::json, finish_reason, last_event, started_at from running),
+  told as (${insertBursts('running', 'run_id')}),
   input as (select call.* from running, jsonb_to_recordset(running.calls) as call (${plannedCallColumns})),
   planned as (${insertCalls} from input),
   ended as (${endedBeforeItBegan}),

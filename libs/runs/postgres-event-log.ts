@@ -2,8 +2,9 @@
 // Numbers are given by whoever appends; a burst that is there already is left as it is.
 import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
-import { storedJson, storedText } from '#libs/database/stored-text.js';
+import { storedText } from '#libs/database/stored-text.js';
 import { arrayOf } from './postgres-journal.js';
+import { burst } from './run-rows.js';
 import type { EventLog, NumberedEvent } from './run-store.js';
 
 const insertBursts = `/* events.append */
@@ -68,10 +69,5 @@ export class PostgresEventLog implements EventLog {
 }
 
 function burstRow(runId: string, events: readonly NumberedEvent[]): string {
-  return JSON.stringify({
-    run_id: runId,
-    first_n: events[0]!.n,
-    last_n: events.at(-1)!.n,
-    events: storedJson(events),
-  });
+  return JSON.stringify({ run_id: runId, ...burst(events) });
 }

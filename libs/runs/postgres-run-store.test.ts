@@ -203,6 +203,26 @@ describe('PostgresRunStore', () => {
       expect(await log.truncate(run.id, 2)).toBe(12);
     });
 
+    test('a round and an end store the events that they bring, or neither', async () => {
+      const log = new PostgresEventLog(database);
+      const run = await begun();
+      const round = { ...someRound(run.id), owner: 'gateway-1' };
+      await runs.planRound({ ...round, events: events(1, 3) }, context);
+      const again = { ...round, round: 2, events: events(4, 5) };
+      await expect(runs.planRound({ ...again, owner: 'gateway-2' }, context)).rejects.toMatchObject({
+        code: 'shutting_down',
+      });
+      expect(numbers(await log.read(run.id, 0, 100))).toEqual([1, 2, 3]);
+      await runs.planRound({ ...again, events: [] }, context);
+      const end = { state: 'done' as const, usage, events: events(4, 6) };
+      expect(await runs.end(run.id, 'gateway-2', end)).toBe(false);
+      expect(numbers(await log.read(run.id, 0, 100))).toEqual([1, 2, 3]);
+      expect(await runs.end(run.id, 'gateway-1', end)).toBe(true);
+      // As after a statement that was committed though its answer was lost.
+      await log.append(run.id, events(4, 6));
+      expect(numbers(await log.read(run.id, 0, 100))).toEqual([1, 2, 3, 4, 5, 6]);
+    });
+
     test('events of a run that is not there are refused, those beside them are kept', async () => {
       const log = new PostgresEventLog(database);
       const run = await begun();

@@ -5,7 +5,7 @@ import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { toStoredCall } from './call-rows.js';
-import { planRounds } from './call-statements.js';
+import { insertBursts, planRounds } from './call-statements.js';
 import { arrayOf } from './postgres-journal.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
@@ -41,12 +41,15 @@ const insertRuns = `/* runs.begin */ with
 const endRuns = `/* runs.end */ with
   input as (
     select * from rows from (jsonb_to_recordset($1::jsonb) as (id text, owner text, state text, usage text, answer text,
-      error text)) with ordinality as run_end)
-  update runs set state = input.state, usage = input.usage::json, answer = input.answer::json, error = input.error::json,
-    ended_at = case when input.state = 'waiting' then null else clock_timestamp() end
-  from input
-  where runs.id = input.id and runs.owner = input.owner and runs.state in ('running', 'waiting')
-  returning input.ordinality`;
+      error text, first_n int, last_n int, events text)) with ordinality as run_end),
+  ended as (
+    update runs set state = input.state, usage = input.usage::json, answer = input.answer::json,
+      error = input.error::json, ended_at = case when input.state = 'waiting' then null else clock_timestamp() end
+    from input
+    where runs.id = input.id and runs.owner = input.owner and runs.state in ('running', 'waiting')
+    returning input.*),
+  told as (${insertBursts('ended', 'id')})
+  select ordinality from ended`;
 
 export class PostgresRunStore implements RunStore {
   private readonly begins: GroupCommit<string, Date | undefined>;

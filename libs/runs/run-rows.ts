@@ -8,6 +8,7 @@ import { plannedCallRow } from './call-rows.js';
 import type {
   AuditContext,
   NewRun,
+  NumberedEvent,
   PlannedRound,
   RunEnd,
   RunState,
@@ -46,7 +47,14 @@ export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject
     usage: storedJson(end.usage),
     answer: storedJsonOrNull(end.answer),
     error: storedJsonOrNull(end.error),
+    ...burst(end.events),
   };
+}
+
+/** Members of a row that brings events along; without any there are none. */
+export function burst(events: readonly NumberedEvent[] = []): JsonObject {
+  if (events.length === 0) return {};
+  return { first_n: events[0]!.n, last_n: events.at(-1)!.n, events: storedJson(events) };
 }
 
 /** What the model said, kept as one document: byte for byte, also where no text column could hold it. */
@@ -72,6 +80,7 @@ export function plannedRoundRow(round: PlannedRound, audit: AuditContext): JsonO
     finish_reason: storedText(round.finishReason),
     last_event: round.lastEvent,
     started_at: round.startedAt.toISOString(),
+    ...burst(round.events),
     calls: round.calls.map((call, position) =>
       plannedCallRow(call, context, { runId: round.runId, round: round.round, position }),
     ),

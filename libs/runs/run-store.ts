@@ -15,7 +15,7 @@ export interface NewRun {
   keyId?: string;
   requestId: string;
   idempotencyKey?: string;
-  /** SHA-256 of the canonical request body and path, to tell a retry from another request. */
+  /** SHA-256 of the canonical request body and path, to tell a retry from another request; '' where no key asks for it. */
   requestHash: string;
   sessionId?: string;
   dialect: 'openai' | 'events';
@@ -56,6 +56,8 @@ export interface PlannedRound {
   lastEvent: number;
   startedAt: Date;
   calls: PlannedCall[];
+  /** Events of the run that are not stored yet, in order: stored with the round or not at all. */
+  events?: readonly NumberedEvent[];
 }
 
 /** A row of the journal before it has been dispatched. */
@@ -91,7 +93,7 @@ export interface StoredCall extends PlannedCall {
   worker: string | null;
 }
 
-export interface StoredRound extends Omit<PlannedRound, 'calls'> {
+export interface StoredRound extends Omit<PlannedRound, 'calls' | 'events'> {
   calls: StoredCall[];
 }
 
@@ -134,6 +136,8 @@ export interface RunEnd {
   usage: Usage;
   answer?: JsonObject;
   error?: JsonObject;
+  /** Its last events, stored with the end or not at all. */
+  events?: readonly NumberedEvent[];
 }
 
 /** What a row of the audit says about the request around a call. */

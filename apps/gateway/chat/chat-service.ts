@@ -64,14 +64,14 @@ export class ChatService {
   async start(options: StartOptions): Promise<StartedTurn> {
     const prepared = this.prepare(options);
     const { run, stored } = prepared;
-    if (!stored) return this.execute(prepared, { created: false });
+    if (!stored) return this.execute(prepared, {});
     // Without a key nobody could come back to it: refused before anything is written.
     if (options.idempotencyKey === undefined) this.requireWorker(prepared.offer);
     const release = this.ports.cancels.hold(run.id);
     let begun: Awaited<ReturnType<RunStore['begin']>>;
     try {
       begun = await this.ports.runs.begin(run);
-      if (begun.created) return await this.execute(prepared, { created: true });
+      if (begun.created) return await this.execute(prepared, { begun: begun.run });
     } finally {
       release();
     }
@@ -89,7 +89,7 @@ export class ChatService {
       id: mintRunId(),
       principal: context.principal,
       requestId: context.requestId,
-      requestHash: hashRequest(request),
+      requestHash: idempotencyKey === undefined ? '' : hashRequest(request),
       sessionId: request.sessionId ?? mintSessionId(),
       dialect: request.dialect,
       detached,
@@ -102,14 +102,15 @@ export class ChatService {
   }
 
   /** Runs the turn here; `from` a stored run it goes on after its last complete round. */
-  private async execute(prepared: Prepared, at: { created: boolean; from?: StoredRun }): Promise<StartedTurn> {
+  private async execute(prepared: Prepared, at: { begun?: StoredRun; from?: StoredRun }): Promise<StartedTurn> {
     const { request, offer } = prepared;
     const id = at.from?.id ?? prepared.run.id;
-    const createdAt = at.from?.createdAt ?? new Date();
+    // As it is stored: whoever attaches is told the same.
+    const createdAt = (at.from ?? at.begun)?.createdAt ?? new Date();
     const cancel = this.ports.cancels.register(id, prepared.context.signal, prepared.run.detached);
     const context: RequestContext = { ...prepared.context, signal: cancel.signal };
     const fold = new TurnFold();
-    let stored = at.created || at.from !== undefined;
+    let stored = at.begun !== undefined || at.from !== undefined;
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
@@ -141,17 +142,18 @@ export class ChatService {
           await this.ports.runs.begin(prepared.run);
           stored = true;
         }
-        await recorder.flush();
         const { requestId, traceparent, keyId, ip } = context;
         const audit = { requestId, ...defined({ traceparent, keyId, ip }), model: `${round.provider}/${round.model}` };
         const owned = { runId: id, owner: this.gatewayId, lastEvent: recorder.lastN };
-        await this.ports.runs.planRound({ ...round, ...owned }, audit);
+        await recorder.storeWith((events) => this.ports.runs.planRound({ ...round, ...owned, events }, audit));
+        this.ports.announce(id);
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
-      const recorded = recorder.record(chain(past?.results ?? [], loop));
+      const recorded = recorder.record(past === undefined ? loop : chain(past.results, loop));
       const own = this.ports.measure({ request, context, runId: id }, recorded);
-      const events = finishing(chain(past?.told ?? [], own), () => cancel.release());
+      const told = past === undefined ? own : chain(past.told, own);
+      const events = finishing(told, () => cancel.release());
       return { runId: id, createdAt, events, detached: prepared.run.detached };
     } catch (error) {
       cancel.release();
@@ -179,7 +181,7 @@ export class ChatService {
     const release = this.ports.cancels.hold(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
-      return await this.execute(prepared, { created: false, from: run });
+      return await this.execute(prepared, { from: run });
     } finally {
       release();
     }

@@ -74,16 +74,32 @@ export class TurnRecorder {
     }
   }
 
-  /** All events so far are in the store: a round may be committed that counts on them. */
-  async flush(): Promise<void> {
+  /** Stores something of the run together with the events before it that wait: with them, or they alone. */
+  async storeWith<Result>(store: (events: readonly NumberedEvent[]) => Promise<Result>): Promise<Result> {
+    const events = this.take();
+    // Those that are on their way come first.
+    await this.writing;
+    try {
+      return await store(events);
+    } catch (error) {
+      // As the same burst: when the statement was committed after all, it is there already.
+      if (events.length > 0) await this.write(events);
+      throw error;
+    }
+  }
+
+  private take(): NumberedEvent[] {
     clearTimeout(this.timer);
     this.timer = undefined;
     const events = this.unwritten;
-    if (events.length > 0 && this.options.isStored()) {
-      this.unwritten = [];
-      this.unwrittenBytes = 0;
-      this.writing = this.writing.then(() => this.write(events));
-    }
+    this.unwritten = [];
+    this.unwrittenBytes = 0;
+    return events;
+  }
+
+  private async flush(): Promise<void> {
+    const events = this.take();
+    if (events.length > 0) this.writing = this.writing.then(() => this.write(events));
     await this.writing;
   }
 
@@ -125,9 +141,8 @@ export class TurnRecorder {
   private async finish(end: RunEnd): Promise<void> {
     if (!this.options.isStored()) return;
     try {
-      // In this order: who finds the run ended finds all of its events.
-      await this.flush();
-      await this.ports.end(end);
+      // Together: who finds the run ended finds all of its events.
+      await this.storeWith((events) => this.ports.end({ ...end, events }));
     } catch (error) {
       // The answer is the caller's all the same; OrphanedRuns finds the run once the store is back.
       this.ports.logger.error({ runId: this.options.runId, error }, 'the end of a run was not stored');

@@ -1,0 +1,127 @@
+// Starting what is measured, and reading from Linux' /proc what it costs. Nothing started here outlives the bench.
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+function own(child: ChildProcess): ChildProcess {
+  children.add(child);
+  child.once('close', () => children.delete(child));
+  return child;
+}
+
+/** A process of the bench itself, spoken to by messages. */
+export function startPart(name: 'fake-upstream' | 'load'): ChildProcess {
+  return own(fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url))));
+}
+
+export interface Service {
+  pid: number;
+  url: string;
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  app: 'gateway' | 'worker';
+  environment: Record<string, string>;
+  /** Where its output and, with `profile`, its CPU profile go. */
+  directory: string;
+  profile: boolean;
+}
+
+/** A built process of Signalbox, ready. */
+export async function startService({ app, environment, directory, profile }: ServiceOptions): Promise<Service> {
+  const port = String(await freePort());
+  const log = `${directory}/${app}.log`;
+  const output = openSync(log, 'w');
+  const flags = profile ? ['--cpu-prof', `--cpu-prof-name=${app}.cpuprofile`, `--cpu-prof-dir=${directory}`] : [];
+  const main = fileURLToPath(new URL(`../apps/${app}/main.js`, import.meta.url));
+  const child = own(
+    spawn(process.execPath, [...flags, main], {
+      cwd: directory,
+      env: { PATH: process.env['PATH'], ...environment, PORT: port, SERVER_WORKER_PORT: port },
+      stdio: ['ignore', output, output],
+    }),
+  );
+  const url = `http://127.0.0.1:${port}`;
+  const until = Date.now() + 30_000;
+  while (!(await isReady(url))) {
+    if (child.exitCode !== null || Date.now() > until) {
+      throw new Error(`the ${app} did not become ready:\n${readFileSync(log, 'utf8').slice(-3_000)}`);
+    }
+    await delay(50);
+  }
+  return {
+    pid: child.pid!,
+    url,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'close');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** A gateway is ready when a worker is; a worker waits for nobody. */
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+const TICK_MS = 10;
+
+/** CPU time of a process so far, user and system, ms; `reaped`: with its children that have ended. */
+export function cpuMs(pid: number, reaped = false): number {
+  const fields = statOf(pid);
+  return fields === undefined ? 0 : ticks(fields, reaped) * TICK_MS;
+}
+
+/** The same of a PostgreSQL server with all of its processes. */
+export function cpuMsOfTree(root: number): number {
+  let total = cpuMs(root, true);
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const fields = statOf(Number(name));
+    if (fields !== undefined && Number(fields[1]) === root) total += ticks(fields, false) * TICK_MS;
+  }
+  return total;
+}
+
+export function residentMegabytes(pid: number): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Math.round(Number(kilobytes) / 1_024);
+}
+
+/** The fields of `stat` behind the name, which may hold anything: state, parent, … */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+function ticks(fields: string[], reaped: boolean): number {
+  const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15).map(Number);
+  return user! + system! + (reaped ? childrenUser! + childrenSystem! : 0);
+}

@@ -1,0 +1,107 @@
+// One Signalbox as `npm start` runs it (embedded PostgreSQL with everything durable, a gateway, a worker), but with a fake
+// upstream for its only provider and a directory that is removed afterwards.
+import { type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
+import { type Service, startPart, startService } from './processes.js';
+import type { Load, LoadResult } from './load.js';
+
+export interface System {
+  gateway: Service;
+  worker: Service;
+  postgresPid: number;
+  upstreamPid: number;
+  upstreamUrl: string;
+  /** Settings that differ from the defaults, without secrets. */
+  settings: Record<string, string>;
+  put(load: Load): Promise<LoadResult>;
+  rowCounts(): Promise<{ runs: number; calls: number; audit: number; open: number }>;
+  close(): Promise<void>;
+}
+
+/** `profileDirectory`: where CPU profiles of gateway and worker go. */
+export async function startSystem(profileDirectory: string | undefined): Promise<System> {
+  const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
+  const closing: (() => unknown)[] = [() => rm(directory, { recursive: true, force: true })];
+  const close = async () => {
+    for (const step of closing.reverse()) await step();
+  };
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir: directory });
+    closing.push(() => postgres.stop());
+    const pidFile = await readFile(join(postgres.directory, 'cluster', 'postmaster.pid'), 'utf8');
+    const upstream = startPart('fake-upstream');
+    const load = startPart('load');
+    closing.push(
+      () => upstream.kill(),
+      () => load.kill(),
+    );
+    const upstreamUrl = `http://127.0.0.1:${(await answerOf<{ port: number }>(upstream)).port}`;
+    const settings = {
+      NODE_ENV: 'production',
+      MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
+      DEFAULT_MODEL: 'bench/model',
+    };
+    const environment = { ...settings, DATABASE_URL: postgres.url, DATA_DIR: directory };
+    if (profileDirectory !== undefined) await mkdir(profileDirectory, { recursive: true });
+    const options = { environment, directory: profileDirectory ?? directory, profile: profileDirectory !== undefined };
+    const worker = await startService({ app: 'worker', ...options });
+    closing.push(() => worker.stop());
+    const gateway = await startService({ app: 'gateway', ...options });
+    closing.push(() => gateway.stop());
+    return {
+      gateway,
+      worker,
+      postgresPid: Number(pidFile.split('\n', 1)[0]),
+      upstreamPid: upstream.pid!,
+      upstreamUrl,
+      settings,
+      async put(what) {
+        const result = answerOf<LoadResult>(load);
+        load.send(what);
+        return result;
+      },
+      rowCounts: () => rowCounts(postgres.url),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function answerOf<T>(part: ChildProcess): Promise<T> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const ended = once(part, 'exit', { signal }).then(() => {
+    throw new Error('a part of the bench has ended');
+  });
+  try {
+    const [message] = (await Promise.race([once(part, 'message', { signal }), ended])) as [T];
+    return message;
+  } finally {
+    ended.catch(() => undefined);
+    settled.abort();
+  }
+}
+
+async function rowCounts(url: string) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Awaited<ReturnType<System['rowCounts']>>>(
+      `select (select count(*)::int from runs where state = 'done') as runs,
+        (select count(*)::int from tool_calls where state = 'completed') as calls,
+        (select count(*)::int from audit_events where success) as audit,
+        (select count(*)::int from runs where state <> 'done')
+          + (select count(*)::int from tool_calls where state <> 'completed') as open`,
+    );
+    return rows[0]!;
+  } finally {
+    await client.end();
+  }
+}
