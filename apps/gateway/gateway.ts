@@ -18,6 +18,7 @@ import { Reaper } from '#libs/runs/reaper.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { ChatService } from './chat/chat-service.js';
 import { createTurnMeasure } from './chat/measure-turn.js';
+import { OrphanedRuns } from './chat/interrupt-orphans.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { MeasuredModelRouter } from './models/measured-model-router.js';
@@ -117,6 +118,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runTtlMs: config.runs.idempotency_ttl_ms,
     ...audit,
   });
+  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const stopListening: (() => Promise<void>)[] = [];
 
   return {
@@ -139,12 +141,13 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       await Promise.all([queued.start(), catalog.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       reaper.start();
+      orphans.start();
     },
     /** After the turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
       for (const stop of stopListening) await stop();
-      await Promise.allSettled([catalog.close(), reaper.close(), queued.close(), models.close()]);
+      await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
       await registry.close();
       await backing.close();
       await database.close();

@@ -9,6 +9,7 @@ import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } fr
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
+import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -44,6 +45,9 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   });
 
   const adapter = new FastifyAdapter({
+    ...refusalHandlers(logger, (error) => metrics.countError(error)),
+    // A request without Host meets the guard like any other.
+    http: { requireHostHeader: false },
     bodyLimit: config.limits.body_bytes,
     // Uploads of large files count too: an hour's trickle is cut, an honest slow line is not.
     requestTimeout: 600_000,
@@ -79,6 +83,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
 /** What every request meets before Nest. */
 function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
   const routes = watchRoutes(fastify);
+  watchReplies(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
   registerRequestLog(fastify, logger);
   registerOriginGuard(fastify, config.server);

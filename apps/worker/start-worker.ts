@@ -6,6 +6,7 @@ import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/database/migrate.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
+import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -23,13 +24,18 @@ export async function startWorker(config: Config, logger: Logger): Promise<Runni
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const opened = await openWorker(config, logger, readFaults());
   const health = new Health('worker', opened.checks);
-  const scrape = new Scrape(createMetrics(), opened.gauges);
+  const metrics = createMetrics();
+  const scrape = new Scrape(metrics, opened.gauges);
   const access = new OperatorAccess(config.metrics.token);
-  const app = await NestFactory.create<NestFastifyApplication>(
-    WorkerModule.of({ health, scrape, access }),
-    new FastifyAdapter({ forceCloseConnections: true }),
-    { logger: new NestLog(logger), abortOnError: false },
-  );
+  const adapter = new FastifyAdapter({
+    ...refusalHandlers(logger, (error) => metrics.countError(error)),
+    forceCloseConnections: true,
+  });
+  watchReplies(adapter.getInstance());
+  const app = await NestFactory.create<NestFastifyApplication>(WorkerModule.of({ health, scrape, access }), adapter, {
+    logger: new NestLog(logger),
+    abortOnError: false,
+  });
   app.useGlobalFilters(new WorkerErrorFilter(logger));
   await opened.start();
   const { host, worker_port } = config.server;

@@ -1,21 +1,29 @@
 // What fails at the worker's door, as an answer: a code and a safe sentence, nothing of what happened inside.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { renderError } from '#libs/http-door/render-error.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
+import { mintRequestId } from '#libs/schemas/identifiers.js';
 
 @Catch()
 export class WorkerErrorFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const error =
-      thrown instanceof HttpException && thrown.getStatus() < 500
-        ? new AppError('not_found', 'There is nothing at this address', { http: thrown.getStatus() })
-        : toAppError(thrown);
-    this.logger[error.row.level]({ error: error.cause ?? error }, error.message);
+    const error = atTheDoor(thrown);
+    const requestId = mintRequestId();
+    this.logger[error.row.level]({ requestId, error: error.cause ?? error }, error.message);
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     if (reply.sent) return;
-    void reply.status(error.http).send({ error: { message: error.message, type: error.row.type, code: error.code } });
+    void reply.status(error.http).header('x-request-id', requestId).send(renderError(error, requestId));
   }
+}
+
+/** What a caller did wrong keeps its status; a body that broke off is such a thing too. */
+function atTheDoor(thrown: unknown): AppError {
+  const given = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: unknown }).statusCode;
+  if (thrown instanceof AppError || typeof given !== 'number' || given < 400 || given > 499) return toAppError(thrown);
+  if (given === 404) return new AppError('not_found', 'There is nothing at this address');
+  return new AppError('invalid_value', 'The request is not valid', { http: given, cause: thrown });
 }

@@ -9,20 +9,18 @@ interface Clock {
 export class TurnClocks {
   private readonly clocks = new Map<string, Clock>();
 
-  /** Undefined when a turn of the same request id is under way: then neither can be told apart. */
-  open(requestId: string): { busyMs(): number; close(): void } | undefined {
-    if (this.clocks.has(requestId)) return undefined;
+  open(runId: string): { busyMs(): number; close(): void } {
     const clock: Clock = { running: 0, since: 0, busyMs: 0 };
-    this.clocks.set(requestId, clock);
+    this.clocks.set(runId, clock);
     return {
       busyMs: () => clock.busyMs + (clock.running > 0 ? performance.now() - clock.since : 0),
-      close: () => void this.clocks.delete(requestId),
+      close: () => void this.clocks.delete(runId),
     };
   }
 
-  /** Something else works for this turn until the returned function is called. */
-  enter(requestId: string): () => void {
-    const clock = this.clocks.get(requestId);
+  /** Something else works for this turn until the returned function is called. What belongs to no turn counts nowhere. */
+  enter(runId: string | undefined): () => void {
+    const clock = runId === undefined ? undefined : this.clocks.get(runId);
     if (clock === undefined) return () => undefined;
     clock.running += 1;
     if (clock.running === 1) clock.since = performance.now();

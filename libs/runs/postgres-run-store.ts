@@ -134,6 +134,23 @@ export class PostgresRunStore implements RunStore {
     return adopted.count === 1;
   }
 
+  async interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]> {
+    const running = await this.database.call(
+      (prisma) => prisma.$queryRaw<{ id: string }[]>`/* runs.running-of */
+        select id from runs where owner = ${owner} and state = 'running'`,
+    );
+    // Asked after the store: what it knows as running began before, and so was under way before.
+    const orphans = running.map(({ id }) => id).filter((id) => !isUnderWay(id));
+    if (orphans.length === 0) return [];
+    const interrupted = await this.database.call(
+      (prisma) => prisma.$queryRaw<{ id: string }[]>`/* runs.interrupt-orphans */
+        update runs set state = 'interrupted', owner = null, ended_at = clock_timestamp()
+        where id = any(${orphans}::text[]) and owner = ${owner} and state = 'running'
+        returning id`,
+    );
+    return interrupted.map(({ id }) => id);
+  }
+
   async cancel(principal: string, runId: string): Promise<boolean> {
     const where = { id: storedText(runId), principal: storedText(principal), state: 'interrupted' };
     const cancelled = await this.database.call((prisma) =>

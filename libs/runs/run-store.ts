@@ -111,6 +111,12 @@ export interface RunStore {
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
   /** An interrupted run gets a new owner; false when another was quicker. */
   adopt(runId: string, owner: string): Promise<boolean>;
+  /**
+   * Runs of `owner` that it does not run (their end could not be written, or their beginning was not confirmed) become
+   * interrupted, so that a retry can go on with them. `isUnderWay` must hold from before a run begins or is adopted
+   * until after its end. Returns their ids.
+   */
+  interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]>;
   /** An interrupted run that nobody owns becomes cancelled; false when it is in any other state. */
   cancel(principal: string, runId: string): Promise<boolean>;
   /**

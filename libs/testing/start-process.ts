@@ -15,7 +15,7 @@ export interface StartedProcess {
   pid: number;
   /** Parsed log lines so far. */
   log: Record<string, unknown>[];
-  /** Lines that are no log: Node's own. */
+  /** Lines that are no log lines. */
   stray: string[];
   /** The first line (past or future) that satisfies the predicate. */
   logged(matches: (line: Record<string, unknown>) => boolean, timeoutMs?: number): Promise<Record<string, unknown>>;

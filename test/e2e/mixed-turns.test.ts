@@ -142,3 +142,22 @@ verifies('chat.plain.not-stored', 'neither a plain chat nor a turn of client too
   await post(box.url, '/v1/chat/completions', { messages: ask('hi'), tools: [functionTool('mine')] });
   expect(await count()).toBe(before);
 });
+
+verifies('chat.mixed.restored', 'reasoning that the client dropped, for a provider that wants it back', async () => {
+  const provider = { kind: 'openai', base_url: box.upstream.baseUrl, reasoning_replay: 'always' };
+  const environment = { MODELS_PROVIDERS: JSON.stringify({ thinking: provider }), DEFAULT_MODEL: 'thinking/model' };
+  const gateways = [await box.startGateway(environment), await box.startGateway(environment)] as const;
+  script = rounds(
+    { reasoning: 'I must ask.', toolCalls: [{ id: 'call_0', name: 'mine', arguments: {} }] },
+    { text: 'ok' },
+  );
+  const tools = [functionTool('mine')];
+  const { body } = await post(gateways[0].url, '/v1/chat/completions', { messages: ask('think'), tools });
+  const { reasoning_content, ...message } = body.choices[0]!.message;
+  expect(reasoning_content).toBe('I must ask.');
+  const result = { role: 'tool', tool_call_id: message.tool_calls![0]!.id, content: 'x' };
+  const messages = [...ask('think'), message, result];
+  const follow = await post(gateways[1].url, '/v1/chat/completions', { messages, tools });
+  expect(follow.body.choices[0]!.message.content).toBe('ok');
+  expect(messagesOf(lastRequest())[1]).toMatchObject({ role: 'assistant', reasoning_content: 'I must ask.' });
+});

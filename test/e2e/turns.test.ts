@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { readSse, postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
@@ -209,6 +209,17 @@ verifies('chat.bounds.repeated-failure', 'the same missing file again and again'
   const { body } = await post(box.url, '/api/chat/completions', { messages: ask('again'), tools: [workspaceTools] });
   expect(body.choices[0]!.message.content).toBe('gave up');
   expect(body.tool_execution).toMatchObject({ stopped_by: 'repeated_failure', rounds: 4 });
+});
+
+verifies('chat.bounds.time', 'a tool that outlasts the turn', async () => {
+  const { url } = await box.startGateway({ LIMITS_TURN_MS: '1500' });
+  await toolsReady(url);
+  script = rounds({ toolCalls: [{ name: 'fetch', arguments: { url: `${webUrl}/never` } }] }, (request) => ({
+    text: request.body['tools'] === undefined ? 'no more time' : 'more tools',
+  }));
+  const { body } = await post(url, '/api/chat/completions', { messages: ask('slow'), tools: [workspaceTools] });
+  expect(body.choices[0]!.message.content).toBe('no more time');
+  expect(body.tool_execution).toMatchObject({ stopped_by: 'max_time', calls: [{ name: 'fetch', success: false }] });
 });
 
 verifies('chat.abort.upstream', 'while the model answers', async () => {

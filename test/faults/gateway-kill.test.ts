@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { Script, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import type { Script } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
-import { messagesOf, post, workspaceTools } from '../support/scripts.js';
+import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
@@ -30,22 +30,6 @@ async function query<Row extends object>(sql: string): Promise<Row[]> {
   } finally {
     await client.end();
   }
-}
-
-const turnOf = (name: string) => ({
-  messages: [{ role: 'user', content: name }],
-  tools: [workspaceTools],
-  session_id: name,
-});
-
-/** Writes its name into its session, twice, then answers. */
-function effects(request: Parameters<Extract<Script, (...of: never[]) => unknown>>[0]): ScriptedAnswer {
-  const messages = messagesOf(request);
-  const name = messages[0]!['content'] as string;
-  const round = messages.filter((message) => message['role'] === 'assistant').length;
-  if (round >= 2) return { text: `done ${name}` };
-  const args = { path: 'effects.txt', content: `${round}\n`, append: true };
-  return { toolCalls: [{ id: 'call_0', name: 'write_file', arguments: args }] };
 }
 
 const effectsOf = async (url: string, name: string) =>

@@ -3,6 +3,7 @@ export const modelRequirements = {
   'models.backpressure': 'a slow reader slows the upstream',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
+  'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
   'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',
   'models.openai.choices': 'with n > 1 each choice keeps its index and its finish reason',
@@ -19,6 +20,7 @@ export const modelRequirements = {
   'models.router.names': 'a name leads to its provider: prefix, alias, list, default, offline',
   'models.timeouts': 'connecting, the first byte, silence and the whole call have deadlines',
   'models.tool-names': 'tool names are mapped to what a provider takes and back, the same way every time',
+  'models.upstream-closes': 'an upstream that closes while the reader is slow ends no process and loses no byte',
   'models.upstream-cut': 'an answer that was cut short is an error, never a complete answer',
   'offline.answers-from-results': 'The offline model answers from tool results, also in a follow-up without tools',
   'offline.any-schema':

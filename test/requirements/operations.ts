@@ -27,6 +27,7 @@ export const operationsRequirements = {
   'operations.metrics-access': 'metrics are for this machine, else for who has the token',
   'operations.metrics-bounded': 'no caller can make metric series without end',
   'operations.metrics-model-call': 'every model call is counted, timed and logged once',
+  'operations.metrics-move': 'every metric whose cause there was has moved by it',
   'operations.metrics-names': 'the metrics of the specification are exported',
   'operations.metrics-never-block': 'a scrape never waits for a source that does not answer',
   'operations.metrics-tool-call': 'every tool call is counted, timed and logged once',

@@ -49,22 +49,24 @@ export const reliabilityRequirements = {
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
-  'reliability.gateway-killed':
-    'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
-  'reliability.killed-at-random':
-    'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.gateway-drains':
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
+  'reliability.gateway-killed':
+    'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
   'reliability.keyed-call-refused': 'a keyed tool call that never began begins with a later retry',
+  'reliability.killed-at-random':
+    'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
   'reliability.second-signal': 'a second signal ends a process at once',
   'reliability.spool-full': 'where an outcome could not be kept no new call begins, and nothing that ended is lost',
+  'reliability.start-survives-kills':
+    'npm start goes on after its database, gateway or worker was killed under load, and every keyed turn completes',
   'reliability.store-away-refused':
     'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
   'reliability.store-away-spooled':

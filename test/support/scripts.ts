@@ -57,3 +57,20 @@ export async function post(url: string, path: string, body: unknown, headers: Re
   });
   return { status: response.status, headers: response.headers, body: (await response.json()) as Completion };
 }
+
+/** A turn of its own session, told apart by its name. */
+export const turnOf = (name: string) => ({
+  messages: [{ role: 'user', content: name }],
+  tools: [workspaceTools],
+  session_id: name,
+});
+
+/** Writes its name into its session, twice, then answers. */
+export function effects(request: ReceivedRequest): ScriptedAnswer {
+  const messages = messagesOf(request);
+  const name = messages[0]!['content'] as string;
+  const round = messages.filter((message) => message['role'] === 'assistant').length;
+  if (round >= 2) return { text: `done ${name}` };
+  const args = { path: 'effects.txt', content: `${round}\n`, append: true };
+  return { toolCalls: [{ id: 'call_0', name: 'write_file', arguments: args }] };
+}

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { NewRun, NumberedEvent, RunEnd, StoredRun } from '#libs/runs/run-store.js';
+import type { NewRun, NumberedEvent, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
@@ -67,8 +67,14 @@ export class ChatService {
     if (!stored) return this.execute(prepared, { created: false });
     // Without a key nobody could come back to it: refused before anything is written.
     if (options.idempotencyKey === undefined) this.requireWorker(prepared.offer);
-    const begun = await this.ports.runs.begin(run);
-    if (begun.created) return this.execute(prepared, { created: true });
+    const release = this.ports.cancels.hold(run.id);
+    let begun: Awaited<ReturnType<RunStore['begin']>>;
+    try {
+      begun = await this.ports.runs.begin(run);
+      if (begun.created) return await this.execute(prepared, { created: true });
+    } finally {
+      release();
+    }
     if (begun.run.requestHash !== run.requestHash) {
       throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     }
@@ -161,12 +167,22 @@ export class ChatService {
 
   /** The same key and body again: its events from the start, whoever runs it; goes on with what was interrupted. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
-    if (run.state === 'interrupted' && (await this.ports.runs.adopt(run.id, this.gatewayId))) {
-      return this.execute(prepared, { created: false, from: run });
-    }
+    const adopted = run.state === 'interrupted' ? await this.goOn(prepared, run) : undefined;
+    if (adopted !== undefined) return adopted;
     if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
     if (run.state === 'failed') throw storedError(run);
     return { runId: run.id, createdAt: run.createdAt, events: this.follow(prepared, run), detached: true };
+  }
+
+  /** With an interrupted run; undefined when another was quicker. */
+  private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
+    const release = this.ports.cancels.hold(run.id);
+    try {
+      if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
+      return await this.execute(prepared, { created: false, from: run });
+    } finally {
+      release();
+    }
   }
 
   private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<NumberedEvent> {
@@ -184,9 +200,9 @@ export class ChatService {
       for (const event of answerEvents(now.answer as unknown as TurnAnswer)) yield { n: ++n, event };
       return;
     }
-    if (now?.state === 'interrupted' && (await this.ports.runs.adopt(run.id, this.gatewayId))) {
-      const { events } = await this.execute(prepared, { created: false, from: now });
-      for await (const numbered of events) if (numbered.n > lastN) yield numbered;
+    const adopted = now?.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
+    if (adopted !== undefined) {
+      for await (const numbered of adopted.events) if (numbered.n > lastN) yield numbered;
       return;
     }
     if (now?.state === 'failed') throw storedError(now);

@@ -109,6 +109,7 @@ function callModel(
     },
     {
       requestId: context.requestId,
+      runId: turn.runId,
       // Past the turn's own time there is an allowance for the last answer.
       deadline: context.deadline + ports.limits.final_answer_ms,
       signal: context.signal,

@@ -31,7 +31,7 @@ interface Summary {
   toolCalls: number;
   tokens?: number;
   firstTokenMs?: number;
-  overheadMs?: number;
+  overheadMs: number;
   durationMs: number;
 }
 
@@ -46,7 +46,7 @@ export async function* measureTurn(
   measuring: TurnMeasuring,
 ): AsyncGenerator<NumberedEvent> {
   const startedAt = performance.now();
-  const clock = measuring.clocks.open(turn.context.requestId);
+  const clock = measuring.clocks.open(turn.runId);
   const watch = new TurnWatch(turn.request.model, measuring.metrics, startedAt);
   const { summary } = watch;
   try {
@@ -60,10 +60,8 @@ export async function* measureTurn(
     throw error;
   } finally {
     summary.durationMs = performance.now() - startedAt;
-    if (clock !== undefined) {
-      summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
-      clock.close();
-    }
+    summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
+    clock.close();
     count(turn.request, summary, measuring.metrics);
     log(turn, summary, measuring.logger);
   }
@@ -79,7 +77,14 @@ class TurnWatch {
     private readonly startedAt: number,
   ) {
     // A turn whose reader left, or that just stopped, never says that it is done.
-    this.summary = { outcome: 'cancelled', model: model ?? 'default', rounds: 1, toolCalls: 0, durationMs: 0 };
+    this.summary = {
+      outcome: 'cancelled',
+      model: model ?? 'default',
+      rounds: 1,
+      toolCalls: 0,
+      overheadMs: 0,
+      durationMs: 0,
+    };
   }
 
   note(event: TurnEvent): void {
@@ -127,7 +132,7 @@ function count({ dialect, stream }: TurnRequest, summary: Summary, metrics: Metr
   if (summary.firstTokenMs !== undefined) metrics.chatTimeToFirstToken.observe(summary.firstTokenMs / 1000);
   if (outcome !== 'ok') return;
   metrics.chatRounds.observe(summary.rounds);
-  if (summary.overheadMs !== undefined) metrics.gatewayOverhead.observe(summary.overheadMs / 1000);
+  metrics.gatewayOverhead.observe(summary.overheadMs / 1000);
 }
 
 function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {

@@ -129,7 +129,7 @@ export class TurnRecorder {
       await this.flush();
       await this.ports.end(end);
     } catch (error) {
-      // The answer is the caller's all the same; the reaper finds the run once this gateway has gone.
+      // The answer is the caller's all the same; OrphanedRuns finds the run once the store is back.
       this.ports.logger.error({ runId: this.options.runId, error }, 'the end of a run was not stored');
     }
     this.ports.announce(this.options.runId);

@@ -68,7 +68,9 @@ async function outcomeOf(
   try {
     return await runner.run({ tool: call.tool, arguments: call.planned.arguments }, call.context, onProgress);
   } catch (error) {
-    // In mid-turn a queue that is full or away is the tool's failure: the model may answer without it.
+    // Whether the call was given up could not be written: only the journal may say what becomes of it.
+    if (error instanceof AppError && error.code === 'store_unavailable') throw error;
+    // In mid-turn a queue that is full is the tool's failure: the model may answer without it.
     if (error instanceof AppError) return failedOutcome('failed', 'tool_unavailable', error.message);
     throw error;
   }

@@ -18,6 +18,7 @@ export const whenCancelled = (signal: AbortSignal): boolean => signal.reason ins
 
 export class RunCancels {
   private readonly running = new Map<string, AbortController>();
+  private readonly held = new Set<string>();
 
   /** `detached`: the caller may go. `release` must be called when the run has ended. */
   register(runId: string, callerGone: AbortSignal, detached: boolean): RunCancel {
@@ -39,6 +40,16 @@ export class RunCancels {
     };
   }
 
+  /** Known here from before it is written until `register`, or until the returned function is called. */
+  hold(runId: string): () => void {
+    this.held.add(runId);
+    return () => void this.held.delete(runId);
+  }
+
+  isUnderWay(runId: string): boolean {
+    return this.running.has(runId) || this.held.has(runId);
+  }
+
   /** False when the run does not go on here. */
   cancel(runId: string): boolean {
     const controller = this.running.get(runId);
@@ -50,9 +61,5 @@ export class RunCancels {
   stopAll(): void {
     for (const controller of this.running.values())
       controller.abort(new AppError('shutting_down', 'This gateway is stopping'));
-  }
-
-  get size(): number {
-    return this.running.size;
   }
 }

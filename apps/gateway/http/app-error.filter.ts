@@ -4,7 +4,7 @@ import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/co
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
-import { renderError } from '../openai-api/render-error.js';
+import { renderError } from '#libs/http-door/render-error.js';
 import { requestContext } from './request-context.js';
 
 @Catch()

@@ -17,6 +17,9 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
 
   fastify.addHook('onRequest', async (request, reply) => {
     const { host, origin } = request.headers;
+    if (namesTwoHosts(request.raw.rawHeaders)) {
+      throw new AppError('invalid_value', 'A request has one Host', { param: 'Host' });
+    }
     if (!hostAllowed(host, hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
     if (origin === undefined) return;
     const sameOrigin = origin === `http://${host}` || origin === `https://${host}`;
@@ -38,6 +41,16 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
       return reply.status(204).send();
     }
   });
+}
+
+/** Node keeps the first and a proxy may have gone by the second (RFC 9112, 3.2). */
+function namesTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
 }
 
 /** An address cannot be rebound; a name must be one of ours. */

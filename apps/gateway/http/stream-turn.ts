@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import { type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
-import { renderError } from '../openai-api/render-error.js';
+import { renderError } from '#libs/http-door/render-error.js';
 import type { SseRenderer } from '../openai-api/render-sse.js';
 import { openSse, type SseOptions, type SseStream } from './open-sse.js';
 

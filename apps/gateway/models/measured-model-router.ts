@@ -51,7 +51,7 @@ export class MeasuredModelRouter implements ModelRouter {
       outcome: 'cancelled',
     };
     const startedAt = performance.now();
-    const leave = this.measuring.clocks.enter(call.requestId);
+    const leave = this.measuring.clocks.enter(call.runId);
     try {
       for await (const event of this.router.call(route, request, call)) {
         note(seen, event);
@@ -65,11 +65,11 @@ export class MeasuredModelRouter implements ModelRouter {
     } finally {
       leave();
       if (seen.outcome !== 'ok' && call.signal.aborted) seen.outcome = 'cancelled';
-      this.report(seen, call.requestId, performance.now() - startedAt);
+      this.report(seen, call, performance.now() - startedAt);
     }
   }
 
-  private report({ provider, model, outcome, usage }: Seen, requestId: string, durationMs: number): void {
+  private report({ provider, model, outcome, usage }: Seen, call: ModelCall, durationMs: number): void {
     const { metrics, logger } = this.measuring;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
     metrics.modelCalls.inc({ ...labels, outcome });
@@ -78,7 +78,9 @@ export class MeasuredModelRouter implements ModelRouter {
     for (const [kind, count] of Object.entries(tokens)) if (count > 0) metrics.tokens.inc({ ...labels, kind }, count);
     const failed = outcome !== 'ok' && outcome !== 'cancelled';
     const metadata = { provider, model, outcome, ...(usage === undefined ? {} : { usage: tokens }) };
-    logger[failed ? 'warn' : 'info']({ requestId, duration: durationMs, metadata }, 'model call');
+    const { requestId, runId } = call;
+    const ids = runId === undefined ? { requestId } : { requestId, runId };
+    logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
   }
 }
 

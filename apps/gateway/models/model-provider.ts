@@ -24,6 +24,8 @@ export interface ModelRequest {
 
 export interface ModelCall {
   requestId: string;
+  /** The turn that asks; request ids are the callers' and may repeat. */
+  runId?: string;
   traceparent?: string;
   /** Epoch ms. */
   deadline: number;

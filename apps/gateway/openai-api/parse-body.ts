@@ -1,4 +1,5 @@
-// Bytes to JSON: UTF-8 only, a byte order mark is harmless, depth is bounded before anything recursive sees it.
+// Bytes to JSON: UTF-8 only, a byte order mark is harmless. Depth and the number of values are bounded before anything
+// looks at each of them: what is small as text can be long work.
 import { AppError } from '#libs/schemas/errors.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -8,13 +9,16 @@ const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 
 /** Nesting that any honest request stays below; a tool schema alone may have 32. */
 const maxDepth = 128;
+/** Members and elements together. All messages and tools that a request may have come to a fifth of it. */
+const maxValues = 100_000;
 
-/** @throws AppError invalid_json */
+/** @throws AppError invalid_json, request_too_large */
 export function parseBody(body: Buffer): unknown {
-  if (deeperThan(body, maxDepth)) throw new AppError('invalid_json', `The body is nested deeper than ${maxDepth}`);
+  refuseUnbounded(body);
   let text: string;
   try {
     text = utf8.decode(body);
@@ -29,8 +33,9 @@ export function parseBody(body: Buffer): unknown {
   }
 }
 
-function deeperThan(body: Buffer, limit: number): boolean {
+function refuseUnbounded(body: Buffer): void {
   let depth = 0;
+  let separators = 0;
   let inString = false;
   for (let at = 0; at < body.length; at++) {
     const byte = body[at];
@@ -39,8 +44,10 @@ function deeperThan(body: Buffer, limit: number): boolean {
       else if (byte === QUOTE) inString = false;
     } else if (byte === QUOTE) inString = true;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > limit) return true;
+      if (++depth > maxDepth) throw new AppError('invalid_json', `The body is nested deeper than ${maxDepth}`);
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+    else if (byte === COMMA && ++separators >= maxValues) {
+      throw new AppError('request_too_large', `The body has more than ${maxValues} members and elements`);
+    }
   }
-  return false;
 }

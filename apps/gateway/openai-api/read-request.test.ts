@@ -160,6 +160,8 @@ verifies('chat.read.requests', 'bodies that are not JSON, not UTF-8, too deep', 
   expect(code(Buffer.from('['.repeat(1_000_000)))).toBe('invalid_json');
   expect(code(Buffer.from(`"${'['.repeat(1_000)}\\""`))).toBe('accepted');
   expect(code(Buffer.from('\ufeff{"a":1}'))).toBe('accepted');
+  expect(code(Buffer.from(`[${'1,'.repeat(100_000)}1]`))).toBe('request_too_large');
+  expect(code(Buffer.from(`["${','.repeat(200_000)}"]`))).toBe('accepted');
 });
 
 test('what looks like a prototype is a member and nothing more', () => {

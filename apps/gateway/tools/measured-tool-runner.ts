@@ -34,7 +34,7 @@ export class MeasuredToolRunner implements ToolRunner {
 
   async run(call: Call, context: CallContext, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     const startedAt = performance.now();
-    const leave = this.measuring.clocks.enter(context.requestId);
+    const leave = this.measuring.clocks.enter(context.runId);
     try {
       const outcome = await this.runner.run(call, context, onProgress);
       leave();

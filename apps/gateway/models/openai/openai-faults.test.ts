@@ -80,6 +80,37 @@ verifies('models.upstream-cut', 'a finish reason before the cut makes it whole',
   expect(foldEvents(await ask())).toMatchObject({ text: 'x', finish: 'stop' });
 });
 
+verifies(
+  'models.open-end',
+  'usage is waited for, and then the end is told, however long the connection stays',
+  async () => {
+    const finish = { choices: [{ delta: { content: 'x' }, finish_reason: 'stop' }] };
+    const late = () => new Promise((resolve) => setTimeout(resolve, 200));
+    const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } };
+    const comments = Array.from({ length: 40 }, () => [': keep-alive\n\n', late]).flat();
+    await start([
+      { chunks: [finish, late, usage], end: 'stall' },
+      { chunks: [finish, ...comments], end: 'stall' },
+    ]);
+    for (const expected of [{ usage: { total_tokens: 3 } }, {}]) {
+      const asked = performance.now();
+      expect(foldEvents(await ask())).toMatchObject({ text: 'x', finish: 'stop', ...expected });
+      const took = performance.now() - asked;
+      expect(took).toBeGreaterThan(900);
+      expect(took).toBeLessThan(3_000);
+    }
+    await Promise.all(upstream!.requests.map((request) => request.clientGone));
+  },
+);
+
+verifies('models.open-end', 'a choice that has not begun is waited for', async () => {
+  const choice = (index: number) => ({ choices: [{ index, delta: { content: 'x' }, finish_reason: 'stop' }] });
+  const late = () => new Promise((resolve) => setTimeout(resolve, 1_300));
+  await start([{ chunks: [choice(0), late, choice(1), 'data: [DONE]\n\n'] }]);
+  const events = await ask({ parameters: { n: 2 } });
+  expect(events.filter(({ type }) => type === 'message_end')).toHaveLength(2);
+});
+
 verifies('models.timeouts', 'no first byte, silence, the deadline', async () => {
   await start(
     [{ never: true }, { text: 'x', end: 'stall' }, { text: 'x', end: 'stall' }, { chunks: [], end: 'stall' }],

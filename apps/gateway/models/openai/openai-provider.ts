@@ -52,6 +52,7 @@ export class OpenAiProvider implements ModelProvider {
         model: request.model,
         toolNameOf: names.fromWire,
         errors: this.errors,
+        ...(typeof request.parameters['n'] === 'number' && { choices: request.parameters['n'] }),
         keepReasoning: this.config.reasoning_replay !== 'never',
       };
       for await (const batch of readOpenAiAnswer(answer, reading, { maxEventChars: this.config.max_response_bytes })) {

@@ -7,6 +7,9 @@ import { createSseReader } from '../sse-reader.js';
 import type { UpstreamAnswer } from '../transport.js';
 import { OpenAiAnswerReader, type AnswerReading } from './read-openai-chunk.js';
 
+/** After the finish reason only usage and `[DONE]` may come: an upstream that keeps the connection open sends neither. */
+const afterFinishMs = 1_000;
+
 export interface AnswerBounds {
   /** One SSE event, characters. */
   maxEventChars: number;
@@ -28,11 +31,19 @@ export async function* readOpenAiAnswer(
       return;
     }
     const sse = createSseReader(bounds.maxEventChars);
-    for (let bytes = first; bytes !== undefined; bytes = await answer.read()) {
+    let finishedAt: number | undefined;
+    for (let bytes = first; bytes !== undefined;) {
       const batch: ModelEvent[] = [];
       const over = readEvents(sse.feed(bytes), { reader, reading, out: batch });
-      if (batch.length > 0) yield batch;
+      // What still says something is waited for anew; keep-alive comments say nothing.
+      if (batch.length > 0) {
+        finishedAt = undefined;
+        yield batch;
+      }
       if (over) return;
+      if (reader.settled) finishedAt ??= performance.now();
+      const left = finishedAt === undefined ? undefined : finishedAt + afterFinishMs - performance.now();
+      bytes = await answer.read(left === undefined ? undefined : Math.max(0, left));
     }
     if (!readEvents(lastFrames(sse.finish()), { reader, reading, out })) reader.end(false, out);
   } catch (error) {

@@ -16,6 +16,8 @@ export interface AnswerReading {
   model: string;
   toolNameOf: (wireName: string) => string;
   errors: ErrorReader;
+  /** How many were asked for; default 1. */
+  choices?: number;
   /** Reasoning is kept as provider state, to be replayed. */
   keepReasoning: boolean;
 }
@@ -37,6 +39,11 @@ export class OpenAiAnswerReader {
 
   constructor(private readonly reading: AnswerReading) {
     this.calls = new ToolCallMerger(reading.toolNameOf);
+  }
+
+  /** No choice that was asked for is still to come. */
+  get settled(): boolean {
+    return this.finished && this.choices.size >= (this.reading.choices ?? 1);
   }
 
   /** Every choice that began has its finish reason. */

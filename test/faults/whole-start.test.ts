@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { toolsReady } from '#libs/testing/start-signalbox.js';
+import { effects, post, turnOf } from '../support/scripts.js';
+import { type Part, startWhole, type WholeStart } from '../support/whole-start.js';
+import { verifies } from '../verifies.js';
+
+let upstream: ScriptedUpstream;
+let whole: WholeStart;
+const onRequest: (() => void)[] = [];
+let asked = 0;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((request) => {
+    onRequest[++asked]?.();
+    return effects(request);
+  });
+  const provider = { kind: 'openai', base_url: upstream.baseUrl, max_retries: 0 };
+  whole = await startWhole({
+    MODELS_PROVIDERS: JSON.stringify({ scripted: provider }),
+    DEFAULT_MODEL: 'scripted/model',
+  });
+  await toolsReady(whole.url);
+});
+afterAll(async () => {
+  whole?.kill('SIGKILL');
+  await whole?.ended;
+  await upstream?.close();
+  await whole?.remove();
+});
+
+/** The same key until it is answered: what a client of a durable service does. */
+async function insist(name: string): Promise<string> {
+  const until = Date.now() + 90_000;
+  for (;;) {
+    try {
+      const { status, body } = await post(whole.url, '/api/chat/completions', turnOf(name), {
+        'idempotency-key': name,
+      });
+      if (status === 200) return body.choices[0]!.message.content ?? '';
+      if (status < 429) throw new Error(`${name}: ${JSON.stringify(body)}`, { cause: 'final' });
+    } catch (error) {
+      if ((error as Error).cause === 'final') throw error;
+    }
+    if (Date.now() > until) throw new Error(`${name} was not answered: ${whole.output.slice(-20).join('')}`);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
+verifies(
+  'reliability.start-survives-kills',
+  '60 turns; database, worker and gateway killed in the middle',
+  async () => {
+    const kill = (part: Part) => () => {
+      for (const pid of whole.pids(part)) process.kill(pid, 'SIGKILL');
+    };
+    onRequest[30] = kill('postgres');
+    onRequest[70] = kill('worker');
+    onRequest[110] = kill('gateway');
+    const names = Array.from({ length: 60 }, (_, at) => `turn_${at}`);
+    const answers = await Promise.all(names.map((name) => insist(name)));
+    expect(answers).toEqual(names.map((name) => `done ${name}`));
+
+    await toolsReady(whole.url);
+    for (const name of names) {
+      const file = await fetch(`${whole.url}/api/sessions/${name}/files/effects.txt`);
+      const lines = (await file.text()).split('\n').filter(Boolean);
+      expect(new Set(lines).size, `${name} ran an unsafe call twice`).toBe(lines.length);
+    }
+  },
+  180_000,
+);
+
+verifies(
+  'reliability.start-survives-kills',
+  'killed itself, it leaves nothing running',
+  async () => {
+    expect(whole.leftovers().length).toBeGreaterThan(2);
+    whole.kill('SIGKILL');
+    await whole.ended;
+    await expect.poll(() => whole.leftovers(), { timeout: 15_000 }).toEqual([]);
+  },
+  30_000,
+);

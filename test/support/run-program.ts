@@ -1,0 +1,44 @@
+// Test support: another program as a client of ours (curl, python), with a deadline.
+import { spawn, spawnSync } from 'node:child_process';
+
+export interface ProgramEnd {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** @throws when it has not ended after `timeoutMs` */
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  { input = '', timeoutMs = 20_000 } = {},
+): Promise<ProgramEnd> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: 'pipe' });
+    const pieces: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`${program} did not end within ${timeoutMs} ms`));
+    }, timeoutMs);
+    child.stdout.on('data', (bytes: Buffer) => pieces.stdout.push(bytes));
+    child.stderr.on('data', (bytes: Buffer) => pieces.stderr.push(bytes));
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve({
+        code,
+        stdout: Buffer.concat(pieces.stdout).toString('utf8'),
+        stderr: Buffer.concat(pieces.stderr).toString('utf8'),
+      });
+    });
+    // A program that ends before it has read everything is no failure of the test's.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+  });
+}
+
+export const canRun = (program: string, args: readonly string[]): boolean =>
+  spawnSync(program, args, { stdio: 'ignore', timeout: 20_000 }).status === 0;

@@ -1,0 +1,103 @@
+// `npm start` as a test runs it: the built supervisor on a data directory of its own, and the processes below it.
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '#libs/testing/start-process.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export type Part = 'gateway' | 'worker' | 'postgres';
+
+export interface WholeStart {
+  url: string;
+  dataDir: string;
+  /** Process ids of a part, as they are now. */
+  pids(part: Part): number[];
+  /** Every process that was started for this data directory and still runs. */
+  leftovers(): number[];
+  /** Of the supervisor. */
+  kill(signal: NodeJS.Signals): void;
+  ended: Promise<number | null>;
+  output: string[];
+  remove(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export async function startWhole(environment: Record<string, string>): Promise<WholeStart> {
+  const directory = await temporaryDirectory();
+  const [port, workerPort] = [await freePort(), await freePort()];
+  const child = spawn(process.execPath, [join(root, 'dist/scripts/start.js')], {
+    cwd: directory.path,
+    env: {
+      PATH: process.env['PATH'],
+      DATA_DIR: directory.path,
+      PORT: String(port),
+      SERVER_WORKER_PORT: String(workerPort),
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (bytes: Buffer) => output.push(bytes.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+
+  // Everything below carries the data directory in its command line or its environment.
+  const ours = () =>
+    processes().filter(
+      ({ pid, command, variables }) =>
+        pid !== child.pid && (command.includes(directory.path) || variables.includes(`DATA_DIR=${directory.path}`)),
+    );
+  const is: Record<Part, (command: string) => boolean> = {
+    gateway: (command) => command.includes('apps/gateway/main.js'),
+    worker: (command) => command.includes('apps/worker/main.js'),
+    postgres: (command) => /^\S*bin\/postgres\0-D/.test(command),
+  };
+  const ready = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`npm start was not ready: ${output.join('')}`)), 40_000);
+    child.stdout.on('data', () => {
+      if (!output.join('').includes('Signalbox is ready')) return;
+      clearTimeout(timer);
+      resolve();
+    });
+    void ended.then(() => reject(new Error(`npm start ended: ${output.join('')}`)));
+  });
+  ready.catch(() => child.kill('SIGKILL'));
+  await ready;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    dataDir: directory.path,
+    pids: (part) =>
+      ours()
+        .filter(({ command }) => is[part](command))
+        .map(({ pid }) => pid),
+    leftovers: () => ours().map(({ pid }) => pid),
+    kill: (signal) => void child.kill(signal),
+    ended,
+    output,
+    remove: () => directory.remove(),
+  };
+}
+
+function processes(): { pid: number; command: string; variables: string[] }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const read = (file: string) => readFileSync(`/proc/${name}/${file}`, 'utf8');
+        return [{ pid: Number(name), command: read('cmdline'), variables: read('environ').split('\0') }];
+      } catch {
+        // Ended while it was looked at.
+        return [];
+      }
+    });
+}
