@@ -108,7 +108,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     id,
   );
   const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
-  const keyedToolCalls = new KeyedToolCalls({ calls: toolCalls, runs, journal, gatewayId: id, logger });
+  const keyedToolCalls = new KeyedToolCalls({
+    calls: toolCalls,
+    runs,
+    journal,
+    gatewayId: id,
+    hold: (runId) => cancels.hold(runId),
+    logger,
+  });
   const reaper = new Reaper({
     database,
     queue: backing.queue,

@@ -39,6 +39,8 @@ export interface WorkerParts {
 }
 
 const STORE_PATIENCE_MS = 15_000;
+/** Of a registration that no reaper has removed yet. */
+const ANY_AGE_MS = 365 * 86_400_000;
 const SPOOL_BYTES = 1024 * 1024 * 1024;
 
 export class Worker {
@@ -74,6 +76,7 @@ export class Worker {
       outcomes: this.outcomes,
       replies,
       running: this.running,
+      isKnown: async (id) => (await parts.registry.alive('worker', ANY_AGE_MS)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.#pool,
       results: new WorkspaceResultFiles(parts.workspaces),

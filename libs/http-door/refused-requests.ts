@@ -72,7 +72,10 @@ function unreadableAddress(thrown: Error): AppError {
 function brokenRequest(thrown: NodeJS.ErrnoException): AppError {
   switch (thrown.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new AppError('invalid_value', 'The address and headers are too long', { http: 431, cause: thrown });
+      return new AppError('request_too_large', 'The address and headers are too long', {
+        param: 'headers',
+        cause: thrown,
+      });
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new AppError('request_too_large', 'The request body is too large', { cause: thrown });
     case 'ERR_HTTP_REQUEST_TIMEOUT':

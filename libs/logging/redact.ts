@@ -17,26 +17,40 @@ const secretKey =
 
 /** Too short for any pattern, or an id that was minted here: most of what is logged, and not worth a search. */
 const harmless = /^(?:[\w ./-]{0,11}|(?:req|run|sess|call)_[0-9a-f]{24,32})$/;
+/** An id or a digest comes once. */
+const minted = /[0-9a-f]{12}/;
+const maxRemembered = 64;
 /** Names repeat for ever; strangers do not fill the memory. */
 const maxNames = 1_000;
 
 /** C0, DEL, C1, line and paragraph separators, bidirectional overrides. */
 const invisible = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-const shown: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
   const known = secrets.filter((secret) => secret.length >= 8).sort((left, right) => right.length - left.length);
 
+  /** Short texts that were found clean: messages, routes, models, most of what every line says again. */
+  const clean = new Set<string>();
+
   function text(value: string, maxLength = maxText): string {
+    if (value.length > maxRemembered || value.length > maxLength) return cleaned(value, maxLength);
+    if (clean.has(value)) return value;
+    const shown = cleaned(value, maxLength);
+    if (shown === value && clean.size < maxNames && !minted.test(value)) clean.add(value);
+    return shown;
+  }
+
+  function cleaned(value: string, maxLength: number): string {
     if (harmless.test(value) && !known.some((secret) => value.includes(secret))) return value;
     // Cut long before the patterns run, and again after; the margin keeps a secret at the edge whole for them.
-    let clean = value.length > maxLength + 4_096 ? value.slice(0, maxLength + 4_096) : value;
-    for (const secret of known) if (clean.includes(secret)) clean = clean.replaceAll(secret, MASK);
-    clean = redactText(clean);
-    if (clean.length > maxLength) clean = `${clean.slice(0, maxLength)}… (${value.length} characters)`;
-    return clean.replace(
+    let shown = value.length > maxLength + 4_096 ? value.slice(0, maxLength + 4_096) : value;
+    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, MASK);
+    shown = redactText(shown);
+    if (shown.length > maxLength) shown = `${shown.slice(0, maxLength)}… (${value.length} characters)`;
+    return shown.replace(
       invisible,
-      (character) => shown[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      (character) => escapes[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
   }
 

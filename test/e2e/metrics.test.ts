@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
@@ -53,9 +54,9 @@ const tools = [{ type: 'mcp', server_label: 'workspace' }];
 
 beforeAll(async () => {
   box = await startSignalbox({
-    script: (request) => {
+    script: (request): ScriptedAnswer => {
       if (request.body['model'] === 'broken') return { status: 500, json: { error: { message: `no ${providerKey}` } } };
-      if ((request.body['model'] as string).startsWith('made-up')) {
+      if (JSON.stringify(request.body['model']).startsWith('"made-up')) {
         return { status: 404, json: { error: { message: 'no such model', code: 'model_not_found' } } };
       }
       const { messages: sent } = request.body as { messages: { role: string }[] };

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
+import { PutBack } from '#libs/backing/job-queue.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolProgress } from '../../apps/gateway/tools/tool-runner.js';
 import {
@@ -211,29 +212,45 @@ test('a safe call that takes its time is claimed, its outcome still one', async 
   expect(await journaled(id)).toEqual(['completed', 1]);
 });
 
-test('a redelivered unsafe call that was begun is indeterminate, its late outcome dropped', async () => {
+async function deliveredTwice(given: { givenUp: boolean }) {
   const prepared = await gateway.calls.prepare(
     { name: 'slow', argumentsText: '{"ms":600}', sessionId: 'sess_a' },
     requestContext(),
   );
-  let twice: Promise<unknown> = Promise.resolve();
   const other = await openWorker(services);
   try {
-    const running = prepared.run(({ status }) => {
-      if (status !== 'running') return;
-      const job = other.worker.jobs;
-      twice = services
-        .rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [prepared.context.callId])
-        .then(([row]) => job.handle({ job: row!.job, redelivered: true }));
+    let twice: Promise<unknown> | undefined;
+    const again = async () => {
+      // What a reaper does to a worker that stopped.
+      if (given.givenUp) await services.rows("delete from processes where kind = 'worker'");
+      const [row] = await services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [
+        prepared.context.callId,
+      ]);
+      await other.worker.jobs.handle({ job: row!.job, redelivered: true });
+    };
+    const { id, outcome } = await prepared.run(({ status }) => {
+      if (status === 'running') twice ??= again().catch((error: unknown) => error);
     });
-    const { id, outcome } = await running;
-    await twice;
-    expect(outcome).toMatchObject({ state: 'indeterminate', error: { code: 'tool_outcome_unknown' } });
+    const thrown = await twice;
     await delay(800);
-    expect(await journaled(id)).toEqual(['indeterminate', 1]);
+    return { outcome, thrown, journaled: await journaled(id) };
   } finally {
     await other.close();
   }
+}
+
+test('a redelivered unsafe call whose worker was given up is indeterminate, its late outcome dropped', async () => {
+  const { outcome, thrown, journaled } = await deliveredTwice({ givenUp: true });
+  expect(thrown).toBe(undefined);
+  expect(outcome).toMatchObject({ state: 'indeterminate', error: { code: 'tool_outcome_unknown' } });
+  expect(journaled).toEqual(['indeterminate', 1]);
+});
+
+test('a redelivered unsafe call whose worker lives is left to it', async () => {
+  const { outcome, thrown, journaled } = await deliveredTwice({ givenUp: false });
+  expect(thrown).toBeInstanceOf(PutBack);
+  expect(outcome.state).toBe('completed');
+  expect(journaled).toEqual(['completed', 1]);
 });
 
 verifies('reliability.lost-jobs-added-again', 'a planned call whose job is missing', async () => {

@@ -1,5 +1,6 @@
 // A gateway dies while a keyed tool call runs: whoever is asked again has its outcome, and the tool ran once.
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { readSse } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
@@ -52,3 +53,20 @@ for (const when of ['during', 'after'] as const) {
     expect(web.count(path)).toBe(1);
   });
 }
+
+verifies('reliability.keyed-call-once', 'a long one stays its gateway’s own, and then is done', async () => {
+  const [path, key] = ['/long', randomUUID()];
+  const asked = call(box.url, path, { key });
+  await web.reached(path);
+  const client = new pg.Client({ connectionString: box.databaseUrl });
+  await client.connect();
+  const state = async () =>
+    (await client.query<{ state: string }>('select state from runs where idempotency_key = $1', [key])).rows[0]!.state;
+  // Longer than gateways take to look for runs that nobody runs.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  expect(await state()).toBe('running');
+  web.answer(path);
+  expect((await asked).status).toBe(200);
+  await expect.poll(state, { timeout: 5_000 }).toBe('done');
+  await client.end();
+});

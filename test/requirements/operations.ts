@@ -1,4 +1,6 @@
 export const operationsRequirements = {
+  'operations.call-lines':
+    'at debug the log tells when the arguments of a call stream, when it is complete, and when its round is',
   'operations.config-all-problems-at-once':
     'everything that is wrong with a configuration is listed at once, with its key, its origin and the nearest known key',
   'operations.config-builtin-server': 'the builtin workspace server is configured unless disabled or replaced',

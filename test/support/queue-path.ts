@@ -103,7 +103,14 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const planCall: QueuedToolRunner['planCall'] = (...given) => runner.planCall(...given);
   const calls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
   const runs = new PostgresRunStore(database);
-  const keyed = new KeyedToolCalls({ calls, runs, journal, gatewayId: id, logger: silentLogger });
+  const keyed = new KeyedToolCalls({
+    calls,
+    runs,
+    journal,
+    gatewayId: id,
+    hold: () => () => undefined,
+    logger: silentLogger,
+  });
   await Promise.all([runner.start(), catalog.start()]);
   return {
     id,

@@ -26,7 +26,10 @@ async function* told(events: TurnEvent[], failure?: unknown): AsyncGenerator<Num
 
 function measuring() {
   const lines: { level: string; fields: LogFields }[] = [];
-  const at = (level: string) => (fields: LogFields) => void lines.push({ level, fields });
+  // The lines of single calls (call-log.ts) have no duration.
+  const at = (level: string) => (fields: LogFields) => {
+    if (fields.duration !== undefined) lines.push({ level, fields });
+  };
   const logger: Logger = {
     ...silentLogger,
     info: at('info'),

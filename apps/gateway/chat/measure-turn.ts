@@ -8,6 +8,7 @@ import type { NumberedEvent } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { CallLog } from './call-log.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface TurnMeasuring {
@@ -48,10 +49,12 @@ export async function* measureTurn(
   const startedAt = performance.now();
   const clock = measuring.clocks.open(turn.runId);
   const watch = new TurnWatch(turn.request.model, measuring.metrics, startedAt);
+  const calls = new CallLog(measuring.logger, { requestId: turn.context.requestId, runId: turn.runId });
   const { summary } = watch;
   try {
     for await (const numbered of events) {
       watch.note(numbered.event);
+      calls.note(numbered.event);
       yield numbered;
     }
   } catch (error) {

@@ -18,6 +18,8 @@ export interface KeyedToolCallPorts {
   runs: RunStore;
   journal: Journal;
   gatewayId: string;
+  /** Tells that a run of ours goes on here, until the returned function is called: others would interrupt it. */
+  hold: (runId: string) => () => void;
   logger: Logger;
 }
 
@@ -53,7 +55,7 @@ const settlePatienceMs = 300_000;
 
 export class KeyedToolCalls {
   /** Runs whose call this gateway is about to plan or waits for: nobody else here may take them up. */
-  readonly #mine = new Set<string>();
+  readonly #mine = new Map<string, () => void>();
 
   constructor(private readonly ports: KeyedToolCallPorts) {}
 
@@ -64,7 +66,7 @@ export class KeyedToolCalls {
     const request = { ...given, idempotencyKey };
     const id = mintRunId();
     const requestHash = hashOf(request);
-    this.#mine.add(id);
+    this.#take(id);
     const { created, run } = await this.#beginRun({ id, requestHash, request, from });
     const keyed = { request, from, run };
     if (created) return this.#start(keyed, { number: 0, callId: callIdOf(id, 0) });
@@ -95,7 +97,7 @@ export class KeyedToolCalls {
       created = begun.created;
       return begun;
     } finally {
-      if (!created) this.#mine.delete(id);
+      if (!created) this.#leave(id);
     }
   }
 
@@ -159,13 +161,13 @@ export class KeyedToolCalls {
     // Ours, but nobody here is at it any more: how it ended could not be written.
     const abandoned = run.state === 'running' && run.owner === gatewayId;
     if (!abandoned && run.state !== 'interrupted') return false;
-    this.#mine.add(run.id);
+    this.#take(run.id);
     let taken = abandoned;
     try {
       taken ||= await runs.adopt(run.id, gatewayId);
       return taken;
     } finally {
-      if (!taken) this.#mine.delete(run.id);
+      if (!taken) this.#leave(run.id);
     }
   }
 
@@ -186,7 +188,16 @@ export class KeyedToolCalls {
         await delay(pause, undefined, { ref: false });
       }
     }
-    this.#mine.delete(run.id);
+    this.#leave(run.id);
+  }
+
+  #take(runId: string): void {
+    this.#mine.set(runId, this.ports.hold(runId));
+  }
+
+  #leave(runId: string): void {
+    this.#mine.get(runId)?.();
+    this.#mine.delete(runId);
   }
 }
 

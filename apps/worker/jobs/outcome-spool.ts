@@ -25,7 +25,8 @@ const PROBE_BYTES = 64 * 1024;
 const FILE_NAME = /^[A-Za-z0-9_-]+\.json$/;
 
 export class OutcomeSpool {
-  readonly #spooled = new Set<string>();
+  /** Bytes by call. */
+  readonly #spooled = new Map<string, number>();
   #bytes = 0;
   /** The last outcome could not be kept: the disk is full, or gone. */
   #broken = false;
@@ -40,8 +41,8 @@ export class OutcomeSpool {
   async open(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     for (const name of await this.#names()) {
-      this.#spooled.add(callIdOf(name));
-      this.#bytes += (await stat(join(this.directory, name))).size;
+      const { size } = await stat(join(this.directory, name)).catch(() => ({ size: 0 }));
+      this.#count(callIdOf(name), size);
     }
   }
 
@@ -87,14 +88,22 @@ export class OutcomeSpool {
       throw new AppError('store_unavailable', 'The outcome spool cannot be written', { cause: error });
     }
     this.#broken = false;
-    this.#spooled.add(end.callId);
+    this.#bytes -= bytes;
+    this.#count(end.callId, bytes);
   }
 
   /** Hands each outcome to `write` until it throws; what was taken is removed. */
   async load(write: (end: CallEnd) => Promise<boolean>): Promise<void> {
-    for (const name of await this.#names()) {
+    // Taken before the look: what is added meanwhile may not be seen by it.
+    const known = [...this.#spooled.keys()];
+    const names = await this.#names();
+    // Workers may share a directory: what another one has loaded is settled too.
+    const there = new Set(names.map(callIdOf));
+    for (const callId of known) if (!there.has(callId)) this.#forget(callId);
+    for (const name of names) {
       const path = join(this.directory, name);
-      const text = await readFile(path, 'utf8');
+      const text = await readFile(path, 'utf8').catch(unlessGone);
+      if (text === undefined) continue;
       const end = readEnd(text);
       if (end === undefined) this.logger.error({ metadata: { file: name } }, 'a spooled outcome cannot be read');
       else {
@@ -102,10 +111,8 @@ export class OutcomeSpool {
         const written = await write(end);
         this.logger.info({ metadata: { callId: end.callId, written } }, 'a spooled outcome was loaded');
       }
-      if (end === undefined) await rename(path, `${path}.unreadable`);
-      else await unlink(path);
-      this.#spooled.delete(callIdOf(name));
-      this.#bytes -= Buffer.byteLength(text);
+      await (end === undefined ? rename(path, `${path}.unreadable`) : unlink(path)).catch(unlessGone);
+      this.#forget(callIdOf(name));
     }
   }
 
@@ -123,12 +130,27 @@ export class OutcomeSpool {
     }
   }
 
+  #count(callId: string, bytes: number): void {
+    this.#forget(callId);
+    this.#spooled.set(callId, bytes);
+    this.#bytes += bytes;
+  }
+
+  #forget(callId: string): void {
+    this.#bytes -= this.#spooled.get(callId) ?? 0;
+    this.#spooled.delete(callId);
+  }
+
   async #names(): Promise<string[]> {
     return (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
   }
 }
 
 const callIdOf = (name: string): string => name.slice(0, -'.json'.length);
+
+function unlessGone(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
 
 function readEnd(text: string): CallEnd | undefined {
   try {

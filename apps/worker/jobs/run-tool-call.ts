@@ -19,6 +19,8 @@ export interface RunToolCallParts extends ToolRunParts {
   outcomes: OutcomeWriter;
   replies: ReplySender;
   running: RunningCalls;
+  /** Whether a worker stands among the living: the reaper takes those out that stopped. */
+  isKnown: (worker: string) => Promise<boolean>;
   faults?: Faults;
   logger: Logger;
 }
@@ -126,6 +128,7 @@ export class RunToolCall {
     }
     if (job.safe) return { fence: stored.fence };
     if (redelivered) {
+      await this.#leaveToItsWorker(stored);
       const unknown = failed(
         'tool_outcome_unknown',
         'The worker stopped during the call: whether it took effect is unknown',
@@ -133,6 +136,13 @@ export class RunToolCall {
       await this.#end(job, { ...unknown, durationMs: 0 }, stored.fence);
     }
     return undefined;
+  }
+
+  /** A lost lock is no death: while nobody has given its worker up, that one's outcome is on its way. */
+  async #leaveToItsWorker({ worker }: StoredCall): Promise<void> {
+    if (worker === null || worker === this.parts.workerId) return;
+    const known = await untilStoreAnswers(() => this.parts.isKnown(worker), Date.now() + 5_000);
+    if (known) throw new PutBack('its worker has not been given up');
   }
 
   /** Records the outcome and replies with it. When the call had ended otherwise, or runs elsewhere, nobody is told. */
