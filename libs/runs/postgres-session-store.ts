@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import { KnownSessions } from './known-sessions.js';
 import { arrayOf } from './postgres-journal.js';
 import type { Session, SessionDirectories, SessionStore } from './session-store.js';
 
@@ -19,9 +20,6 @@ interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'>
   used_at: Date;
   expires_at: Date;
 }
-
-/** Sessions remembered by one process. */
-const maxKnown = 10_000;
 
 const sessionMembers = 'principal, id, directory, created_at, used_at, expires_at, metadata';
 
@@ -57,16 +55,15 @@ const takeExpired = `/* sessions.take-expired */
   returning ${sessionMembers}`;
 
 export class PostgresSessionStore implements SessionStore, SessionDirectories {
-  private readonly known = new Map<string, { session: Session; writtenAt: number }>();
+  private readonly known: KnownSessions;
   private readonly ensuring = new Map<string, Promise<Session>>();
   private readonly writes: GroupCommit<string, Session>;
-  private readonly renewAfterMs: number;
 
   constructor(
     private readonly database: Database,
     { idleTtlMs, renewAfterMs = Math.min(5_000, idleTtlMs / 4) }: SessionStoreOptions,
   ) {
-    this.renewAfterMs = renewAfterMs;
+    this.known = new KnownSessions(renewAfterMs);
     this.writes = new GroupCommit(
       async (rows) => {
         const written = await database.call((prisma) =>
@@ -85,8 +82,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   async ensure(principal: string, id: string, metadata?: Record<string, unknown>): Promise<Session> {
     const key = keyOf(principal, id);
     const known = this.known.get(key);
-    const fresh = known !== undefined && performance.now() - known.writtenAt < this.renewAfterMs;
-    if (fresh && metadata === undefined) return known.session;
+    if (known !== undefined && metadata === undefined) return known;
     // One write of a session at a time: a statement must not name a row twice.
     const earlier = this.ensuring.get(key);
     if (earlier !== undefined) {
@@ -110,9 +106,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
       metadata: storedJsonOrNull(metadata),
     };
     const session = await this.writes.submit(JSON.stringify(row));
-    this.known.delete(key);
-    if (this.known.size >= maxKnown) this.known.delete(this.known.keys().next().value!);
-    this.known.set(key, { session, writtenAt: performance.now() });
+    this.known.set(key, session);
     return session;
   }
 

@@ -1,0 +1,40 @@
+// The sessions that this process wrote a moment ago, so that a turn's next call need not write its own again. What is
+// too old to be used is forgotten with the next one written: most sessions are named once and never again.
+import type { Session } from './session-store.js';
+
+/** Of one moment; more are written again sooner. */
+const maxKnown = 10_000;
+
+export class KnownSessions {
+  /** In the order in which they were written. */
+  private readonly known = new Map<string, { session: Session; writtenAt: number }>();
+
+  constructor(private readonly freshMs: number) {}
+
+  get size(): number {
+    return this.known.size;
+  }
+
+  /** Undefined too when it was written too long ago. */
+  get(key: string): Session | undefined {
+    const known = this.known.get(key);
+    return known !== undefined && this.isFresh(known) ? known.session : undefined;
+  }
+
+  set(key: string, session: Session): void {
+    this.known.delete(key);
+    for (const [oldest, known] of this.known) {
+      if (this.isFresh(known) && this.known.size < maxKnown) break;
+      this.known.delete(oldest);
+    }
+    this.known.set(key, { session, writtenAt: performance.now() });
+  }
+
+  delete(key: string): void {
+    this.known.delete(key);
+  }
+
+  private isFresh({ writtenAt }: { writtenAt: number }): boolean {
+    return performance.now() - writtenAt < this.freshMs;
+  }
+}
