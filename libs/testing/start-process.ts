@@ -94,7 +94,14 @@ export async function startProcess(app: 'gateway' | 'worker', options: ProcessOp
       look();
     });
 
-  const listening = await logged((line) => line['message'] === 'listening', options.timeoutMs ?? 20_000);
+  const listening = await logged((line) => line['message'] === 'listening', options.timeoutMs ?? 20_000).catch(
+    async (error: unknown) => {
+      // Nobody else could end it.
+      child.kill('SIGKILL');
+      await ended;
+      throw error;
+    },
+  );
   const { port } = listening['metadata'] as { port: number };
   return {
     url: `http://127.0.0.1:${port}`,

@@ -67,8 +67,8 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     },
   };
   try {
-    await Promise.all(Array.from({ length: workers }, () => box.startWorker()));
-    await Promise.all(Array.from({ length: gateways }, () => box.startGateway()));
+    await started(Array.from({ length: workers }, () => box.startWorker()));
+    await started(Array.from({ length: gateways }, () => box.startGateway()));
   } catch (error) {
     await box.close();
     throw error;
@@ -76,6 +76,12 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
   box.url = box.gateways[0]?.url ?? '';
   if (workers > 0) await Promise.all(box.gateways.map((gateway) => toolsReady(gateway.url)));
   return box;
+}
+
+/** Waits for all, also when one fails: what still starts would be missed by `close`. */
+async function started(starts: readonly Promise<StartedProcess>[]): Promise<void> {
+  await Promise.allSettled(starts);
+  await Promise.all(starts);
 }
 
 /** The gateway knows a worker and its tools. */
