@@ -30,9 +30,11 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
       cwd: '/',
       env: options.environment,
       stdio: 'pipe',
-      signal,
-      killSignal: 'SIGKILL',
+      // In a group of its own, so that what it started can be ended with it.
+      detached: true,
     });
+    const end = () => endGroup(child.pid);
+    signal.addEventListener('abort', end, { once: true });
     let output = '';
     const collect = (chunk: string) => {
       output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS);
@@ -43,10 +45,26 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input ?? '');
     child.once('error', (error) => {
-      if (options.signal?.aborted === true) reject(options.signal.reason as Error);
-      else collect(deadline.aborted ? `no end within ${options.timeoutMs} ms\n` : `${error.message}\n`);
-      if (child.pid === undefined) resolve({ status: null, output });
+      collect(`${error.message}\n`);
+      if (child.pid === undefined) settle(null);
     });
-    child.once('close', (status) => resolve({ status: deadline.aborted ? null : status, output }));
+    // Not at the abort itself: until then something of it may still write.
+    child.once('close', (status) => settle(status));
+
+    function settle(status: number | null): void {
+      signal.removeEventListener('abort', end);
+      if (options.signal?.aborted === true) return reject(options.signal.reason as Error);
+      if (deadline.aborted) collect(`no end within ${options.timeoutMs} ms\n`);
+      resolve({ status: deadline.aborted ? null : status, output });
+    }
   });
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }
