@@ -8,6 +8,7 @@ const COUNT_TIMEOUT_MS = 2_000;
 
 export class QueueGauge {
   #waiting = 0;
+  #admitted = 0;
   #countedAt = -Infinity;
   #counting?: Promise<void>;
 
@@ -29,11 +30,14 @@ export class QueueGauge {
       throw new AppError('queue_full', 'Too many tool calls are waiting', { retryAfterSeconds: 1 });
     }
     this.#waiting += 1;
+    this.#admitted += 1;
   }
 
   async #count(): Promise<void> {
+    const before = this.#admitted;
     const { waiting } = await this.queue.counts(AbortSignal.timeout(COUNT_TIMEOUT_MS));
-    this.#waiting = waiting;
+    // Those admitted meanwhile may not have been counted: rather one too many for a moment than one over the limit.
+    this.#waiting = waiting + (this.#admitted - before);
     this.#countedAt = performance.now();
   }
 }
