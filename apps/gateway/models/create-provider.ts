@@ -4,6 +4,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type { ModelProvider } from './model-provider.js';
 import { OpenAiProvider } from './openai/openai-provider.js';
+import { PromptedProvider } from './prompted/prompted-provider.js';
 
 export interface ProviderParts {
   logger: Logger;
@@ -11,11 +12,16 @@ export interface ProviderParts {
   onAttempt?: AttemptObserver;
 }
 
-/** Undefined: the family is not built in; said in the log. @throws Error when the configuration cannot be served. */
+/** Undefined: the family is not built in; said in the log. */
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
-  if (config.tools === 'prompted') {
-    throw new Error(`models.providers.${name}.tools: "prompted" is not supported; use "native" or "none"`);
-  }
+  const family = createFamily(name, config, parts);
+  const { kind, tools } = config;
+  // The offline model calls tools in its own way: there is nothing to prompt.
+  if (family === undefined || tools === 'native' || (kind === 'offline' && tools === 'prompted')) return family;
+  return new PromptedProvider(family, tools);
+}
+
+function createFamily(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
   switch (config.kind) {
     case 'openai':
       return new OpenAiProvider(name, config, parts.onAttempt);
