@@ -21,7 +21,7 @@ import { createTurnMeasure } from './chat/measure-turn.js';
 import { OrphanedRuns } from './chat/interrupt-orphans.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
-import { MeasuredModelRouter } from './models/measured-model-router.js';
+import { createModelObservers, MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ToolCalls } from './tools/call-tool.js';
@@ -58,7 +58,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const clocks = new TurnClocks();
   const measuring = { metrics, clocks, logger };
   const offline = new OfflineProvider();
-  const models = new MeasuredModelRouter(createModelRouter(config.models, { logger, offline }), measuring);
+  const observers = createModelObservers(metrics);
+  const models = new MeasuredModelRouter(
+    createModelRouter(config.models, { logger, offline, ...observers }),
+    measuring,
+  );
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const queued = new QueuedToolRunner({
     gatewayId: id,

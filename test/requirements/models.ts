@@ -1,6 +1,7 @@
 export const modelRequirements = {
   'models.abort': 'leaving or aborting closes the upstream connection within 50 ms',
   'models.backpressure': 'a slow reader slows the upstream',
+  'models.circuit': 'a provider that fails again and again is not asked for a while, and its callers are told at once',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',

@@ -5,12 +5,25 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
+import { type CircuitState, circuitStates } from './circuit-breaker.js';
+import type { ModelAttempt } from './model-attempt.js';
 import type { ModelCall, ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
 
 export interface Measuring {
   metrics: Metrics;
   clocks: TurnClocks;
   logger: Logger;
+}
+
+/** Counts failed tries and shows the state of each provider's circuit. */
+export function createModelObservers(metrics: Metrics) {
+  return {
+    onAttempt: ({ provider, error, next }: ModelAttempt) =>
+      metrics.modelAttemptsFailed.inc({ provider, code: error.code, next }),
+    onCircuit: (provider: string, state: CircuitState) => {
+      for (const each of circuitStates) metrics.modelCircuit.set({ provider, state: each }, each === state ? 1 : 0);
+    },
+  };
 }
 
 /** What became known of one call while it ran. */

@@ -9,6 +9,7 @@ import { asking, calling } from '../../../../test/fixtures/model-request.js';
 import { verifies } from '../../../../test/verifies.js';
 import { createProvider } from '../create-provider.js';
 import type { ModelProvider, ModelRequest } from '../model-provider.js';
+import { OfflineProvider } from '../offline/offline-provider.js';
 
 let upstream: ScriptedUpstream;
 let provider: ModelProvider;
@@ -20,7 +21,7 @@ afterEach(async () => {
 async function start(script: Script, tools: ProviderConfig['tools'] = 'prompted'): Promise<void> {
   upstream = await startScriptedUpstream(script, { models: ['tiny'] });
   const config = providerSchema.parse({ kind: 'openai', base_url: upstream.baseUrl, tools });
-  provider = createProvider('up', config, { logger: silentLogger, offline: undefined as never })!;
+  provider = createProvider('up', config, { logger: silentLogger, offline: new OfflineProvider() })!;
 }
 
 async function ask(request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
