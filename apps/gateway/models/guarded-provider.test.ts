@@ -93,6 +93,19 @@ verifies('models.circuit', 'silence opens it, one try closes it again', async ()
   expect(await shown()).toEqual(['closed']);
 });
 
+verifies('models.concurrency', 'a call too many is counted, and moves on to the next candidate', async () => {
+  const { upstream, ask, metrics } = await start({ failures: 1 }, { max_concurrency: 1, models: ['m'] });
+  answer = { never: true };
+  const leaving = new AbortController();
+  const first = ask('up/m', { signal: leaving.signal });
+  await upstream.received(1);
+  answer = { text: 'x' };
+  expect(await ask('best')).toMatchObject({ text: 'x', finish: 'stop' });
+  leaving.abort();
+  expect((await first).error).toBe('cancelled');
+  expect(await metrics.registry.metrics()).toContain('rate_limited_total{limit="model_concurrency"} 1');
+});
+
 verifies('models.router.fallback', 'a provider that is not asked costs no time, and is counted', async () => {
   const { upstream, ask, metrics } = await start({ failures: 1 });
   answer = broken;

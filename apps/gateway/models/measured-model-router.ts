@@ -18,8 +18,10 @@ export interface Measuring {
 /** Counts failed tries and shows the state of each provider's circuit. */
 export function createModelObservers(metrics: Metrics) {
   return {
-    onAttempt: ({ provider, error, next }: ModelAttempt) =>
-      metrics.modelAttemptsFailed.inc({ provider, code: error.code, next }),
+    onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
+      metrics.modelAttemptsFailed.inc({ provider, code, next });
+      countRefusal(metrics, code);
+    },
     onCircuit: (provider: string, state: CircuitState) => {
       for (const each of circuitStates) metrics.modelCircuit.set({ provider, state: each }, each === state ? 1 : 0);
     },
@@ -86,6 +88,7 @@ export class MeasuredModelRouter implements ModelRouter {
     const { metrics, logger } = this.measuring;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
     metrics.modelCalls.inc({ ...labels, outcome });
+    countRefusal(metrics, outcome);
     metrics.modelCallDuration.observe(labels, durationMs / 1000);
     const tokens: Record<string, number> = usage === undefined ? {} : tokensOf(usage);
     for (const [kind, count] of Object.entries(tokens)) if (count > 0) metrics.tokens.inc({ ...labels, kind }, count);
@@ -95,6 +98,11 @@ export class MeasuredModelRouter implements ModelRouter {
     const ids = runId === undefined ? { requestId } : { requestId, runId };
     logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
   }
+}
+
+/** `max_concurrency` of a provider, whether the caller saw it or the next candidate was asked. */
+function countRefusal(metrics: Metrics, code: string): void {
+  if (code === 'concurrency_exceeded') metrics.rateLimited.inc({ limit: 'model_concurrency' });
 }
 
 function note(seen: Seen, event: RoutedModelEvent): void {

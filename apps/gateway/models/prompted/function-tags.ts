@@ -32,6 +32,13 @@ export const tagKind = (text: string): TagKind | undefined => kinds.get(text);
 /** Whether more characters could still make a tag of it. */
 export const beginsTag = (text: string): boolean => beginnings.has(text);
 
+/** Text that a model may repeat without calling anything: the tags in it are tags no more. */
+export const disarmed = (text: string): string =>
+  text.replaceAll(
+    /[<[](?=\/?function_(?:call|result)\b|\/?tool_call\b|\|(?:python_tag|eom_id|eot_id)\||TOOL_CALLS\])/gi,
+    (start) => (start === '<' ? '&lt;' : '&#91;'),
+  );
+
 /** A code fence with its line, as models put them around calls, or what may still become one. */
 export const beginsFence = (text: string): boolean =>
   /^(?:`{1,3}|```[A-Za-z_]{1,16}|```[A-Za-z_]{0,16}\s{1,8})$/.test(text);

@@ -2,7 +2,7 @@
 // worked example (providers: prompted tools).
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { exampleArguments } from './example-arguments.js';
-import { callClose, callOpen, resultClose, resultOpen } from './function-tags.js';
+import { callClose, callOpen, disarmed, resultClose, resultOpen } from './function-tags.js';
 
 export interface FunctionOffer {
   /** At least one. */
@@ -86,8 +86,8 @@ export interface FunctionResult {
   failed: boolean;
 }
 
-/** What a tool said cannot end its block: it would speak as the user. */
+/** What a tool said cannot end its block, where it would speak as the user, and makes no call when it is repeated. */
 export function renderResult({ name, text, failed }: FunctionResult): string {
   const head = failed ? `${name} failed:` : `${name} returned:`;
-  return `${resultOpen}\n${head}\n${text.replaceAll(/<(?=\/?function_(?:result|call)\b)/gi, '&lt;')}\n${resultClose}`;
+  return `${resultOpen}\n${head}\n${disarmed(text)}\n${resultClose}`;
 }
