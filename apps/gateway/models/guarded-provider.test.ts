@@ -42,7 +42,7 @@ async function start(circuit: object, more: object = {}) {
       .filter(({ labels, value }) => labels.provider === 'up' && value === 1)
       .map(({ labels }) => labels.state);
   };
-  return { upstream, ask, shown, metrics };
+  return { upstream, router, ask, shown, metrics };
 }
 
 verifies(
@@ -91,6 +91,21 @@ verifies('models.circuit', 'silence opens it, one try closes it again', async ()
   answer = { text: 'x' };
   await expect.poll(async () => (await ask()).text, { timeout: 10_000 }).toBe('x');
   expect(await shown()).toEqual(['closed']);
+});
+
+verifies('models.circuit', 'a try that its caller leaves makes room for the next', async () => {
+  const { router, ask } = await start({ failures: 1, cool_down_ms: 1 });
+  answer = broken;
+  await ask();
+  answer = { chunks: nothing.chunks!, end: 'stall' };
+  const { provider } = router.resolve('up/m').candidates[0]!;
+  const leave = async () => {
+    for await (const event of provider.call(asking(), calling())) return event.type;
+    return undefined;
+  };
+  await expect.poll(leave, { timeout: 10_000 }).toBe('message_start');
+  answer = { text: 'x' };
+  expect((await ask()).text).toBe('x');
 });
 
 verifies('models.concurrency', 'a call too many is counted, and moves on to the next candidate', async () => {

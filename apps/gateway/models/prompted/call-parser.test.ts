@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
 import { verifies } from '../../../../test/verifies.js';
+import { readPromptedAnswer } from './read-prompted-answer.js';
 import { answered, cutAt, hear, type Heard } from '../../../../test/fixtures/prompted-answers.js';
 
 const time = '{"name": "getTime", "arguments": {"offset_ms": -86400000}}';
@@ -198,6 +199,27 @@ verifies('models.prompted.cuts', 'anything, wherever it is cut: lawful events, n
   );
 });
 
+verifies('models.prompted.cuts', 'an answer that ends within a tag', () => {
+  for (const finish of ['stop', 'length'] as const) {
+    for (const piece of ['<function_c', '</function_call', '<tool_call', '<|python_tag', '[TOOL_CALLS']) {
+      expect(answered([`so ${piece}`], finish).text).toBe('so ');
+    }
+    expect(answered(['a <'], finish).text).toBe('a <');
+  }
+});
+
+verifies('models.prompted.cuts', 'a message that begins again is read anew', async () => {
+  const start = { type: 'message_start' as const, model: 'm', responseId: '' };
+  const saying = (text: string) => ({ type: 'text_delta' as const, text });
+  async function* restarted(): AsyncGenerator<ModelEvent> {
+    yield* [start, saying('<function_call>{"na'), start, saying(`x ${tagged}`)];
+    yield { type: 'message_end', finishReason: 'stop' };
+  }
+  const events: ModelEvent[] = [];
+  for await (const event of readPromptedAnswer(restarted(), new Set(['getTime']))) events.push(event);
+  expect(foldEvents(events.slice(1))).toMatchObject({ text: 'x', calls: [call], finish: 'tool_calls' });
+});
+
 verifies('models.prompted.broken', 'a call that cannot be read is one with a parse error', () => {
   const broken = (says: string) => {
     const ends = answered(says.split('')).events.filter((event: ModelEvent) => event.type === 'tool_call_end');
@@ -216,6 +238,9 @@ verifies('models.prompted.broken', 'a call that cannot be read is one with a par
   expect(broken('<function_call>{"arguments":{}}</function_call>')).toEqual([
     ['unreadable_call', 'The call has no "name"'],
   ]);
+  const commas = (count: number) => `<tool_call>{"name":"echo","arguments":{"a":[${'[1,],'.repeat(count)}2]}}`;
+  expect(broken(commas(1_000))).toEqual([['echo', '']]);
+  expect(broken(commas(1_001))).toEqual([['echo', expect.stringContaining('not JSON')]]);
   // A quote that never closes swallows no call behind it.
   expect(broken(`<function_call>{"name":"echo","arguments":{"a":"x}}</function_call> so ${tagged}`)).toEqual([
     ['echo', expect.stringContaining('not JSON')],
