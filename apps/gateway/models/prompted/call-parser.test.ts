@@ -40,6 +40,12 @@ const dialects: Record<string, Case> = {
   'bare list': { says: `[${time}, ${otherJson}]`, calls: [call, other] },
   'bare, fenced': { says: `\`\`\`json\n${time}\n\`\`\``, calls: [call] },
   Mistral: { says: `[TOOL_CALLS][${time}, ${otherJson}]`, calls: [call, other] },
+  'Mistral, later': { says: '[TOOL_CALLS]getTime[ARGS]{"offset_ms": -86400000}', calls: [call] },
+  'Mistral, later, several': {
+    says: 'So: [TOOL_CALLS]getTime{"offset_ms": -86400000}[TOOL_CALLS]echo[ARGS]{"text":"x"}\n',
+    text: 'So:',
+    calls: [call, other],
+  },
   "OpenAI's shape": {
     says: `<tool_call>{"type":"function","function":{"name":"echo","arguments":"{\\"text\\":\\"x\\"}"}}</tool_call>`,
     calls: [other],

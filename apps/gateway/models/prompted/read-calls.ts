@@ -19,6 +19,8 @@ export function readCalls(body: string): ReadCall[] {
   try {
     parsed = parseLenient(body);
   } catch (error) {
+    const named = readNamedArguments(body);
+    if (named !== undefined) return [named];
     return [broken(body, `The call is not JSON: ${(error as Error).message.slice(0, 200)}`)];
   }
   if (!Array.isArray(parsed.value)) return [readCall(parsed.value, parsed.text)];
@@ -61,6 +63,18 @@ function readNamed(value: JsonObject, text: string): ReadCall {
   if (typeof given === 'string') return readWrittenArguments(name, given);
   const raw = rawParts(text).get(key!)!;
   return isJsonObject(given) ? { name, arguments: raw } : notAnObject(name, raw);
+}
+
+/** `name[ARGS]{…}` or `name{…}`, as later models of Mistral write. */
+function readNamedArguments(body: string): ReadCall | undefined {
+  const head = /^\s*([\w./-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)/.exec(body.slice(0, 200));
+  if (head === null) return undefined;
+  try {
+    const { text } = parseLenient(body.slice(head[0].length));
+    return { name: head[1]!, arguments: text.trim() };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Arguments as a string of JSON, as OpenAI's wire has them. */
