@@ -151,6 +151,15 @@ verifies('models.prompted.dialects', 'streamed and whole, with reasoning and usa
   expect(answers[1]).toEqual(answers[0]);
 });
 
+verifies('models.prompted.cuts', 'at every byte of the stream', async () => {
+  const text = `我来查。${says.replace('1', '"昨天 \u{1f600}"')}好`;
+  await start([{ text: [text] }, { text: [text], splitBytes: 1 }]);
+  const [whole, split] = [await ask({ tools: [getTime] }), await ask({ tools: [getTime] })].map(foldEvents);
+  expect(split).toMatchObject({ text: '我来查。好', finish: 'tool_calls' });
+  expect(split!.calls).toEqual([{ ...whole!.calls[0], id: split!.calls[0]!.id }]);
+  expect(JSON.parse(split!.calls[0]!.arguments)).toEqual({ offset_ms: '昨天 \u{1f600}' });
+});
+
 verifies('models.prompted.cuts', 'members beside the text show no tag either', async () => {
   const token = (text: string, at: number) => ({
     choices: [
