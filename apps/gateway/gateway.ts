@@ -58,11 +58,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const clocks = new TurnClocks();
   const measuring = { metrics, clocks, logger };
   const offline = new OfflineProvider();
-  const observers = createModelObservers(metrics);
-  const models = new MeasuredModelRouter(
-    createModelRouter(config.models, { logger, offline, ...observers }),
-    measuring,
-  );
+  const router = createModelRouter(config.models, { logger, offline, ...createModelObservers(metrics) });
+  const models = new MeasuredModelRouter(router, measuring);
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const queued = new QueuedToolRunner({
     gatewayId: id,

@@ -1,42 +1,24 @@
 // The one place that knows which family a `kind` is. Adding a family is adding a folder and a case here.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
-import type { Logger } from '#libs/logging/logger.js';
-import { CircuitBreaker, type CircuitState } from './circuit-breaker.js';
-import { GuardedProvider } from './guarded-provider.js';
+import { type CircuitParts, guardProvider } from './guarded-provider.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type { ModelProvider } from './model-provider.js';
 import { OpenAiProvider } from './openai/openai-provider.js';
 import { PromptedProvider } from './prompted/prompted-provider.js';
 
-export interface ProviderParts {
-  logger: Logger;
+export interface ProviderParts extends CircuitParts {
   offline: ModelProvider;
   onAttempt?: AttemptObserver;
-  /** Told of every change, and of the state in the beginning. */
-  onCircuit?: (provider: string, state: CircuitState) => void;
 }
 
 /** Undefined: the family is not built in; said in the log. */
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
-  const family = createFamily(name, config, parts);
   const { kind, tools } = config;
-  // The offline model calls tools in its own way: there is nothing to prompt.
+  const family = createFamily(name, config, parts);
+  // The offline model calls tools in its own way, and never fails: there is nothing to prompt or to guard.
   if (family === undefined || (kind === 'offline' && tools !== 'none')) return family;
-  const provider = kind === 'offline' ? family : guard(family, config, parts);
+  const provider = kind === 'offline' ? family : guardProvider(family, config.circuit, parts);
   return tools === 'native' ? provider : new PromptedProvider(provider, tools);
-}
-
-function guard(provider: ModelProvider, config: ProviderConfig, parts: ProviderParts): ModelProvider {
-  const { failures, cool_down_ms: coolDownMs } = config.circuit;
-  const { logger, onCircuit } = parts;
-  const onChange = (state: CircuitState) => {
-    const line = { metadata: { provider: provider.name, circuit: state } };
-    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not asked for a while');
-    else logger.info(line, 'a model provider is asked again');
-    onCircuit?.(provider.name, state);
-  };
-  onCircuit?.(provider.name, 'closed');
-  return new GuardedProvider(provider, new CircuitBreaker({ failures, coolDownMs }, onChange));
 }
 
 function createFamily(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {

@@ -1,11 +1,35 @@
 // A circuit breaker around a provider: while it is open the caller, or the next candidate, is told at once. What happens
 // after the first piece of an answer does not count: the provider was there.
+import type { ProviderConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import type { CircuitBreaker, CircuitPass } from './circuit-breaker.js';
+import { CircuitBreaker, type CircuitPass, type CircuitState } from './circuit-breaker.js';
 import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
 
-export class GuardedProvider implements ModelProvider {
+export interface CircuitParts {
+  logger: Logger;
+  /** Told of every change, and of the state in the beginning. */
+  onCircuit?: (provider: string, state: CircuitState) => void;
+}
+
+export function guardProvider(
+  provider: ModelProvider,
+  settings: ProviderConfig['circuit'],
+  { logger, onCircuit }: CircuitParts,
+): ModelProvider {
+  const { failures, cool_down_ms: coolDownMs } = settings;
+  const onChange = (state: CircuitState) => {
+    const line = { metadata: { provider: provider.name, circuit: state } };
+    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not asked for a while');
+    else logger.info(line, 'a model provider is asked again');
+    onCircuit?.(provider.name, state);
+  };
+  onCircuit?.(provider.name, 'closed');
+  return new GuardedProvider(provider, new CircuitBreaker({ failures, coolDownMs }, onChange));
+}
+
+class GuardedProvider implements ModelProvider {
   readonly name: string;
 
   constructor(
