@@ -31,8 +31,19 @@ export const providerSchema = z.strictObject({
     .prefault({}),
   max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
   max_concurrency: count('Calls under way at once').default(256),
+  circuit: z
+    .strictObject({
+      failures: count('Failures in a row, before the first piece of an answer, after which it is not asked').default(5),
+      cool_down_ms: ms('Time until one call tries again').default(30_000),
+    })
+    .prefault({}),
   models: z.array(z.string()).optional().describe('With a list, any other name is model_not_found'),
-  tools: z.enum(['native', 'prompted', 'none']).default('native').describe('How tools are offered to the model'),
+  tools: z
+    .enum(['native', 'prompted', 'none'])
+    .default('native')
+    .describe(
+      'How tools are offered: by the API, written into the system message for models without tool use, or not at all',
+    ),
   context_window: count('Tokens that a request and its answer may have').optional(),
   reasoning_replay: z
     .enum(['always', 'tool_turns', 'never'])
