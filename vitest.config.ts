@@ -16,6 +16,7 @@ export default defineConfig({
         test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
       },
       { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts', 'test/*.test.ts'] } },
+      { extends: true, test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], fileParallelism: false } },
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false } },
       {
         extends: true,
