@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { closingMs } from '#libs/process/run-process.js';
 import { verifies } from '../verifies.js';
-import { composeFile, makeSecrets, root, seconds, unknownSettings } from './deployment-files.js';
+import { composeFile, makeSecrets, root, seconds, unknownSettings, withDefaults } from './deployment-files.js';
 
 const compose = composeFile();
 const services = Object.entries(compose.services);
@@ -103,12 +103,6 @@ verifies('deployment.secrets-made', 'all that compose reads, once, for their own
     rmSync(join(directory, '..'), { recursive: true, force: true });
   }
 });
-
-/** `${NAME:-text}` as it is when nothing is set. */
-function withDefaults(environment: Record<string, string>): Record<string, string> {
-  const fill = (text: string) => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
-  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, fill(String(value))]));
-}
 
 /** The published schema mixes drafts in what it calls itself and its parts; its references need neither. */
 function withoutNames(schema: unknown): unknown {

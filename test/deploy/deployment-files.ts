@@ -38,8 +38,8 @@ export interface ComposeFile {
 }
 
 export const readText = (path: string): string => readFileSync(join(root, path), 'utf8');
-export const readYaml = <T>(path: string): T => parse(readText(path), { merge: true }) as T;
-export const composeFile = (): ComposeFile => readYaml<ComposeFile>('docker-compose.yml');
+export const readYaml = (path: string): unknown => parse(readText(path), { merge: true });
+export const composeFile = (): ComposeFile => readYaml('docker-compose.yml') as ComposeFile;
 
 /** Makes all secrets in `directory` with the script that users run. */
 export function makeSecrets(directory: string): string {
@@ -130,6 +130,12 @@ export function unknownSettings(names: readonly string[]): string[] {
   const providers = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
   const known = new Set([...environmentSettings.keys(), ...providers]);
   return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
+}
+
+/** `${NAME:-text}` of a compose file as it is when nothing is set. */
+export function withDefaults(environment: Settings): Settings {
+  const fill = (text: string) => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, fill(value)]));
 }
 
 /** Seconds of `35s`, `1m30s`. */

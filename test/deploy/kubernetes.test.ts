@@ -130,7 +130,7 @@ withTools(['kubectl'], () => {
       const policies = manifests(overlay).filter(({ kind }) => kind === 'NetworkPolicy');
       const named = (name: string) => policies.find(({ metadata }) => metadata.name === name)?.spec;
       expect(named('default-deny')).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
-      const [rule] = named('worker-web')?.['egress'] as { to: { ipBlock: { cidr: string; except: string[] } }[] }[];
+      const [rule] = named('worker-web')!['egress'] as { to: { ipBlock: { cidr: string; except: string[] } }[] }[];
       const [four, six] = rule!.to.map(({ ipBlock }) => ipBlock.except);
       expect(four).toEqual(expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']));
       expect(six).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));

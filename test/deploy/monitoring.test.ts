@@ -32,11 +32,16 @@ interface RuleTests {
   tests: { alert_rule_test: { alertname: string; exp_alerts?: unknown[] }[] }[];
 }
 
+interface DataSources {
+  datasources: { uid: string }[];
+}
+
 interface ScrapeConfig {
   scrape_configs: { job_name: string; dns_sd_configs: { names: string[]; port: number }[] }[];
 }
 
-const rules = readYaml<RuleFile>('config/prometheus/alerts.yml').groups.flatMap((group) => group.rules);
+const { groups } = readYaml('config/prometheus/alerts.yml') as RuleFile;
+const rules = groups.flatMap((group) => group.rules);
 const folder = 'config/grafana/dashboards';
 const dashboards = readdirSync(join(root, folder)).map((name) => ({
   name,
@@ -74,9 +79,8 @@ verifies(
   'deployment.dashboards',
   'panels have an id and a place of their own and the data source that is there',
   () => {
-    const sources = readYaml<{ datasources: { uid: string }[] }>(
-      'config/grafana/provisioning/datasources/prometheus.yml',
-    ).datasources.map(({ uid }) => uid);
+    const provisioned = readYaml('config/grafana/provisioning/datasources/prometheus.yml') as DataSources;
+    const sources = provisioned.datasources.map(({ uid }) => uid);
     for (const { name, panels } of dashboards) {
       expect(new Set(panels.map(({ id }) => id)).size, name).toBe(panels.length);
       const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -98,7 +102,7 @@ verifies('deployment.alerts', 'each has its cases and a page of the runbooks', (
   const pages = [...readText('docs/runbooks.md').matchAll(/^## (.+)$/gm)].map(([, title]) =>
     title!.toLowerCase().replaceAll(' ', '-'),
   );
-  const { tests } = readYaml<RuleTests>('config/prometheus/alerts.test.yml');
+  const { tests } = readYaml('config/prometheus/alerts.test.yml') as RuleTests;
   const cases = tests.flatMap((test) => test.alert_rule_test);
   for (const { alert, annotations } of rules) {
     const [file, page] = annotations.runbook_url.split('#');
@@ -117,7 +121,7 @@ verifies(
   'what is scraped are services of the compose file, by the names of the alerts',
   () => {
     const { services } = composeFile();
-    const jobs = readYaml<ScrapeConfig>('config/prometheus/prometheus.yml').scrape_configs;
+    const { scrape_configs: jobs } = readYaml('config/prometheus/prometheus.yml') as ScrapeConfig;
     for (const { job_name, dns_sd_configs } of jobs) {
       const [{ names, port }] = dns_sd_configs as [{ names: string[]; port: number }];
       expect([`signalbox-${names[0]}`, names.length]).toEqual([job_name, 1]);
