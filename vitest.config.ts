@@ -16,11 +16,24 @@ export default defineConfig({
         test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
       },
       { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts', 'test/*.test.ts'] } },
-      { extends: true, test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], fileParallelism: false } },
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false } },
+// These start processes, and mostly wait for them: two at once, whatever the machine.
       {
         extends: true,
-        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], fileParallelism: false, testTimeout: 120_000 },
+        test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          testTimeout: 120_000,
+        },
       },
     ],
   },
