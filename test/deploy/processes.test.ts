@@ -1,12 +1,16 @@
 // Every command of the compose file and of the overlay `dev`, run as plain processes with the user, the environment and
 // the files that they say; our own PostgreSQL and Redis stand in for theirs.
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { postJson } from '#libs/testing/read-sse.js';
 import { toolsReady } from '#libs/testing/start-signalbox.js';
 import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { killAll, type Program } from '../faults/processes.js';
+import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { rawRequest } from '../support/raw-request.js';
 import { freePort } from '../support/whole-start.js';
 import { verifies } from '../verifies.js';
 import {
@@ -27,11 +31,17 @@ interface Deployment {
   gateway: ContainerPlan;
 }
 
+/** Six processes start in it, on a machine that may be busy. */
+const LIFE_MS = 120_000;
 const running: Program[] = [];
 let files: ContainerFiles;
+let web: HeldWeb;
 let redisPort: number;
 let redisPassword: string;
 const compose = composeFile();
+
+/** What differs here: its port, and a private address that a tool may fetch. */
+const workerHere = { SERVER_WORKER_PORT: '0', TOOLS_FETCH_ALLOW: '127.0.0.1' };
 
 /** Until there is a Redis set: then the containers' own setting counts. */
 const withoutRedis: Settings = existsSync('libs/backing/redis') ? {} : { REDIS_URL_FILE: '' };
@@ -45,6 +55,7 @@ withTools(['kubectl', 'redis-server'], () => {
 
   beforeAll(async () => {
     files = new ContainerFiles();
+    web = await openHeldWeb();
     makeSecrets(files.inside('/made'));
     redisPassword = secret('redis_password');
     redisPort = await freePort();
@@ -65,34 +76,45 @@ withTools(['kubectl', 'redis-server'], () => {
   afterAll(async () => {
     redis?.process.stdin.end();
     await redis?.ended;
+    web?.close();
     files?.remove();
   });
 
-  verifies('deployment.processes', 'compose', async () => {
-    database = await createTestDatabase();
-    files.write('/run/secrets/database_url', database.url);
-    files.write('/run/secrets/redis_url', urlHere(secret('redis_url')));
-    const redisHealth = composePlan(compose, 'redis').healthCommand![0]!;
-    const question = redisHealth.replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${redisPort}`);
-    const { code } = await inContainer(files, composePlan(compose, 'redis'), ['sh', '-c', question]);
-    expect(code).toBe(0);
-    const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) => composePlan(compose, name));
-    await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
-  });
+  verifies(
+    'deployment.processes',
+    'compose',
+    async () => {
+      database = await createTestDatabase();
+      files.write('/run/secrets/database_url', database.url);
+      files.write('/run/secrets/redis_url', urlHere(secret('redis_url')));
+      const redisHealth = composePlan(compose, 'redis').healthCommand![0]!;
+      const question = redisHealth.replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${redisPort}`);
+      const { code } = await inContainer(files, composePlan(compose, 'redis'), ['sh', '-c', question]);
+      expect(code).toBe(0);
+      const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) => composePlan(compose, name));
+      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
+    },
+    LIFE_MS,
+  );
 
-  verifies('deployment.processes', 'Kubernetes', async () => {
-    database = await createTestDatabase();
-    const manifests = buildOverlay('dev');
-    const secrets = secretOf(manifests, 'signalbox-connections');
-    expect(new URL(secrets['redis-url']!).hostname).toBe('redis');
-    files.write('/run/secrets/signalbox/database-url', database.url);
-    files.write('/run/secrets/signalbox/redis-url', urlHere(secrets['redis-url']!));
-    files.write('/run/secrets/signalbox/metrics-token', secrets['metrics-token']!);
-    const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) =>
-      kubernetesPlan(manifests, `signalbox-${name}`),
-    );
-    await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
-  });
+  verifies(
+    'deployment.processes',
+    'Kubernetes',
+    async () => {
+      database = await createTestDatabase();
+      const manifests = buildOverlay('dev');
+      const secrets = secretOf(manifests, 'signalbox-connections');
+      expect(new URL(secrets['redis-url']!).hostname).toBe('redis');
+      files.write('/run/secrets/signalbox/database-url', database.url);
+      files.write('/run/secrets/signalbox/redis-url', urlHere(secrets['redis-url']!));
+      files.write('/run/secrets/signalbox/metrics-token', secrets['metrics-token']!);
+      const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) =>
+        kubernetesPlan(manifests, `signalbox-${name}`),
+      );
+      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
+    },
+    LIFE_MS,
+  );
 });
 
 /** Migrate, start, be healthy, run a tool, stop in time. */
@@ -100,26 +122,39 @@ async function liveThrough({ files, migrate, worker, gateway }: Deployment): Pro
   for (const path of ['/mcp_workspaces', '/var/lib/signalbox']) files.volume(path, gateway.uid);
   const applied = start(migrate);
   expect([await applied.ended, applied.lines.at(-1)]).toEqual([0, 'The database is up to date.']);
-  const processes = { worker: start(worker, { SERVER_WORKER_PORT: '0' }), gateway: start(gateway, { PORT: '0' }) };
+  const processes = { worker: start(worker, workerHere), gateway: start(gateway, { PORT: '0' }) };
   const [workerPort, gatewayPort] = await Promise.all([portOf(processes.worker), portOf(processes.gateway)]);
   await healthy(worker, 'SERVER_WORKER_PORT', workerPort);
   await healthy(gateway, 'PORT', gatewayPort);
   const url = `http://127.0.0.1:${gatewayPort}`;
   await toolsReady(url);
-  const answer = await fetch(`${url}/api/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      messages: [{ role: 'user', content: 'Write "hello" to notes.txt' }],
-      tools: [{ type: 'mcp', server_label: 'workspace' }],
-    }),
+  const answer = await postJson(`${url}/api/chat/completions`, {
+    messages: [{ role: 'user', content: 'Write "hello" to notes.txt' }],
+    tools: [{ type: 'mcp', server_label: 'workspace' }],
   });
   expect(await answer.json()).toMatchObject({
     tool_execution: { tools_called: ['write_file'], calls: [{ success: true }] },
   });
-  const unused = connect(gatewayPort, '127.0.0.1');
+  await drains(processes, { worker, gateway }, { url, port: gatewayPort });
+}
+
+/** A call is under way and a connection is open when both are told to stop. */
+async function drains(
+  processes: Record<'worker' | 'gateway', Program>,
+  plans: Pick<Deployment, 'worker' | 'gateway'>,
+  { url, port }: { url: string; port: number },
+): Promise<void> {
+  const unused = connect(port, '127.0.0.1');
   await once(unused, 'connect');
-  await Promise.all([stopped(processes.gateway, gateway), stopped(processes.worker, worker)]);
+  const path = `/${randomUUID()}`;
+  const held = { url: `${web.url}${path}`, method: 'POST' };
+  const call = postJson(`${url}/api/tools/call`, { name: 'fetch', arguments: held });
+  await web.reached(path);
+  const ends = Promise.all([stopped(processes.gateway, plans.gateway), stopped(processes.worker, plans.worker)]);
+  await Promise.all(Object.values(processes).map((program) => program.line(/stopping: SIGTERM/)));
+  web.answer(path);
+  expect(await (await call).json()).toMatchObject({ success: true });
+  await ends;
   unused.destroy();
 }
 
@@ -147,7 +182,8 @@ async function healthy(plan: ContainerPlan, portSetting: string, port: number): 
   }
   for (const path of plan.probes) {
     // As kubelet asks: by the pod's address.
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    const headers = { host: `10.1.2.3:${port}` };
+    const answer = await rawRequest(`http://127.0.0.1:${port}`, { method: 'GET', path, headers });
     expect([path, answer.status]).toEqual([path, 200]);
   }
   const token = readFileSync(plan.settings['METRICS_TOKEN_FILE']!.replace('/run', files.inside('/run')), 'utf8');
