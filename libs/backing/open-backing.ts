@@ -2,7 +2,7 @@
 import { type Logger, silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Backing } from './backing.js';
-import type { CacheBounds } from './postgres/postgres-cache.js';
+import type { CacheBounds } from './cache.js';
 
 export interface OpenBackingOptions {
   databaseUrl: string;
