@@ -22,7 +22,6 @@ export interface Store extends Closable {
 }
 
 export interface BackingParts {
-  kind: Backing['kind'];
   queue: JobQueue;
   channels: CarriedChannels;
   counters: Counters;
@@ -44,7 +43,7 @@ export class OpenedBacking implements Backing {
   private closing: Promise<void> | undefined;
 
   constructor(private readonly parts: BackingParts) {
-    this.kind = parts.kind;
+    this.kind = parts.source.kind;
     this.queue = parts.queue;
     this.channels = parts.channels;
     this.counters = parts.counters;

@@ -54,6 +54,7 @@ export function bullmqOnPostgres(database: Database): BullmqSource {
   const pool = new QueuePool(database) as unknown as PgPool;
   const shared = new OpenedConnection(pool);
   return {
+    kind: 'postgres',
     factory: (name, options, given): IQueueBackend => {
       const settings = options as QueueBaseOptions<never>;
       return given?.withBlockingConnection === true

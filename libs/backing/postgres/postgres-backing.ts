@@ -33,7 +33,6 @@ export async function openPostgresBacking(options: PostgresBackingOptions): Prom
   }
   const source = bullmqOnPostgres(database);
   return new OpenedBacking({
-    kind: 'postgres',
     queue: new PostgresJobQueue(database, source, (error) => logger.debug({ error }, 'The tool queue reports')),
     channels,
     counters: new PostgresCounters(database),
