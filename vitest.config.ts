@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { noRedis } from './libs/testing/redis-server.js';
+import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -20,6 +22,17 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'faults', include: ['test/faults/**/*.test.ts'], fileParallelism: false, testTimeout: 120_000 },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'redis',
+          // Without a server test/redis reports what is skipped.
+          include: ['test/redis/**/*.test.ts', ...(noRedis === undefined ? suitesOnRedis : [])],
+          provide: { backing: 'redis' },
+          fileParallelism: false,
+          testTimeout: 120_000,
+        },
       },
     ],
   },

@@ -14,11 +14,14 @@ export function retryWhileAway<T>(timeoutMs: number, signal: AbortSignal, step: 
       try {
         return await step();
       } catch (error) {
-        // An AppError has been judged where it was thrown: a store that is closed or full is so for the next try too.
-        const again = isStoreAway(error) && !(error instanceof AppError);
+        const again = isStoreAway(error) && !isJudged(error);
         if (!again || signal.aborted || performance.now() + 2 * pauseMs >= giveUpAt) throw error;
         await pause(pauseMs);
       }
     }
   });
 }
+
+/** An AppError, also below a driver's words for it, was judged where it was thrown: closed or full is so next time too. */
+const isJudged = (error: unknown): boolean =>
+  error instanceof AppError || (error instanceof Error && error.cause instanceof AppError);

@@ -1,7 +1,8 @@
 // A Redis Cluster of three servers for a test, each reached through a network of its own that the test opens. It ends with
 // the test process.
 import { eventually } from './eventually.js';
-import { freePort, startRedis, type TestRedis } from './start-redis.js';
+import { freePort } from './free-port.js';
+import { startRedis, type TestRedis } from './start-redis.js';
 
 export interface TestCluster {
   servers: TestRedis[];
@@ -23,10 +24,13 @@ export async function startRedisCluster(nodes: readonly ClusterNode[]): Promise<
     nodes.map(({ port, announcedPort }, index) =>
       startRedis({
         port,
-        arguments: [
-          ...['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--cluster-port', String(buses[index])],
-          ...['--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', String(announcedPort)],
-        ],
+        settings: {
+          'cluster-enabled': 'yes',
+          'cluster-node-timeout': '2000',
+          'cluster-port': String(buses[index]),
+          'cluster-announce-ip': '127.0.0.1',
+          'cluster-announce-port': String(announcedPort),
+        },
       }),
     ),
   );

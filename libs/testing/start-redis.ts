@@ -1,15 +1,9 @@
 // A Redis of its own for a test, on a free port, without a disk unless it is asked for. It ends with the test process, also
 // when that is killed.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port.js';
 import { temporaryDirectory } from './start-process.js';
-
-/** Why suites that need it are skipped; undefined where it is there. */
-export const noRedis: string | undefined =
-  spawnSync('redis-server', ['--version']).status === 0
-    ? undefined
-    : 'needs redis-server: apt-get install redis-server, or brew install redis';
 
 export interface TestRedis {
   url: string;
@@ -18,37 +12,29 @@ export interface TestRedis {
   client: Redis;
   /** To the server's own process. */
   signal(signal: NodeJS.Signals): void;
-  /** SIGKILL, and the same again on the same port: what was not on disk is gone. */
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** The same again on the same port, killed before where it runs: what was not on disk is gone. */
   restart(): Promise<void>;
   /** Ends it and removes what it wrote. */
   stop(): Promise<void>;
 }
 
-export interface RedisSettings {
-  /** As on its command line: `['--appendonly', 'yes']`. */
-  arguments?: readonly string[];
+export interface RedisOptions {
+  /** As in redis.conf: `{ appendonly: 'yes' }`. */
+  settings?: Readonly<Record<string, string>>;
   port?: number;
 }
 
 /** Holds the server as long as its input is open, which is as long as we live. Says the server's id first. */
 const holder = 'exec 3<&0; "$@" </dev/null 3<&- >/dev/null & echo $!; read _ <&3; kill -KILL $! 2>/dev/null; wait $!';
 
-export async function startRedis(settings: RedisSettings = {}): Promise<TestRedis> {
-  const port = settings.port ?? (await freePort());
+export async function startRedis(options: RedisOptions = {}): Promise<TestRedis> {
+  const port = options.port ?? (await freePort());
   const directory = await temporaryDirectory();
-  const flags = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    directory.path,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ];
-  const command = ['redis-server', ...flags, ...(settings.arguments ?? [])];
+  const settings = { bind: '127.0.0.1', dir: directory.path, save: '', appendonly: 'no', ...options.settings };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const command = ['redis-server', '--port', String(port), ...flags];
   const client = new Redis({ host: '127.0.0.1', port, lazyConnect: true, retryStrategy: () => 20 });
   client.on('error', () => undefined);
   let server = await hold(command);
@@ -70,6 +56,7 @@ export async function startRedis(settings: RedisSettings = {}): Promise<TestRedi
     port,
     client,
     signal: (signal) => process.kill(server.pid, signal),
+    kill: end,
     async restart() {
       await end();
       server = await hold(command);
@@ -87,16 +74,8 @@ async function hold(command: readonly string[]): Promise<{ holder: ChildProcess;
   const child = spawn('sh', ['-c', holder, 'sh', ...command], { stdio: ['pipe', 'pipe', 'ignore'] });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const pid = await new Promise<number>((resolve, reject) => {
-    child.stdout!.once('data', (line: Buffer) => resolve(Number(line.toString())));
+    child.stdout.once('data', (line: Buffer) => resolve(Number(line.toString())));
     void ended.then(() => reject(new Error('redis-server did not start')));
   });
   return { holder: child, pid, ended };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

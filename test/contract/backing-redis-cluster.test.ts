@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { freePort, noRedis } from '#libs/testing/start-redis.js';
+import { noRedis } from '#libs/testing/redis-server.js';
+import { freePort } from '#libs/testing/free-port.js';
 import { startRedisCluster, type TestCluster } from '#libs/testing/start-redis-cluster.js';
 import { backingConformance } from './backing-conformance.js';
 import type { ConformanceStore } from './conformance-store.js';
