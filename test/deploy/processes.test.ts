@@ -2,16 +2,16 @@
 // the files that they say; our own PostgreSQL and Redis stand in for theirs.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
+import { freePort } from '#libs/testing/start-redis.js';
 import { toolsReady } from '#libs/testing/start-signalbox.js';
 import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { killAll, type Program } from '../faults/processes.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { rawRequest } from '../support/raw-request.js';
-import { freePort } from '../support/whole-start.js';
 import { verifies } from '../verifies.js';
 import {
   composePlan,
@@ -42,9 +42,6 @@ const compose = composeFile();
 
 /** What differs here: its port, and a private address that a tool may fetch. */
 const workerHere = { SERVER_WORKER_PORT: '0', TOOLS_FETCH_ALLOW: '127.0.0.1' };
-
-/** Until there is a Redis set: then the containers' own setting counts. */
-const withoutRedis: Settings = existsSync('libs/backing/redis') ? {} : { REDIS_URL_FILE: '' };
 
 /** Ends with us: it runs as long as its input is open. */
 const holder = 'exec 3<&0; "$@" </dev/null 3<&- & p=$!; read _ <&3; kill -TERM $p; wait $p';
@@ -159,7 +156,7 @@ async function drains(
 }
 
 function start(plan: ContainerPlan, more?: Settings): Program {
-  const program = startContainer(files, plan, { ...withoutRedis, ...more });
+  const program = startContainer(files, plan, more);
   running.push(program);
   return program;
 }

@@ -49,6 +49,7 @@ export const operationsRequirements = {
   'operations.postgres-second-start': 'a second start on a data directory says that Signalbox runs there already',
   'operations.postgres-taken-port': 'a taken port does not keep the embedded database from starting',
   'operations.postgres-two-first-starts': 'two first starts at once make one database',
+  'operations.redis-url': 'an address of Redis that cannot be read is told with what is wrong, without its password',
   'operations.start-builds': 'npm start builds first what is missing or older than its sources, where it can',
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',
   'operations.start-leaves-nothing': 'however npm start ends, nothing of it keeps running',

@@ -3,8 +3,11 @@
 export const queueSettings = {
   /** A job whose lock is older than this belongs to a dead worker. */
   lockMs: 10_000,
-  /** With the lock below 15 s together: so late is a worker's death known. */
-  stalledCheckMs: 4_000,
+  /**
+   * With the lock below 15 s together: so late is a worker's death known. On Redis every second check may be turned away,
+   * since the last one's mark has not quite run out.
+   */
+  stalledCheckMs: { postgres: 4_000, redis: 1_500 },
   /** Deaths that one job may cause before it is failed and left to the journal. 0 would fail jobs never started. */
   maxStalledCount: 3,
   /** How long ended jobs are kept, so that adding one again does nothing. */
