@@ -7,7 +7,15 @@ import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { closingMs } from '#libs/process/run-process.js';
 import { verifies } from '../verifies.js';
-import { composeFile, makeSecrets, root, seconds, unknownSettings, withDefaults } from './deployment-files.js';
+import {
+  anySecret,
+  composeFile,
+  makeSecrets,
+  root,
+  seconds,
+  unknownSettings,
+  withDefaults,
+} from './deployment-files.js';
 
 const compose = composeFile();
 const services = Object.entries(compose.services);
@@ -64,10 +72,9 @@ verifies('deployment.compose-hardened', 'user, root, capabilities, ports, networ
 });
 
 verifies('deployment.compose-settings', 'each is known, and together they make a configuration', () => {
-  const secret = (path: string) => (path.endsWith('_url') ? 'postgres://u:p@h/d' : 'a secret');
   for (const [name, { environment = {}, stop_grace_period = '' }] of ours) {
     expect(unknownSettings(Object.keys(environment)), name).toEqual([]);
-    const config = readConfig({ environment: withDefaults(environment), readSecretFile: secret });
+    const config = readConfig({ environment: withDefaults(environment), readSecretFile: anySecret });
     expect(seconds(stop_grace_period) * 1000, name).toBeGreaterThanOrEqual(config.server.shutdown_grace_ms + closingMs);
     for (const [variable, value] of Object.entries(environment)) {
       const expected = variable.endsWith('_FILE') ? /^\/run\/secrets\/\w+$/ : /^\$\{\w+:-\}$/;

@@ -138,6 +138,10 @@ export function withDefaults(environment: Settings): Settings {
   return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, fill(value)]));
 }
 
+/** What a file of secrets could hold, by its name. */
+export const anySecret = (path: string): string =>
+  /redis.url/.test(path) ? 'redis://u:p@h:6379' : /database.url/.test(path) ? 'postgres://u:p@h/d' : 'a secret';
+
 /** Seconds of `35s`, `1m30s`. */
 export function seconds(text: string): number {
   const [, minutes = '0', rest = '0'] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(text) ?? [];

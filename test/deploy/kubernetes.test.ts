@@ -2,7 +2,15 @@ import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { closingMs } from '#libs/process/run-process.js';
 import { verifies } from '../verifies.js';
-import { buildOverlay, type Manifest, podsOf, readText, settingsOf, unknownSettings } from './deployment-files.js';
+import {
+  anySecret,
+  buildOverlay,
+  type Manifest,
+  podsOf,
+  readText,
+  settingsOf,
+  unknownSettings,
+} from './deployment-files.js';
 import { withTools } from './tools.js';
 import { fieldProblems, valueProblems } from './validate-manifests.js';
 
@@ -146,7 +154,7 @@ withTools(['kubectl'], () => {
         const settings = settingsOf(all, container!);
         expect(unknownSettings(Object.keys(settings)), name).toEqual([]);
         expect(Object.keys(settings).filter((key) => /(?:TOKEN|URL|KEY)$/.test(key))).toEqual([]);
-        const config = readConfig({ environment: settings, readSecretFile: () => 'postgres://u:p@h/d' });
+        const config = readConfig({ environment: settings, readSecretFile: anySecret });
         for (const path of Object.values(settings).filter((value) => value.startsWith('/run/secrets/'))) {
           const mounts = container!.volumeMounts!.map(({ mountPath }) => mountPath);
           expect(

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { freePort } from '#libs/testing/start-redis.js';
+import { freePort } from '#libs/testing/free-port.js';
 import { toolsReady } from '#libs/testing/start-signalbox.js';
 import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { killAll, type Program } from '../faults/processes.js';
@@ -197,6 +197,8 @@ async function stopped({ process: child, ended, lines }: Program, { graceMs }: C
   const code = await ended;
   clearTimeout(deadline);
   expect([code, lines.at(-1)]).toEqual([0, expect.stringContaining('"message":"stopped"')]);
+  // A Redis that could forget jobs would have been warned of.
+  expect(lines.filter((line) => /"level":"(?:warn|error)"/.test(line))).toEqual([]);
 }
 
 const secret = (name: string): string => readFileSync(files.inside(`/made/${name}`), 'utf8').trim();
