@@ -216,6 +216,7 @@ async function deliveredTwice(given: { givenUp: boolean }) {
   // A worker that was given up before registers again with its next heartbeat.
   const known = () => services.rows('select id from processes where id = $1', [worker.id]);
   await expect.poll(known, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => gateway.runner.hasWorker(), { timeout: 10_000 }).toBe(true);
   const prepared = await gateway.calls.prepare(
     { name: 'slow', argumentsText: '{"ms":600}', sessionId: 'sess_a' },
     requestContext(),
