@@ -1,6 +1,8 @@
 // A Redis of its own for a test, on a free port, without a disk unless it is asked for. It ends with the test process, also
 // when that is killed.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 import { temporaryDirectory } from './start-process.js';
@@ -24,6 +26,8 @@ export interface RedisOptions {
   /** As in redis.conf: `{ appendonly: 'yes' }`. */
   settings?: Readonly<Record<string, string>>;
   port?: number;
+  /** A sentinel, which watches what its settings name, instead of a store. */
+  sentinel?: boolean;
 }
 
 /** Holds the server as long as its input is open, which is as long as we live. Says the server's id first. */
@@ -32,10 +36,30 @@ const holder = 'exec 3<&0; "$@" </dev/null 3<&- >/dev/null & echo $!; read _ <&3
 export async function startRedis(options: RedisOptions = {}): Promise<TestRedis> {
   const port = options.port ?? (await freePort());
   const directory = await temporaryDirectory();
-  const settings = { bind: '127.0.0.1', dir: directory.path, save: '', appendonly: 'no', ...options.settings };
-  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const command = ['redis-server', '--port', String(port), ...flags];
-  const client = new Redis({ host: '127.0.0.1', port, lazyConnect: true, retryStrategy: () => 20 });
+  const settings = {
+    port: String(port),
+    bind: '127.0.0.1',
+    dir: directory.path,
+    ...(options.sentinel === true ? {} : { save: '""', appendonly: 'no' }),
+    ...options.settings,
+  };
+  // A sentinel writes into its file.
+  const file = join(directory.path, 'redis.conf');
+  await writeFile(
+    file,
+    Object.entries(settings)
+      .map((pair) => pair.join(' '))
+      .join('\n'),
+  );
+  const command = ['redis-server', file, ...(options.sentinel === true ? ['--sentinel'] : [])];
+  const password = options.settings?.['requirepass'];
+  const client = new Redis({
+    host: '127.0.0.1',
+    port,
+    lazyConnect: true,
+    retryStrategy: () => 20,
+    ...(password === undefined ? {} : { password }),
+  });
   client.on('error', () => undefined);
   let server = await hold(command);
 

@@ -10,8 +10,11 @@ export const queueSettings = {
   stalledCheckMs: { postgres: 4_000, redis: 1_500 },
   /** Deaths that one job may cause before it is failed and left to the journal. 0 would fail jobs never started. */
   maxStalledCount: 3,
-  /** How long ended jobs are kept, so that adding one again does nothing. */
-  keepSeconds: 3_600,
+  /**
+   * How long, seconds, and how many ended jobs are kept, so that adding one again does nothing. Redis keeps them in memory;
+   * a job that is added and delivered again after all is refused by the journal.
+   */
+  keep: { postgres: { age: 3_600 }, redis: { age: 3_600, count: 10_000 } },
   /** An idle worker looks by itself so often: the net below a lost wake-up. */
   idlePollSeconds: 5,
   /** Pause before trying again while the store is away. */

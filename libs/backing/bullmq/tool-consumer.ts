@@ -34,7 +34,7 @@ export class ToolConsumer implements JobConsumer {
   }
 
   private open(name: string, options: ToolConsumerOptions): ToolWorker {
-    const keep = { age: queueSettings.keepSeconds };
+    const keep = queueSettings.keep[this.source.kind];
     const worker = new Worker(
       name,
       // No third parameter: with one BullMQ makes an AbortController for every job.

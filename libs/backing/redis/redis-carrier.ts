@@ -54,10 +54,14 @@ class RedisLink implements ListenLink {
   ) {}
 
   async change(added: readonly string[], ended: readonly string[]): Promise<void> {
-    await Promise.all([
-      ...(added.length > 0 ? [this.client.subscribe(...added)] : []),
-      ...(ended.length > 0 ? [this.client.unsubscribe(...ended)] : []),
-    ]);
+    try {
+      await Promise.all([
+        ...(added.length > 0 ? [this.client.subscribe(...added)] : []),
+        ...(ended.length > 0 ? [this.client.unsubscribe(...ended)] : []),
+      ]);
+    } catch (error) {
+      throw toRedisError(error);
+    }
   }
 
   async ask(): Promise<void> {

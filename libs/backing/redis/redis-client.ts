@@ -38,8 +38,8 @@ export function createClient(target: RedisTarget, settings: ClientSettings): Red
   }
 }
 
-/** One connection to one server, that does not come back: whoever opened it opens the next. */
-export function createSingleClient(target: RedisTarget, settings: ClientSettings, node: RedisNode): Redis {
+/** One connection to one server (of sentinels: to the master), that does not come back: whoever opened it opens the next. */
+export function createSingleClient(target: RedisTarget, settings: ClientSettings, node?: RedisNode): Redis {
   const options = { ...optionsOf(target, settings), retryStrategy: () => null };
   return target.kind === 'sentinel'
     ? new Redis({ ...options, ...masterOf(target), sentinelRetryStrategy: () => null })

@@ -93,8 +93,7 @@ export class RedisStore implements Store {
     if (this.closed) throw storeUnavailable('The store is closed');
     const nodes = this.nodes();
     const node = nodes[this.nextNode++ % Math.max(1, nodes.length)];
-    const settings = this.settings(this.timeoutMs);
-    const client = createSingleClient(this.options.target, settings, node ?? { host: '127.0.0.1', port: 6379 });
+    const client = createSingleClient(this.options.target, this.settings(this.timeoutMs), node);
     this.watch(client);
     return client;
   }
