@@ -127,12 +127,16 @@ export const configSchema = z.strictObject({
   database: z
     .strictObject({
       url: secretUrl.optional().describe('PostgreSQL; absent: the embedded one'),
-      pool_size: count('Connections of one process').default(10),
+      pool_size: count('Connections of one process to the store; without Redis up to 7 more for the queue').default(8),
       timeout_ms: ms('Deadline of one store call').default(2_000),
     })
     .prefault({}),
   redis: z
-    .strictObject({ url: secretUrl.optional().describe('Redis; absent: the queue lives in PostgreSQL') })
+    .strictObject({
+      url: secretUrl
+        .optional()
+        .describe('Redis, with sentinels or a cluster too (docs/redis.md); absent: the queue lives in PostgreSQL'),
+    })
     .prefault({}),
   workspaces: z
     .strictObject({
