@@ -44,7 +44,8 @@ export default defineConfig({
           // Without a server test/redis reports what is skipped.
           include: ['test/redis/**/*.test.ts', ...(noRedis === undefined ? suitesOnRedis : [])],
           provide: { backing: 'redis' },
-          fileParallelism: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
           testTimeout: 120_000,
         },
       },
