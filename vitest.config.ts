@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     globalSetup: ['./libs/testing/global-setup.ts'],
     testTimeout: 30_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,

@@ -94,7 +94,7 @@ export async function startProcess(app: 'gateway' | 'worker', options: ProcessOp
       look();
     });
 
-  const listening = await logged((line) => line['message'] === 'listening', options.timeoutMs ?? 20_000).catch(
+  const listening = await logged((line) => line['message'] === 'listening', options.timeoutMs ?? 60_000).catch(
     async (error: unknown) => {
       // Nobody else could end it.
       child.kill('SIGKILL');
