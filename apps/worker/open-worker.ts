@@ -14,6 +14,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import { Reaper, type ReapedCall } from '#libs/runs/reaper.js';
+import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
@@ -65,6 +66,7 @@ export async function openWorker(config: Config, logger: Logger, faults?: Faults
     backing,
     journal: new PostgresJournal(database, audit),
     sessions,
+    leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database),
     registry: new PostgresProcessRegistry(database, { logger }),
     workspaces,

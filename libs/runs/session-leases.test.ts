@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import type { JobQueue } from '#libs/backing/job-queue.js';
 import { openDatabase, type Database } from '#libs/database/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
+import { MapQueue } from '#libs/testing/map-queue.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { PostgresProcessRegistry } from './postgres-process-registry.js';
@@ -94,11 +94,7 @@ verifies('reaper.frees-sessions', 'five reapers, a dead worker with thirty sessi
   await Promise.all(sessions.map((each) => leases.take(each, 'worker-1')));
   const kept = await leases.take(session, 'worker-2');
   await fallSilent('worker-1');
-  const forgotten: string[] = [];
-  const queue = {
-    forgetWorker: async (worker: string) => void forgotten.push(worker),
-    existing: async () => new Set<string>(),
-  } as unknown as JobQueue;
+  const queue = new MapQueue();
   const sweeps = Array.from({ length: 5 }, () => {
     const reaper = new Reaper({ database, queue, logger: silentLogger, publishOutcome: () => undefined, batch: 7 });
     Object.assign(reaper, { watchedSince: performance.now() - 60_000, lastSeen: performance.now() });
@@ -106,7 +102,7 @@ verifies('reaper.frees-sessions', 'five reapers, a dead worker with thirty sessi
   });
   const found = (await Promise.all(sweeps)).flatMap(({ freed }) => freed);
   expect(found).toEqual(Array(30).fill('worker-1'));
-  expect(forgotten).toContain('worker-1');
+  expect(queue.forgotten).toContain('worker-1');
   expect(await leases.take(session, 'worker-3')).toMatchObject({ worker: 'worker-2', fence: kept!.fence });
 });
 

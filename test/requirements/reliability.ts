@@ -29,6 +29,7 @@ export const reliabilityRequirements = {
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
   'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
+  'backing.job-waiting-for': 'what waits for one worker alone can be listed',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',
   'backing.places-exact': 'no more places are held than there are',
@@ -59,6 +60,7 @@ export const reliabilityRequirements = {
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
+  'reliability.idle-session-freed': 'a session that is not used is freed, its servers first',
   'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
@@ -71,6 +73,9 @@ export const reliabilityRequirements = {
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
   'reliability.second-signal': 'a second signal ends a process at once',
   'reliability.spool-full': 'where an outcome could not be kept no new call begins, and nothing that ended is lost',
+  'reliability.session-moves-in-order':
+    'a session leaves a worker that stops with its last call there, no call of it lost or run in two workers at once',
+  'reliability.session-taken-over': 'a session whose worker died goes on in another, under a higher fence',
   'reliability.start-survives-kills':
     'npm start goes on after its database, gateway or worker was killed under load, and every keyed turn completes',
   'reliability.store-away-refused':

@@ -18,6 +18,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { createTestDatabase } from '#libs/testing/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
@@ -150,6 +151,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     backing,
     journal,
     sessions: new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms }),
+    leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database),
     registry: new PostgresProcessRegistry(database, { logger: silentLogger }),
     workspaces,

@@ -101,6 +101,10 @@ export class PostgresJobQueue implements JobQueue {
     return { waiting, active, failed, oldestAgeMs: oldest === null ? 0 : Math.max(0, Date.now() - oldest) };
   }
 
+  waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {
+    return withinDeadline(this.database.timeoutMs, signal, () => this.adder.waitingFor(worker));
+  }
+
   async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {
     const tables = ['event', 'meta', 'metrics', 'rate_limit'];
     const others = tables.map((table) => `from_${table} as (delete from bullmq.${table} where queue = $1)`);
