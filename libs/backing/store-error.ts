@@ -82,8 +82,13 @@ export function withinDeadline<T>(
   });
 }
 
+/** A caller that gave a time limit as its signal meets a store that did not answer in time. */
 function reasonOf(signal: AbortSignal): Error {
-  return asError(signal.reason);
+  const reason: unknown = signal.reason;
+  if (reason instanceof DOMException && reason.name === 'TimeoutError') {
+    return storeUnavailable('The store did not answer in time', reason);
+  }
+  return asError(reason);
 }
 
 function asError(thrown: unknown): Error {
