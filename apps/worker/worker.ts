@@ -12,7 +12,7 @@ import type { SessionStore } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
-import { OutcomeWriter, untilStoreAnswers } from './jobs/outcome-writer.js';
+import { OutcomeWriter } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
@@ -42,7 +42,6 @@ export interface WorkerParts {
   logger: Logger;
 }
 
-const STORE_PATIENCE_MS = 15_000;
 /** Of a registration that no reaper has removed yet. */
 const ANY_AGE_MS = 365 * 86_400_000;
 const ANNOUNCE_MS = 2_000;
@@ -129,8 +128,7 @@ export class Worker {
       // Builtin servers run in this process: there is nothing to isolate yet.
       details: { isolation: 'builtin tools only', servers: this.parts.builtins.size },
     };
-    // A store that is busy for a moment is no reason to end.
-    await untilStoreAnswers(() => this.parts.registry.register(info), Date.now() + STORE_PATIENCE_MS);
+    await this.parts.registry.register(info);
     await this.jobs.start();
     await this.catalog.start();
   }

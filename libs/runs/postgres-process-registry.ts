@@ -1,6 +1,8 @@
 // Heartbeats on PostgreSQL. All times are the database's own: a machine's clock may jump as it likes.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '#libs/database/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { processExpiryMs, type ProcessInfo, type ProcessRegistry, type SeenProcess } from './process-registry.js';
 
 export interface ProcessRegistryOptions {
@@ -10,6 +12,8 @@ export interface ProcessRegistryOptions {
   /** Without a heartbeat for this long others may take over. */
   expiryMs?: number;
 }
+
+const registerPatienceMs = 15_000;
 
 export class PostgresProcessRegistry implements ProcessRegistry {
   private readonly registered = new Map<string, ProcessInfo>();
@@ -31,9 +35,14 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.expiryMs = expiryMs;
   }
 
+  /** A store that is busy or away for a moment is no reason to end a start. */
   async register(info: ProcessInfo): Promise<void> {
-    const beatAt = performance.now();
-    await this.beat(info);
+    const patientUntil = performance.now() + registerPatienceMs;
+    let beatAt = performance.now();
+    while (!(await this.firstBeat(info, patientUntil))) {
+      await delay(this.intervalMs / 8);
+      beatAt = performance.now();
+    }
     this.registered.set(info.id, info);
     this.held ??= { since: beatAt, beatAt };
     this.timer ??= setInterval(() => void this.beatAll(), this.intervalMs).unref();
@@ -95,6 +104,17 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     if (this.held === undefined) return;
     const unbroken = performance.now() - this.held.beatAt < this.expiryMs;
     this.held = { since: unbroken ? this.held.since : beatAt, beatAt };
+  }
+
+  private async firstBeat(info: ProcessInfo, patientUntil: number): Promise<boolean> {
+    try {
+      await this.beat(info);
+      return true;
+    } catch (error) {
+      const away = error instanceof AppError && error.code === 'store_unavailable';
+      if (!away || performance.now() > patientUntil) throw error;
+      return false;
+    }
   }
 
   private async beat({ id, kind, details }: ProcessInfo): Promise<void> {
