@@ -116,7 +116,7 @@ export const configSchema = z.strictObject({
   database: z
     .strictObject({
       url: secretUrl.optional().describe('PostgreSQL; absent: the embedded one'),
-      pool_size: count('Connections of one process').default(10),
+      pool_size: count('Connections of one process for statements; up to three more listen').default(9),
       timeout_ms: ms('Deadline of one store call').default(2_000),
     })
     .prefault({}),
