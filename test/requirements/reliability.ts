@@ -56,6 +56,7 @@ export const reliabilityRequirements = {
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
+  'reliability.few-connections': 'a gateway or worker has at most twelve connections to PostgreSQL at any moment',
   'reliability.gateway-drains':
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
   'reliability.gateway-killed':
@@ -70,6 +71,8 @@ export const reliabilityRequirements = {
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
+  'reliability.rolling-restart':
+    'while every gateway and worker is replaced in order under load no turn fails and each effect happens once',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
   'reliability.second-signal': 'a second signal ends a process at once',
   'reliability.spool-full': 'where an outcome could not be kept no new call begins, and nothing that ended is lost',

@@ -194,9 +194,8 @@ export class DispatchedCall implements ReplyListener {
   async #callBackFromGone(): Promise<void> {
     const { queue, routes } = this.services;
     if (this.#sentTo === undefined || routes.leadsTo(this.#sentTo)) return;
-    const signal = AbortSignal.timeout(STORE_TIMEOUT_MS);
-    await queue.remove(this.job.callId, signal);
-    await queue.add(this.job, { signal, replaceEnded: true });
+    await queue.remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
+    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), replaceEnded: true });
     this.#sentTo = undefined;
   }
 
