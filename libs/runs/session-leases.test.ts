@@ -54,6 +54,20 @@ verifies('leases.one-worker', 'three workers ask for twenty sessions at once, ma
   expect(new Set(told.map((lease) => lease!.fence)).size).toBe(sessions.length);
 });
 
+verifies('leases.one-worker', 'asked for while another is being given it', async () => {
+  let asked: ReturnType<typeof leases.take> | undefined;
+  await database.prisma.$transaction(async (transaction) => {
+    await transaction.$executeRaw`insert into session_leases (principal, session_id, worker, fence)
+      values ('local', 'a', 'worker-1', nextval('session_lease_fence'))`;
+    asked = leases.take(session, 'worker-2');
+    const waiting = () => transaction.$queryRaw`select 1 as waits from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database() and query like '%leases.take%'`;
+    await expect.poll(waiting, { timeout: 4_000, interval: 20 }).toEqual([{ waits: 1 }]);
+  });
+  expect(await asked).toMatchObject({ worker: 'worker-1' });
+  expect(await leases.take(session, 'worker-3')).toMatchObject({ worker: 'worker-1' });
+});
+
 verifies('leases.fence-grows', 'freed, taken over from the dead, from one that was reaped', async () => {
   const fences: bigint[] = [];
   const holder = async (worker: string) => {
