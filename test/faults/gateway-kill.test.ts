@@ -88,8 +88,9 @@ verifies(
 async function insist(name: string, at: number): Promise<string> {
   const until = Date.now() + 60_000;
   for (let attempt = at; ; attempt++) {
-    const { url } = alive()[attempt % alive().length]!;
     try {
+      // For a moment there may be none: the next one is on its way.
+      const { url } = alive()[attempt % alive().length] ?? { url: 'http://127.0.0.1:1' };
       const { status, body } = await post(url, '/api/chat/completions', turnOf(name), { 'idempotency-key': name });
       if (status === 200) return body.choices[0]!.message.content ?? '';
       if (status < 429) throw new Error(`${name}: ${JSON.stringify(body)}`, { cause: 'final' });
