@@ -5,6 +5,7 @@ import { databaseUrl } from '#libs/config/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
+import { poolSizes } from '#libs/database/pool-sizes.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -41,10 +42,12 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const id = `gateway-${randomBytes(6).toString('hex')}`;
   const url = databaseUrl(config);
   const timeoutMs = config.database.timeout_ms;
-  const database = openDatabase({ url, poolSize: config.database.pool_size, timeoutMs, applicationName: id });
+  const pools = poolSizes(config);
+  const database = openDatabase({ url, poolSize: pools.store, timeoutMs, applicationName: id });
   const faulty = faultyPorts(readFaults());
   const opened = await openBacking({
     databaseUrl: url,
+    poolSize: pools.backing,
     timeoutMs,
     applicationName: id,
     logger,

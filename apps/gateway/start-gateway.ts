@@ -49,6 +49,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     ...refusalHandlers(logger, (error) => metrics.countError(error)),
     // A request without Host meets the guard like any other.
     http: { requireHostHeader: false },
+    // What still comes while the last connections close is refused by us, in our words.
+    return503OnClosing: false,
     bodyLimit: config.limits.body_bytes,
     // Uploads of large files count too: an hour's trickle is cut, an honest slow line is not.
     requestTimeout: 600_000,

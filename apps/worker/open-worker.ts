@@ -5,6 +5,7 @@ import { openBacking } from '#libs/backing/open-backing.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
+import { poolSizes } from '#libs/database/pool-sizes.js';
 import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from '#libs/health/checks.js';
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -14,6 +15,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import { Reaper, type ReapedCall } from '#libs/runs/reaper.js';
+import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
@@ -35,12 +37,14 @@ export async function openWorker(config: Config, logger: Logger, faults?: Faults
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
   const id = `wk_${randomBytes(8).toString('hex')}`;
-  const { timeout_ms: timeoutMs, pool_size: poolSize } = config.database;
-  const database = openDatabase({ url, poolSize, timeoutMs, applicationName: 'signalbox worker' });
+  const { timeout_ms: timeoutMs } = config.database;
+  const pools = poolSizes(config);
+  const database = openDatabase({ url, poolSize: pools.store, timeoutMs, applicationName: id });
   const backing = await openBacking({
     databaseUrl: url,
+    poolSize: pools.backing,
     timeoutMs,
-    applicationName: 'signalbox worker',
+    applicationName: id,
     logger,
     ...(config.redis.url === undefined ? {} : { redisUrl: config.redis.url }),
   }).catch(async (error: unknown) => {
@@ -65,6 +69,7 @@ export async function openWorker(config: Config, logger: Logger, faults?: Faults
     backing,
     journal: new PostgresJournal(database, audit),
     sessions,
+    leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database),
     registry: new PostgresProcessRegistry(database, { logger }),
     workspaces,

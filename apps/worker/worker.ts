@@ -7,12 +7,15 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
+import type { SessionLeases } from '#libs/runs/session-leases.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
-import { OutcomeWriter, untilStoreAnswers } from './jobs/outcome-writer.js';
+import { OutcomeWriter } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
 import { ReplySender } from './jobs/reply-sender.js';
+import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
 import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
@@ -29,6 +32,7 @@ export interface WorkerParts {
   backing: Backing;
   journal: Journal;
   sessions: SessionStore;
+  leases: SessionLeases;
   catalog: CatalogStore;
   registry: ProcessRegistry;
   workspaces: Workspaces;
@@ -38,9 +42,9 @@ export interface WorkerParts {
   logger: Logger;
 }
 
-const STORE_PATIENCE_MS = 15_000;
 /** Of a registration that no reaper has removed yet. */
 const ANY_AGE_MS = 365 * 86_400_000;
+const ANNOUNCE_MS = 2_000;
 const SPOOL_BYTES = 1024 * 1024 * 1024;
 
 export class Worker {
@@ -48,6 +52,7 @@ export class Worker {
   readonly outcomes: OutcomeWriter;
   readonly running = new RunningCalls();
   readonly #pool: ServerPool;
+  readonly affinity: SessionAffinity;
   readonly jobs: JobProcessor;
   #draining = false;
 
@@ -85,12 +90,25 @@ export class Worker {
       ...(parts.faults === undefined ? {} : { faults: parts.faults }),
       logger,
     });
+    const idleTtls = new Map(
+      configured.servers.filter(({ scope }) => scope === 'session').map(({ name, idleTtlMs }) => [name, idleTtlMs]),
+    );
+    this.affinity = new SessionAffinity({
+      workerId,
+      leases: parts.leases,
+      registry: parts.registry,
+      queue: backing.queue,
+      idleTtlMs: (server) => idleTtls.get(server),
+      closeSession: (session) => this.#pool.closeSession(session),
+      logger,
+    });
     const { concurrency } = config.worker;
     this.jobs = new JobProcessor({
       workerId,
       concurrency,
       backing,
       calls,
+      affinity: this.affinity,
       running: this.running,
       replies,
       logger,
@@ -110,8 +128,7 @@ export class Worker {
       // Builtin servers run in this process: there is nothing to isolate yet.
       details: { isolation: 'builtin tools only', servers: this.parts.builtins.size },
     };
-    // A store that is busy for a moment is no reason to end.
-    await untilStoreAnswers(() => this.parts.registry.register(info), Date.now() + STORE_PATIENCE_MS);
+    await this.parts.registry.register(info);
     await this.jobs.start();
     await this.catalog.start();
   }
@@ -119,7 +136,19 @@ export class Worker {
   /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
     this.#draining = true;
+    await this.#sayThatItLeaves();
     await this.jobs.drain(signal);
+  }
+
+  /** To the gateways: they send nothing here any more. One that does not hear of it finds the row within two seconds. */
+  async #sayThatItLeaves(): Promise<void> {
+    const { registry, backing, logger } = this.parts;
+    try {
+      await registry.leave();
+      await backing.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(ANNOUNCE_MS));
+    } catch (error) {
+      logger.warn({ error }, 'the others were not told that this worker stops');
+    }
   }
 
   /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
@@ -128,6 +157,7 @@ export class Worker {
     this.catalog.close();
     await this.jobs.close();
     await this.#pool.close();
+    await this.affinity.close();
     await this.outcomes.close();
     await this.parts.registry.close();
   }

@@ -16,6 +16,8 @@ export interface JobQueue {
   /** Takes a waiting job out; false when it runs or is not there. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
   counts(signal: AbortSignal): Promise<QueueCounts>;
+  /** What waits in a worker's own queue; of very many the first thousand. */
+  waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]>;
   /** Removes a dead worker's own queue with every job that is still in it (reliability: whoever reaps it). */
   forgetWorker(worker: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -127,7 +127,7 @@ export const configSchema = z.strictObject({
   database: z
     .strictObject({
       url: secretUrl.optional().describe('PostgreSQL; absent: the embedded one'),
-      pool_size: count('Connections of one process to the store; without Redis up to 7 more for the queue').default(8),
+      pool_size: count('Connections of one process for statements; up to three more listen').default(8),
       timeout_ms: ms('Deadline of one store call').default(2_000),
     })
     .prefault({}),

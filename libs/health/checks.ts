@@ -19,7 +19,7 @@ export function workersCheck(registry: Pick<ProcessRegistry, 'alive'>): HealthCh
   return {
     name: 'workers',
     async check() {
-      const workers = await registry.alive('worker', workerSeenMs);
+      const workers = (await registry.alive('worker', workerSeenMs)).filter(({ draining }) => !draining);
       if (workers.length === 0) return { status: 'degraded', reason: 'no worker was seen: tools cannot run' };
       return { status: 'ok', details: { count: workers.length } };
     },

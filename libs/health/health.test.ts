@@ -39,7 +39,10 @@ verifies('operations.health-degraded', 'store, queue, worker, server, isolation:
 test('all well is ok; what a check throws is not shown', async () => {
   const well = serving(
     storeCheck(async () => 1),
-    workersCheck({ alive: async () => [{ id: 'w', kind: 'worker', details: {} }] }),
+    workersCheck({
+      alive: async () =>
+        [false, true].map((draining) => ({ id: 'w', kind: 'worker', details: {}, draining, ageMs: 1 })),
+    }),
   );
   expect(await well.ready()).toMatchObject({ status: 'ok', checks: [{ status: 'ok' }, { details: { count: 1 } }] });
   const shown = await serving(storeCheck(() => Promise.reject(new Error('/root/x password')))).ready();

@@ -1,75 +1,129 @@
 // Heartbeats on PostgreSQL. All times are the database's own: a machine's clock may jump as it likes.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '#libs/database/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ProcessInfo, ProcessRegistry } from './process-registry.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { processExpiryMs, type ProcessInfo, type ProcessRegistry, type SeenProcess } from './process-registry.js';
 
 export interface ProcessRegistryOptions {
   logger: Logger;
   /** Between heartbeats. */
   intervalMs?: number;
+  /** Without a heartbeat for this long others may take over. */
+  expiryMs?: number;
 }
+
+const registerPatienceMs = 15_000;
 
 export class PostgresProcessRegistry implements ProcessRegistry {
   private readonly registered = new Map<string, ProcessInfo>();
   private readonly logger: Logger;
   private readonly intervalMs: number;
+  private readonly expiryMs: number;
   private timer: NodeJS.Timeout | undefined;
   private beating: Promise<void> | undefined;
+  private leaving = false;
+  /** When the last round of heartbeats that were all written began, and the first of those without a gap between. */
+  private held: { since: number; beatAt: number } | undefined;
 
   constructor(
     private readonly database: Database,
-    { logger, intervalMs = 2_000 }: ProcessRegistryOptions,
+    { logger, intervalMs = 2_000, expiryMs = processExpiryMs }: ProcessRegistryOptions,
   ) {
     this.logger = logger;
     this.intervalMs = intervalMs;
+    this.expiryMs = expiryMs;
   }
 
+  /** A store that is busy or away for a moment is no reason to end a start. */
   async register(info: ProcessInfo): Promise<void> {
-    await this.beat(info);
+    const patientUntil = performance.now() + registerPatienceMs;
+    let beatAt = performance.now();
+    while (!(await this.firstBeat(info, patientUntil))) {
+      await delay(this.intervalMs / 8);
+      beatAt = performance.now();
+    }
     this.registered.set(info.id, info);
-    this.timer ??= setInterval(() => this.beatAll(), this.intervalMs).unref();
+    this.held ??= { since: beatAt, beatAt };
+    this.timer ??= setInterval(() => void this.beatAll(), this.intervalMs).unref();
   }
 
-  async alive(kind: 'gateway' | 'worker', withinMs: number): Promise<ProcessInfo[]> {
+  async alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]> {
     const rows = await this.database.call(
-      (prisma) => prisma.$queryRaw<{ id: string; details: ProcessInfo['details'] }[]>`/* processes.alive */
-        select id, details from processes
+      (prisma) => prisma.$queryRaw<Omit<SeenProcess, 'kind'>[]>`/* processes.alive */
+        select id, details, draining,
+          greatest(0, extract(epoch from statement_timestamp() - heartbeat_at) * 1000)::float8 as "ageMs"
+        from processes
         where kind = ${kind}
-          and heartbeat_at > clock_timestamp() - ${withinMs}::float8 * interval '1 millisecond'
+          and heartbeat_at > statement_timestamp() - ${withinMs}::float8 * interval '1 millisecond'
         order by id`,
     );
-    return rows.map(({ id, details }) => ({ id, kind, details }));
+    return rows.map(({ id, details, draining, ageMs }) => ({ id, kind, details, draining, ageMs }));
+  }
+
+  heldSince(): number | undefined {
+    if (this.held === undefined || performance.now() - this.held.beatAt >= this.expiryMs) return undefined;
+    return this.held.since;
+  }
+
+  async leave(): Promise<void> {
+    this.leaving = true;
+    // One under way may have been sent before.
+    await this.beating;
+    await Promise.all([...this.registered.values()].map((info) => this.beat(info)));
   }
 
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.timer = undefined;
+    this.held = undefined;
     const ids = [...this.registered.keys()];
     this.registered.clear();
     // A beat under way would bring the row back.
     await this.beating;
-    if (ids.length === 0) return;
+    if (ids.length === 0 || this.leaving) return;
     await this.database.call((prisma) => prisma.process.deleteMany({ where: { id: { in: ids } } }));
   }
 
   /** One round at a time: a slow database gets no pile of heartbeats. */
-  private beatAll(): void {
+  private beatAll(): Promise<void> {
+    const beatAt = performance.now();
     this.beating ??= Promise.all([...this.registered.values()].map((info) => this.beat(info)))
       .then(
-        () => undefined,
+        () => this.hold(beatAt),
         (error: unknown) => this.logger.warn({ error }, 'Heartbeat was not written'),
       )
       .finally(() => {
         this.beating = undefined;
       });
+    return this.beating;
+  }
+
+  /** After a gap the lease is a new one: what was held under the old one may be another's by now. */
+  private hold(beatAt: number): void {
+    if (this.held === undefined) return;
+    const unbroken = performance.now() - this.held.beatAt < this.expiryMs;
+    this.held = { since: unbroken ? this.held.since : beatAt, beatAt };
+  }
+
+  private async firstBeat(info: ProcessInfo, patientUntil: number): Promise<boolean> {
+    try {
+      await this.beat(info);
+      return true;
+    } catch (error) {
+      const away = error instanceof AppError && error.code === 'store_unavailable';
+      if (!away || performance.now() > patientUntil) throw error;
+      return false;
+    }
   }
 
   private async beat({ id, kind, details }: ProcessInfo): Promise<void> {
     await this.database.call(
       (prisma) => prisma.$executeRaw`/* processes.beat */
-        insert into processes (id, kind, details, started_at, heartbeat_at)
-        values (${id}, ${kind}, ${JSON.stringify(details)}::jsonb, clock_timestamp(), clock_timestamp())
-        on conflict (id) do update set heartbeat_at = clock_timestamp(), details = excluded.details`,
+        insert into processes (id, kind, details, draining, started_at, heartbeat_at)
+        values (${id}, ${kind}, ${JSON.stringify(details)}::jsonb, ${this.leaving}, clock_timestamp(), clock_timestamp())
+        on conflict (id) do update set heartbeat_at = clock_timestamp(), details = excluded.details,
+          draining = processes.draining or excluded.draining`,
     );
   }
 }

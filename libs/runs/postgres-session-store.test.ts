@@ -131,7 +131,8 @@ describe('PostgresProcessRegistry', () => {
     const registry = new PostgresProcessRegistry(database, { logger: silentLogger, intervalMs: 50 });
     const info = { id: 'worker-1', kind: 'worker' as const, details: { version: '1', safe: true } };
     await registry.register(info);
-    expect(await registry.alive('worker', 1_000)).toEqual([info]);
+    const seen = { ...info, draining: false, ageMs: expect.any(Number) as number };
+    expect(await registry.alive('worker', 1_000)).toEqual([seen]);
     expect(await registry.alive('gateway', 1_000)).toEqual([]);
     const heartbeat = async () =>
       (await database.prisma.process.findUnique({ where: { id: 'worker-1' } }))?.heartbeatAt;
@@ -139,10 +140,21 @@ describe('PostgresProcessRegistry', () => {
     await expect.poll(heartbeat, { timeout: 5_000 }).toSatisfy((at: Date) => Date.now() - at.getTime() < 60_000);
     // Reaped by mistake or in a stop: it comes back.
     await database.prisma.process.deleteMany();
-    await expect.poll(() => registry.alive('worker', 1_000), { timeout: 5_000 }).toEqual([info]);
+    await expect.poll(() => registry.alive('worker', 1_000), { timeout: 5_000 }).toEqual([seen]);
     await registry.close();
     expect(await registry.alive('worker', 60_000)).toEqual([]);
     await registry.close();
+  });
+
+  verifies('processes.leaving-is-told', 'at once; the row stays for whoever reaps its queue', async () => {
+    const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
+    await registry.register({ id: 'worker-3', kind: 'worker', details: {} });
+    await registry.leave();
+    const left = [{ id: 'worker-3', draining: true }];
+    expect(await registry.alive('worker', 6_000)).toMatchObject(left);
+    await registry.close();
+    expect(await registry.alive('worker', 6_000)).toMatchObject(left);
+    await database.prisma.process.deleteMany();
   });
 
   test('a machine’s clock does not matter', async () => {

@@ -14,7 +14,14 @@ export const expiredWorkers = `/* reaper.expired-workers */
   select id from processes where kind = 'worker' and heartbeat_at <= clock_timestamp() - ${milliseconds('$1')}`;
 
 export const removeExpired = `/* reaper.remove-expired */
-  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id`;
+  delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
+
+/** Whoever takes a session of a dead worker meanwhile has a row of its own: it is not one of these. */
+export const freeLeases = `/* reaper.free-leases */
+  delete from session_leases where (principal, session_id) in (
+    select principal, session_id from session_leases lease where ${nobody('lease.worker', '$1')}
+    order by principal, session_id limit $2 for update skip locked)
+  returning worker`;
 
 export const interruptRuns = `/* reaper.interrupt-runs */
   update runs set state = 'interrupted', ended_at = clock_timestamp()

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { AddOptions, JobQueue } from '#libs/backing/job-queue.js';
 import { openDatabase, type Database } from '#libs/database/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';
+import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
@@ -16,34 +15,6 @@ import { Reaper, type ReapedCall, type ReaperOptions, type Sweep } from './reape
 
 const context = { requestId: 'req_1' };
 const signal = AbortSignal.timeout(60_000);
-
-/** The queue at its simplest: what was added is there, once. */
-class MapQueue implements JobQueue {
-  readonly jobs = new Map<string, ToolJob>();
-  readonly added: string[] = [];
-  /** Kept after their end. */
-  readonly ended = new Set<string>();
-  async add(job: ToolJob, { replaceEnded }: Partial<AddOptions> = {}): Promise<void> {
-    if (replaceEnded === true && this.ended.delete(job.callId)) this.jobs.delete(job.callId);
-    if (this.jobs.has(job.callId)) return;
-    this.jobs.set(job.callId, job);
-    this.added.push(job.callId);
-  }
-  async existing(callIds: readonly string[]): Promise<Set<string>> {
-    return new Set(callIds.filter((id) => this.jobs.has(id) && !this.ended.has(id)));
-  }
-  async remove(callId: string): Promise<boolean> {
-    return this.jobs.delete(callId);
-  }
-  async counts() {
-    return { waiting: this.jobs.size, active: 0, failed: 0, oldestAgeMs: 0 };
-  }
-  readonly forgotten: string[] = [];
-  async forgetWorker(worker: string): Promise<void> {
-    this.forgotten.push(worker);
-  }
-  async close(): Promise<void> {}
-}
 
 describe('Reaper', () => {
   let testDatabase: TestDatabase;

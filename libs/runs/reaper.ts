@@ -7,6 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { outcomeMembers } from './call-rows.js';
+import { processExpiryMs } from './process-registry.js';
 import * as statements from './reaper-statements.js';
 
 export interface ReapedCall {
@@ -42,6 +43,8 @@ export interface ReaperOptions {
 
 export interface Sweep {
   expired: string[];
+  /** The worker of each session that was freed. */
+  freed: string[];
   interrupted: string[];
   ended: string[];
   replanned: string[];
@@ -78,7 +81,7 @@ export class Reaper {
   constructor(options: ReaperOptions) {
     this.options = {
       intervalMs: 2_000,
-      expiryMs: 6_000,
+      expiryMs: processExpiryMs,
       missingAfterMs: 5_000,
       overdueAfterMs: 30_000,
       eventTtlMs: 600_000,
@@ -120,7 +123,7 @@ export class Reaper {
 
   /** One look at everything. @throws AppError store_unavailable; what was done until then stays done. */
   async sweep(signal: AbortSignal): Promise<Sweep> {
-    const found: Sweep = { expired: [], interrupted: [], ended: [], replanned: [], requeued: [] };
+    const found: Sweep = { expired: [], freed: [], interrupted: [], ended: [], replanned: [], requeued: [] };
     try {
       await this.options.database.ping(signal);
     } catch (error) {
@@ -153,8 +156,11 @@ export class Reaper {
     for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
       await queue.forgetWorker(id, signal);
     }
-    const expired = await this.query<{ id: string }>(statements.removeExpired, [expiryMs], signal);
-    found.expired = expired.map(({ id }) => id);
+    const expired = await this.query<{ id: string; draining: boolean }>(statements.removeExpired, [expiryMs], signal);
+    // What drained has ended in order: its registration stayed for its queue's sake.
+    found.expired = expired.filter(({ draining }) => !draining).map(({ id }) => id);
+    const freed = await this.inBatches<{ worker: string }>(statements.freeLeases, [expiryMs, batch], signal);
+    found.freed = freed.map(({ worker }) => worker);
     const interrupted = await this.inBatches<{ id: string }>(statements.interruptRuns, [expiryMs, batch], signal);
     found.interrupted = interrupted.map(({ id }) => id);
     await this.endCalls(statements.judgeUnsafe, lostOutcome, { found, parameter: expiryMs, signal });

@@ -39,6 +39,8 @@ export interface CatalogTool {
   safe: boolean;
   /** Does not change the session: may run beside other calls of its session. */
   readOnly: boolean;
+  /** Its server keeps something a session: all calls of one go to one worker. Absent: any worker will do. */
+  stateful?: boolean;
   /** Deadline of one call, and how far progress may extend it. */
   timeoutMs: number;
   maxTimeoutMs: number;

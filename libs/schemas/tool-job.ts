@@ -24,6 +24,8 @@ export const toolJobSchema = z.object({
   definitionHash: z.string(),
   arguments: z.record(z.string(), z.json()),
   safe: z.boolean(),
+  /** Belongs to the worker that has its session. */
+  stateful: z.boolean().optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
   maxTimeoutMs: z.number().int().positive(),

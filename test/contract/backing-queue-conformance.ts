@@ -262,6 +262,31 @@ export function queueConformance(makeStore: MakeStore): void {
       expect(await gateway.queue.existing(ids, never())).toEqual(new Set([waiting.callId]));
     });
 
+    verifies('backing.job-waiting-for', 'of either priority, its own only, not what runs', async () => {
+      const jobs = [makeJob({ priority: 'batch' }), makeJob(), makeJob(), makeJob(), makeJob()];
+      await add(jobs[3]!, 'w1');
+      await add(jobs[4]!);
+      const started = new Collected<string>();
+      let finish = () => {};
+      const running = new Promise<void>((resolve) => (finish = resolve));
+      await consuming(
+        async ({ job }) => {
+          started.add(job.callId);
+          await running;
+        },
+        async () => {
+          await started.count(2);
+          await Promise.all([add(jobs[0]!, 'w1'), add(jobs[1]!, 'w1'), add(jobs[2]!, 'w2')]);
+          const waiting = await gateway.queue.waitingFor('w1', never());
+          expect(new Set(waiting)).toEqual(new Set([jobs[0], jobs[1]]));
+          expect(await gateway.queue.waitingFor('unknown', never())).toEqual([]);
+          await Promise.all(jobs.map(({ callId }) => gateway.queue.remove(callId, never())));
+          finish();
+        },
+        { worker: 'w1', concurrency: 1 },
+      );
+    });
+
     verifies('backing.job-forget-worker', 'its jobs go, those of others stay', async () => {
       const [dead, alive, common] = [makeJob(), makeJob(), makeJob()];
       await add(dead, 'dead');

@@ -19,6 +19,8 @@ export const chatRequirements = {
   'chat.mixed.expired': 'a follow-up to a turn that is no longer kept is refused, another caller’s too',
   'chat.mixed.restored': 'a mixed turn is put back whole for the model, on any gateway, as often as it is posted',
   'chat.no-worker': 'without a worker a turn with server tools is refused before the model is asked',
+  'chat.overload':
+    'turns above the limit of a gateway are refused at once with a time to come back, those taken complete',
   'chat.plain.not-stored': 'a plain chat writes nothing to the store',
   'chat.read.requests': 'a request is read as OpenAI reads it, and one fault is named by its field',
   'chat.runs.cancel': 'a run is cancelled through any gateway',

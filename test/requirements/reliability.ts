@@ -29,6 +29,7 @@ export const reliabilityRequirements = {
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
   'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
+  'backing.job-waiting-for': 'what waits for one worker alone can be listed',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',
   'backing.places-exact': 'no more places are held than there are',
@@ -38,23 +39,31 @@ export const reliabilityRequirements = {
   'journal.claimed-once': 'of any number of workers one gets a call',
   'journal.one-terminal-state': 'a call ends in exactly one recorded outcome with exactly one audit row',
   'journal.stale-fence-refused': 'an outcome under any other than the last claim is refused',
+  'leases.fence-grows': 'each taking of a session has a fence above all earlier ones',
+  'leases.living-only': 'only a living worker that does not drain takes a session',
+  'leases.one-worker': 'a session is leased to exactly one worker, however many ask at once',
   'migrations.applied-once': 'several processes that start at once apply each migration once',
   'migrations.drift-refused': 'a migration that was changed after it was applied stops the start and is named',
   'migrations.prisma-ledger': 'applied migrations stand in Prisma’s own ledger',
   'processes.heartbeats': 'processes are known as alive by heartbeats, timed by the database',
+  'processes.lease-is-known': 'a process knows by its own clock whether others may have given it up',
+  'processes.leaving-is-told': 'a worker that takes no more work says so at once',
   'reaper.clears-what-is-old': 'events, runs and calls go when their time is over, the audit stays',
   'reaper.dead-gateway':
     'the runs of a gateway that stopped are interrupted, their calls cancelled or finished, no round is added',
   'reaper.exactly-once': 'what a dead process left is taken up exactly once, whoever notices',
+  'reaper.frees-sessions': 'the sessions of a dead worker are freed, once, whoever notices',
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
   'reliability.few-database-connections':
     'a gateway and a worker take at most 15 connections to the database each, at most 8 with Redis',
+  'reliability.few-connections': 'a gateway or worker has at most twelve connections to PostgreSQL at any moment',
   'reliability.gateway-drains':
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
+  'reliability.idle-session-freed': 'a session that is not used is freed, its servers first',
   'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
@@ -68,9 +77,14 @@ export const reliabilityRequirements = {
   'reliability.redis-full': 'a Redis that is full refuses tool calls at once and keeps no half job',
   'reliability.redis-restarted': 'a call that runs while Redis restarts completes once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
+  'reliability.rolling-restart':
+    'while every gateway and worker is replaced in order under load no turn fails and each effect happens once',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
   'reliability.second-signal': 'a second signal ends a process at once',
   'reliability.spool-full': 'where an outcome could not be kept no new call begins, and nothing that ended is lost',
+  'reliability.session-moves-in-order':
+    'a session leaves a worker that stops with its last call there, no call of it lost or run in two workers at once',
+  'reliability.session-taken-over': 'a session whose worker died goes on in another, under a higher fence',
   'reliability.start-survives-kills':
     'npm start goes on after its database, gateway or worker was killed under load, and every keyed turn completes',
   'reliability.store-away-refused':

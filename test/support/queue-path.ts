@@ -19,6 +19,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from '#libs/testing/start-redis.js';
 import { createTestDatabase } from '#libs/testing/test-database.js';
@@ -154,6 +155,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     backing,
     journal,
     sessions: new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms }),
+    leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database),
     registry: new PostgresProcessRegistry(database, { logger: silentLogger }),
     workspaces,

@@ -7,6 +7,7 @@ import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
+import type { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
 
 export interface DispatchServices {
@@ -14,6 +15,7 @@ export interface DispatchServices {
   channels: Channels;
   journal: Journal;
   inbox: ReplyInbox;
+  routes: SessionRoutes;
   /** How long a cancelled tool may take to stop, ms. */
   cancelGraceMs: number;
   logger: Logger;
@@ -42,6 +44,8 @@ export class DispatchedCall implements ReplyListener {
   #polling = false;
   /** The outcome has been handed on: no timer may start again. */
   #over = false;
+  /** The worker into whose own queue the job went. */
+  #sentTo?: string | undefined;
   #startedAt = Date.now();
   #pollMs = SILENCE_MS;
   #poll?: NodeJS.Timeout;
@@ -57,12 +61,12 @@ export class DispatchedCall implements ReplyListener {
 
   /** @throws AppError store_unavailable when the job could not be added; the call is then ended in the journal. */
   async run(): Promise<ToolOutcome> {
-    const { inbox, queue } = this.services;
+    const { inbox } = this.services;
     const { signal, onProgress } = this.options;
     const stopListening = inbox.listen(this.job.callId, this);
     const aborted = () => void this.stop('cancelled');
     try {
-      await queue.add(this.job, { signal: AbortSignal.timeout(ADD_TIMEOUT_MS) });
+      await this.#add();
       onProgress({ status: 'queued' });
       this.#armPoll();
       this.#armDeadline(this.job.deadline);
@@ -87,6 +91,7 @@ export class DispatchedCall implements ReplyListener {
       case 'started':
         if (!this.#started) this.#startedAt = Date.now();
         this.#started = true;
+        this.services.routes.remember(this.job, reply.worker);
         this.#extend();
         this.options.onProgress({ status: 'running' });
         break;
@@ -177,9 +182,27 @@ export class DispatchedCall implements ReplyListener {
     this.#armPoll();
   }
 
+  async #add(): Promise<void> {
+    const worker = this.services.routes.of(this.job);
+    const signal = AbortSignal.timeout(ADD_TIMEOUT_MS);
+    await this.services.queue.add(this.job, { signal, ...(worker === undefined ? {} : { worker }) });
+    this.#sentTo = worker;
+    await this.#callBackFromGone();
+  }
+
+  /** Nobody looks into the queue of a worker that was given up; one that stops may not look any more. */
+  async #callBackFromGone(): Promise<void> {
+    const { queue, routes } = this.services;
+    if (this.#sentTo === undefined || routes.leadsTo(this.#sentTo)) return;
+    await queue.remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
+    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), replaceEnded: true });
+    this.#sentTo = undefined;
+  }
+
   async #addAgainWhenLost(): Promise<void> {
     const { queue, logger } = this.services;
     const { callId } = this.job;
+    await this.#callBackFromGone();
     const existing = await queue.existing([callId], AbortSignal.timeout(STORE_TIMEOUT_MS));
     if (existing.has(callId)) return;
     logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');

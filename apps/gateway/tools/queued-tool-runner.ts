@@ -14,6 +14,7 @@ import { DispatchedCall } from './dispatched-call.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
+import { SessionRoutes } from './session-routes.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
 import { WorkerWatch } from './worker-watch.js';
 
@@ -32,6 +33,7 @@ const WAITING_PER_PLACE = 32;
 export class QueuedToolRunner implements ToolRunner {
   readonly #inbox: ReplyInbox;
   readonly #watch: WorkerWatch;
+  readonly #routes: SessionRoutes;
   readonly #gauge: QueueGauge;
   readonly #sessions: FairSlots;
   readonly #principals: FairSlots;
@@ -42,6 +44,7 @@ export class QueuedToolRunner implements ToolRunner {
     const { backing, gatewayId, limits, logger, registry } = parts;
     this.#inbox = new ReplyInbox(backing.channels, gatewayId, logger);
     this.#watch = new WorkerWatch(registry, backing.channels, logger);
+    this.#routes = new SessionRoutes(this.#watch);
     this.#gauge = new QueueGauge(backing.queue, limits.queueLength);
     this.#sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * WAITING_PER_PLACE, 'session');
     this.#principals = new FairSlots(limits.principalCalls, limits.principalCalls * WAITING_PER_PLACE, 'principal');
@@ -100,6 +103,7 @@ export class QueuedToolRunner implements ToolRunner {
           channels: parts.backing.channels,
           journal: parts.journal,
           inbox: this.#inbox,
+          routes: this.#routes,
           cancelGraceMs: parts.limits.cancelGraceMs,
           logger: parts.logger,
         },
@@ -166,6 +170,7 @@ function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObje
     definitionHash: tool.definitionHash,
     arguments: call.arguments,
     safe: tool.safe,
+    ...(tool.stateful === true ? { stateful: true } : {}),
     priority: context.priority,
     timeoutMs: Math.min(tool.timeoutMs, left),
     maxTimeoutMs: Math.min(Math.max(tool.maxTimeoutMs, tool.timeoutMs), left),

@@ -1,15 +1,15 @@
-// Whether a worker is there, answered from memory. A store that is away changes nothing of what was last known.
+// Which workers are there, answered from memory. A store that is away changes nothing of whether there is any.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import { processExpiryMs, type ProcessRegistry } from '#libs/runs/process-registry.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 
 const POLL_MS = 2_000;
-/** Three missed heartbeats: what the leases call dead. */
-const SEEN_WITHIN_MS = 6_000;
 
 export class WorkerWatch {
   #alive = false;
+  /** By id: until when (`performance.now()`) nobody can have given it up, so that its queue is still looked into. */
+  #sureUntil = new Map<string, number>();
   #timer?: NodeJS.Timeout;
   #stop?: () => Promise<void>;
   #looking?: Promise<void>;
@@ -20,7 +20,7 @@ export class WorkerWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** A worker that comes announces its catalog: no need to wait for the next look. */
+  /** A worker that comes or goes announces its catalog: no need to wait for the next look. */
   async start(): Promise<void> {
     this.#stop = await this.channels.subscribe(channelNames.catalog, () => void this.#look());
     this.#timer = setInterval(() => void this.#look(), POLL_MS);
@@ -38,12 +38,20 @@ export class WorkerWatch {
     return this.#alive;
   }
 
+  /** Takes jobs from its own queue, for certain: not stopping when last looked, and not to be given up before now. */
+  takesJobs(worker: string): boolean {
+    return (this.#sureUntil.get(worker) ?? -Infinity) > performance.now();
+  }
+
   #look(): Promise<void> {
+    const lookedAt = performance.now();
     this.#looking ??= this.registry
-      .alive('worker', SEEN_WITHIN_MS)
+      .alive('worker', processExpiryMs)
       .then(
-        (workers) => {
+        (seen) => {
+          const workers = seen.filter(({ draining }) => !draining);
           this.#alive = workers.length > 0;
+          this.#sureUntil = new Map(workers.map(({ id, ageMs }) => [id, lookedAt + processExpiryMs - ageMs]));
         },
         (error: unknown) => this.logger.debug({ error }, 'workers could not be looked up'),
       )

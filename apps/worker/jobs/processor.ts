@@ -6,12 +6,14 @@ import { channelNames, toolControlSchema, toolJobSchema } from '#libs/schemas/to
 import type { ReplySender } from './reply-sender.js';
 import type { RunToolCall } from './run-tool-call.js';
 import type { RunningCalls } from './running-calls.js';
+import type { SessionAffinity } from './session-affinity.js';
 
 export interface ProcessorParts {
   workerId: string;
   concurrency: number;
   backing: Pick<Backing, 'consume' | 'channels'>;
   calls: RunToolCall;
+  affinity: SessionAffinity;
   running: RunningCalls;
   replies: ReplySender;
   logger: Logger;
@@ -34,13 +36,17 @@ export class JobProcessor {
     const parsed = toolJobSchema.safeParse(raw);
     // Written by a later deploy: a worker of that deploy will know it.
     if (!parsed.success) throw new PutBack('a job of an unknown version');
-    await this.parts.calls.run({ job: parsed.data, redelivered });
+    const job = parsed.data;
+    await this.parts.affinity.run(job, () => this.parts.calls.run({ job, redelivered }));
   }
 
   /** No new job; resolves when those under way have ended and their replies are out. Rejects when the signal aborts. */
   async drain(signal: AbortSignal): Promise<void> {
-    await this.#consumer?.drain(signal);
-    await this.parts.replies.settle();
+    const { affinity, replies } = this.parts;
+    await Promise.all([this.#consumer?.drain(signal), affinity.leave()]);
+    // Calls that were sent here before their gateways knew.
+    await affinity.handBack();
+    await replies.settle();
   }
 
   /** At once: jobs under way are delivered again, the journal judges them. */

@@ -80,6 +80,13 @@ export class ServerPool {
     }
   }
 
+  /** Ends a session's own instances; resolves when they have ended. */
+  async closeSession(user: PoolUser): Promise<void> {
+    const own = [...this.#servers.values()].filter(({ scope }) => scope === 'session');
+    const instances = own.flatMap((server) => this.#instances.get(instanceKey(server, user)) ?? []);
+    await Promise.all(instances.map((instance) => this.#remove(instance)));
+  }
+
   async close(): Promise<void> {
     this.#closing.abort(new Error('the worker is stopping'));
     await Promise.all([...this.#instances.values()].map((instance) => this.#remove(instance)));

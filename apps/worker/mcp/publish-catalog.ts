@@ -87,6 +87,7 @@ function toPublished(tool: ListedTool, raw: unknown, server: ConfiguredServer): 
     definitionHash: canonicalHash(raw),
     safe: readOnly || idempotent || server.tools.retry?.[name] === 'safe',
     readOnly,
+    ...(server.scope === 'session' ? { stateful: true } : {}),
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),
   };

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { BullmqSource } from './bullmq-source.js';
 import { commonQueueName, jobIdOf, workerQueueName } from './job-id.js';
-import { toPayload, type JobPayload } from './job-payload.js';
+import { readPayload, toPayload, type JobPayload } from './job-payload.js';
 import { queueSettings } from './queue-settings.js';
 
 type AnyQueue = Queue<JobPayload, void, string, JobPayload, void, string, never, unknown>;
@@ -22,6 +22,19 @@ export class JobAdder {
     await queue.add(job.tool.slice(0, 128), toPayload(job), {
       jobId: jobIdOf(job.callId),
       ...(priority === 0 ? {} : { priority }),
+    });
+  }
+
+  async waitingFor(worker: string): Promise<ToolJob[]> {
+    const waiting = await this.queue(workerQueueName(worker)).getJobs(
+      ['waiting', 'prioritized', 'delayed'],
+      0,
+      999,
+      true,
+    );
+    return waiting.flatMap((job) => {
+      const read = readPayload(job?.data);
+      return read.kind === 'job' ? [read.job] : [];
     });
   }
 

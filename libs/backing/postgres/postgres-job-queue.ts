@@ -6,6 +6,7 @@ import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { commonQueueName, jobIdOf, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
+import { withinDeadline } from '../store-error.js';
 import type { Database } from './database.js';
 
 /** The names of our queues, found by steps through the primary key: jobs of an hour are not read for it. */
@@ -88,6 +89,10 @@ export class PostgresJobQueue implements JobQueue {
     );
     const { waiting, active, failed, oldest } = rows[0]!;
     return { waiting, active, failed, oldestAgeMs: oldest === null ? 0 : Math.max(0, Date.now() - oldest) };
+  }
+
+  waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {
+    return withinDeadline(this.database.timeoutMs, signal, () => this.adder.waitingFor(worker));
   }
 
   async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {

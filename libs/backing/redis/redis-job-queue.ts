@@ -54,6 +54,10 @@ export class RedisJobQueue implements JobQueue {
     return { waiting, active, failed, oldestAgeMs: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest)) };
   }
 
+  waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {
+    return this.store.run(() => this.adder.waitingFor(worker), signal);
+  }
+
   async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {
     while ((await this.ask(forgetQueue, [workerQueueName(worker)], signal)) !== 0);
   }

@@ -1,0 +1,176 @@
+// Keeps a session's stateful servers on one worker: leases the session before its first call runs here, hands calls of
+// sessions that other workers have on to them, and frees what is idle. Calls of shared servers never come by.
+import { PutBack, type JobQueue } from '#libs/backing/job-queue.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { SessionLease, SessionLeases, SessionName } from '#libs/runs/session-leases.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { KeyedLock } from '#libs/workspace/keyed-lock.js';
+import { untilStoreAnswers } from './outcome-writer.js';
+
+export interface SessionAffinityParts {
+  workerId: string;
+  leases: SessionLeases;
+  registry: Pick<ProcessRegistry, 'heldSince'>;
+  queue: JobQueue;
+  /** How long a session is kept after its last call to this server, ms; undefined: the server is not bound to sessions. */
+  idleTtlMs: (server: string) => number | undefined;
+  /** Ends the session's own servers in this process; resolves when none of them runs. */
+  closeSession: (session: SessionName) => Promise<void>;
+  logger: Logger;
+}
+
+/** A session that this worker has. */
+interface Seat extends SessionName {
+  fence: string;
+  /** `performance.now()` before the store was asked. */
+  askedAt: number;
+  calls: number;
+  idleTtlMs: number;
+  idle?: NodeJS.Timeout;
+}
+
+/** Sessions at once; the longest idle one goes when there are more. */
+const MAX_SEATS = 10_000;
+const QUEUE_TIMEOUT_MS = 2_000;
+
+export class SessionAffinity {
+  /** Least recently used first. */
+  readonly #seats = new Map<string, Seat>();
+  readonly #lock = new KeyedLock();
+  #leaving = false;
+
+  constructor(private readonly parts: SessionAffinityParts) {}
+
+  get sessions(): number {
+    return this.#seats.size;
+  }
+
+  /**
+   * Runs `work` when the session is this worker's, or is handed on to the worker that has it.
+   * @throws PutBack when neither is possible now; AppError store_unavailable
+   */
+  async run(job: ToolJob, work: () => Promise<void>): Promise<void> {
+    const idleTtlMs = this.parts.idleTtlMs(job.server);
+    if (idleTtlMs === undefined) return work();
+    const seat = await this.#lock.run(keyOf(job), undefined, () => this.#take(job, idleTtlMs));
+    if (seat === undefined) return;
+    try {
+      await work();
+    } finally {
+      seat.calls -= 1;
+      this.#rest(seat);
+    }
+  }
+
+  /** From now on nothing is taken: idle sessions are freed at once, the others when their last call has ended. */
+  async leave(): Promise<void> {
+    this.#leaving = true;
+    await Promise.all([...this.#seats.values()].map((seat) => this.#freeIdle(seat)));
+    await this.handBack();
+  }
+
+  /** What waits for this worker alone goes to the common queue. What gets lost on the way is added again by the journal. */
+  async handBack(): Promise<void> {
+    const { queue, workerId, logger } = this.parts;
+    try {
+      const jobs = await queue.waitingFor(workerId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
+      for (const job of jobs) {
+        const signal = AbortSignal.timeout(QUEUE_TIMEOUT_MS);
+        if (await queue.remove(job.callId, signal)) await queue.add(job, { signal, replaceEnded: true });
+      }
+      if (jobs.length > 0) logger.info({ metadata: { jobs: jobs.length } }, 'waiting calls were handed back');
+    } catch (error) {
+      logger.warn({ error }, 'waiting calls could not be handed back: they are added again once this worker is gone');
+    }
+  }
+
+  /** Frees all that is left. */
+  async close(): Promise<void> {
+    this.#leaving = true;
+    for (const seat of this.#seats.values()) clearTimeout(seat.idle);
+    this.#seats.clear();
+    const { leases, workerId, logger } = this.parts;
+    await leases
+      .releaseAll(workerId)
+      .catch((error: unknown) =>
+        logger.warn({ error }, 'sessions could not be freed: they are when this worker expires'),
+      );
+  }
+
+  /** Undefined: the job is another worker's now. */
+  async #take(job: ToolJob, idleTtlMs: number): Promise<Seat | undefined> {
+    if (this.#leaving) throw new PutBack('this worker is stopping');
+    const known = this.#seats.get(keyOf(job));
+    if (known !== undefined && this.#isHeld(known)) return this.#sit(known, idleTtlMs);
+    const { leases, workerId } = this.parts;
+    const session = { principal: job.principal, sessionId: job.sessionId };
+    const askedAt = performance.now();
+    const lease = await untilStoreAnswers(() => leases.take(session, workerId), job.deadline);
+    if (lease === undefined) throw new PutBack('this worker is not among the living');
+    // What its servers remember is not what the session has done since.
+    if (known !== undefined && known.fence !== lease.fence) await this.#lose(known);
+    if (lease.worker !== workerId) return this.#handOn(job, lease, askedAt);
+    const seat = this.#seats.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
+    seat.askedAt = askedAt;
+    return this.#sit(seat, idleTtlMs);
+  }
+
+  #sit(seat: Seat, idleTtlMs: number): Seat {
+    clearTimeout(seat.idle);
+    seat.calls += 1;
+    seat.idleTtlMs = Math.max(seat.idleTtlMs, idleTtlMs);
+    this.#seats.delete(keyOf(seat));
+    this.#seats.set(keyOf(seat), seat);
+    if (this.#seats.size > MAX_SEATS) {
+      const oldest = [...this.#seats.values()].find(({ calls }) => calls === 0);
+      if (oldest !== undefined) void this.#freeIdle(oldest);
+    }
+    return seat;
+  }
+
+  /** Known without asking: nobody can have given this worker up since the lease was looked at. */
+  #isHeld(seat: Seat): boolean {
+    const since = this.parts.registry.heldSince();
+    return since !== undefined && seat.askedAt >= since;
+  }
+
+  async #handOn(job: ToolJob, { worker, draining, expiresInMs }: SessionLease, askedAt: number): Promise<undefined> {
+    if (draining) throw new PutBack('the worker of the session is stopping');
+    const { queue } = this.parts;
+    const { callId } = job;
+    await queue.add(job, { worker, replaceEnded: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
+    if (performance.now() < askedAt + expiresInMs) return undefined;
+    // It may have been given up meanwhile, and nobody looks into the queue of one that was.
+    await queue.remove(callId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
+    throw new PutBack('the worker of the session is not heard of');
+  }
+
+  #rest(seat: Seat): void {
+    if (seat.calls > 0 || this.#seats.get(keyOf(seat)) !== seat) return;
+    if (this.#leaving) return void this.#freeIdle(seat);
+    seat.idle = setTimeout(() => void this.#freeIdle(seat), seat.idleTtlMs);
+    seat.idle.unref();
+  }
+
+  /** Its servers end before another worker can begin new ones. */
+  #freeIdle(seat: Seat): Promise<void> {
+    return this.#lock.run(keyOf(seat), undefined, async () => {
+      if (seat.calls > 0 || this.#seats.get(keyOf(seat)) !== seat) return;
+      await this.#lose(seat);
+      try {
+        await this.parts.leases.release(seat, seat.fence);
+      } catch (error) {
+        this.parts.logger.warn({ error }, 'a session could not be freed: its next call comes here again');
+      }
+    });
+  }
+
+  async #lose(seat: Seat): Promise<void> {
+    clearTimeout(seat.idle);
+    this.#seats.delete(keyOf(seat));
+    await this.parts.closeSession(seat);
+  }
+}
+
+const keyOf = ({ principal, sessionId }: SessionName): string => JSON.stringify([principal, sessionId]);

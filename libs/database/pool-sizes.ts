@@ -1,0 +1,17 @@
+// How a process shares out its connections to PostgreSQL (`database.pool_size`). LISTEN connections come on top: one in
+// a gateway, three in a worker. Servers have a hundred connections for everybody: many processes must fit.
+import type { Config } from '#libs/config/schema.js';
+
+export interface PoolSizes {
+  /** Runs, journal, sessions, leases. */
+  store: number;
+  /** Queue, channels, counters, cache; not used where these are in Redis. */
+  backing: number;
+}
+
+export function poolSizes({ database, redis }: Pick<Config, 'database' | 'redis'>): PoolSizes {
+  const { pool_size: size } = database;
+  if (redis.url !== undefined) return { store: size, backing: 0 };
+  const store = Math.max(1, Math.ceil(size / 2));
+  return { store, backing: Math.max(1, size - store) };
+}

@@ -1,0 +1,106 @@
+// Which worker has a session's stateful servers (tools-and-mcp: session affinity). A lease lives as long as its worker's
+// heartbeat and is never renewed itself; each taking has a fence above all earlier ones.
+import type { Database } from '#libs/database/open-database.js';
+import { storeUnavailable } from '#libs/database/database-error.js';
+import { storedText } from '#libs/database/stored-text.js';
+import { processExpiryMs } from './process-registry.js';
+
+export interface SessionName {
+  principal: string;
+  sessionId: string;
+}
+
+export interface SessionLease {
+  worker: string;
+  /** Digits of a bigint. */
+  fence: string;
+  /** The holder takes no more calls and will free the session when the last one has ended. */
+  draining: boolean;
+  /** Until the holder may be given up for want of a heartbeat, ms. */
+  expiresInMs: number;
+}
+
+export interface SessionLeases {
+  /**
+   * The session's lease: `worker`'s own, or another living worker's that was quicker. Undefined when `worker` itself is
+   * not among the living, or drains: then nothing was taken. @throws AppError store_unavailable
+   */
+  take(session: SessionName, worker: string): Promise<SessionLease | undefined>;
+  /** Frees it under this fence; one that was taken over meanwhile stays. @throws AppError store_unavailable */
+  release(session: SessionName, fence: string): Promise<void>;
+  /** Frees what is left of a worker that stops. @throws AppError store_unavailable */
+  releaseAll(worker: string): Promise<void>;
+}
+
+interface LeaseRow {
+  /** Whether `worker` may take anything. */
+  able: boolean;
+  worker: string | null;
+  fence: string;
+  draining: boolean | null;
+  expires_in_ms: number | null;
+}
+
+/** Another took it between our statement's beginning and its end: the next look sees it. */
+const attempts = 5;
+
+export class PostgresSessionLeases implements SessionLeases {
+  constructor(
+    private readonly database: Database,
+    private readonly expiryMs = processExpiryMs,
+  ) {}
+
+  async take({ principal, sessionId }: SessionName, worker: string): Promise<SessionLease | undefined> {
+    const parameters = [storedText(principal), storedText(sessionId), worker, this.expiryMs];
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const [row] = await this.database.call((prisma) => prisma.$queryRawUnsafe<LeaseRow[]>(takeLease, ...parameters));
+      if (row === undefined || !row.able) return undefined;
+      // Neither ours nor anyone's that this statement could see.
+      if (row.worker === null) continue;
+      return {
+        worker: row.worker,
+        fence: row.fence,
+        draining: row.draining ?? false,
+        expiresInMs: row.expires_in_ms ?? 0,
+      };
+    }
+    throw storeUnavailable(new Error('a session is taken and freed without end'));
+  }
+
+  async release({ principal, sessionId }: SessionName, fence: string): Promise<void> {
+    await this.database.call(
+      (prisma) => prisma.$executeRaw`/* leases.release */
+        delete from session_leases
+        where principal = ${storedText(principal)} and session_id = ${storedText(sessionId)}
+          and fence = ${fence}::text::bigint`,
+    );
+  }
+
+  async releaseAll(worker: string): Promise<void> {
+    await this.database.call((prisma) => prisma.sessionLease.deleteMany({ where: { worker } }));
+  }
+}
+
+const alive = `heartbeat_at > statement_timestamp() - $4::float8 * interval '1 millisecond'`;
+
+/** By the statement's own time, as its view of the heartbeats is: waiting for a lock must not age them. */
+const takeLease = `/* leases.take */ with
+  asking as (select from processes where id = $3 and not draining and ${alive}),
+  taken as (
+    insert into session_leases as lease (principal, session_id, worker, fence, leased_at)
+    select $1, $2, $3, nextval('session_lease_fence'), statement_timestamp() from asking
+    where not exists (
+      select from session_leases known join processes on processes.id = known.worker
+      where known.principal = $1 and known.session_id = $2 and ${alive})
+    on conflict (principal, session_id) do update
+      set worker = excluded.worker, fence = excluded.fence, leased_at = excluded.leased_at
+      where not exists (select from processes where id = lease.worker and ${alive})
+    returning worker, fence),
+  held as (
+    select worker, fence from taken
+    union all
+    select worker, fence from session_leases
+    where principal = $1 and session_id = $2 and not exists (select from taken))
+  select exists (select from asking) as able, held.worker, held.fence::text as fence, processes.draining,
+    extract(epoch from heartbeat_at - statement_timestamp())::float8 * 1000 + $4::float8 as expires_in_ms
+  from (select) as always left join held on true left join processes on processes.id = held.worker`;

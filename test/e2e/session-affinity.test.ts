@@ -1,0 +1,141 @@
+// A server that keeps something a session, three workers, two gateways: all calls of a session run where its lease is.
+import pg from 'pg';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import type { StartedProcess } from '#libs/testing/start-process.js';
+import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { post } from '../support/scripts.js';
+import { verifies } from '../verifies.js';
+
+let box: Signalbox;
+let web: HeldWeb;
+let database: pg.Client;
+
+beforeAll(async () => {
+  web = await openHeldWeb();
+  box = await startSignalbox({
+    gateways: 2,
+    workers: 3,
+    scripted: false,
+    environment: {
+      TOOLS_FETCH_ALLOW: '127.0.0.1',
+      MCP_SERVERS: JSON.stringify({
+        workspace: { builtin: 'workspace' },
+        own: { builtin: 'workspace', scope: 'session' },
+      }),
+    },
+  });
+  database = new pg.Client({ connectionString: box.databaseUrl });
+  await database.connect();
+}, 60_000);
+afterAll(async () => {
+  await database?.end();
+  await box?.close();
+  web?.close();
+});
+
+interface Ran {
+  id: string;
+  worker: string;
+  /** The queues that had it. */
+  queues: string[];
+}
+
+/** By one gateway or the other; resolves when it has succeeded. */
+async function call(session: string, name: string, args: object = {}, gateway = 0): Promise<void> {
+  const body = { name, arguments: args, session_id: session };
+  const answer = await post(box.gateways[gateway]!.url, '/api/tools/call', body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+}
+
+async function ranIn(session: string): Promise<Ran[]> {
+  const { rows } = await database.query<Ran>(
+    `select id, worker, array(select queue from bullmq.job where job.id = tool_calls.id order by queue) as queues
+     from tool_calls where session_id = $1 order by planned_at, id`,
+    [session],
+  );
+  return rows;
+}
+
+async function leaseOf(session: string): Promise<{ worker: string; fence: bigint } | undefined> {
+  const text = 'select worker, fence from session_leases where session_id = $1';
+  const { rows } = await database.query<{ worker: string; fence: string }>(text, [session]);
+  return rows[0] && { worker: rows[0].worker, fence: BigInt(rows[0].fence) };
+}
+
+/** The process that ran the session's calls so far: the one that logged them. */
+function processOf(session: string): StartedProcess {
+  const found = box.workers.find(({ log }) =>
+    log.some((line) => line['message'] === 'tool call' && line['sessionId'] === session),
+  );
+  if (found === undefined) throw new Error(`nobody logged ${session}`);
+  return found;
+}
+
+verifies('tools.session-affinity', 'four sessions, both gateways, calls at once and after one another', async () => {
+  const sessions = ['a', 'b', 'c', 'd'];
+  await Promise.all(
+    sessions.flatMap((session) => [0, 1, 0, 1].map((gateway) => call(session, 'own__get_time', {}, gateway))),
+  );
+  for (const session of sessions) await call(session, 'own__get_time', {}, 1);
+  for (const session of sessions) {
+    const ran = await ranIn(session);
+    expect(new Set(ran.map(({ worker }) => worker))).toEqual(new Set([(await leaseOf(session))!.worker]));
+    // Its gateway knows the way by now.
+    expect(ran.at(-1)!.queues).toEqual([`tools-${ran[0]!.worker}`]);
+  }
+});
+
+verifies('tools.stateless-anywhere', 'shared calls take no lease and the common queue', async () => {
+  await Promise.all(Array.from({ length: 12 }, () => call('free', 'get_time')));
+  expect(await leaseOf('free')).toBeUndefined();
+  expect((await ranIn('free')).every(({ queues }) => queues.join() === 'tools')).toBe(true);
+});
+
+verifies('reliability.session-moves-in-order', 'its worker is told to stop while a call of it runs', async () => {
+  await call('moving', 'own__get_time');
+  const before = (await leaseOf('moving'))!;
+  const holder = processOf('moving');
+  const held = call('moving', 'own__fetch', { url: `${web.url}/held`, method: 'POST' });
+  await web.reached('/held');
+  const ended = holder.stop();
+  await holder.logged((line) => line['message'] === 'stopping: SIGTERM');
+  // By both ways: straight to the worker that leaves, and through the common queue.
+  const next = [call('moving', 'own__get_time', {}, 0), call('moving', 'own__get_time', {}, 1)];
+  await box.startWorker();
+  expect((await ranIn('moving')).filter(({ worker }) => worker !== null && worker !== before.worker)).toEqual([]);
+  web.answer('/held');
+  await Promise.all([held, ...next]);
+  expect(await ended).toBe(0);
+  const after = (await leaseOf('moving'))!;
+  expect(after.worker).not.toBe(before.worker);
+  expect(after.fence).toBeGreaterThan(before.fence);
+  const ran = await ranIn('moving');
+  const workers = [before.worker, before.worker, after.worker, after.worker];
+  expect(ran.map(({ worker }) => worker).sort()).toEqual(workers.sort());
+});
+
+verifies('reliability.session-taken-over', 'its worker is killed', async () => {
+  await call('lost', 'own__get_time');
+  const before = (await leaseOf('lost'))!;
+  const holder = processOf('lost');
+  holder.kill('SIGKILL');
+  await holder.ended;
+  await Promise.all([
+    call('lost', 'own__write_file', { path: 'x', content: '1' }, 0),
+    call('lost', 'own__get_time', {}, 1),
+  ]);
+  const after = (await leaseOf('lost'))!;
+  expect(after.worker).not.toBe(before.worker);
+  expect(after.fence).toBeGreaterThan(before.fence);
+  expect((await ranIn('lost')).slice(1).map(({ worker }) => worker)).toEqual([after.worker, after.worker]);
+  await expect
+    .poll(
+      async () => (await database.query('select from session_leases where worker = $1', [before.worker])).rowCount,
+      {
+        timeout: 20_000,
+        interval: 100,
+      },
+    )
+    .toBe(0);
+});
