@@ -39,6 +39,8 @@ export interface CatalogTool {
   safe: boolean;
   /** Does not change the session: may run beside other calls of its session. */
   readOnly: boolean;
+  /** What its calls run under: `builtin`, `remote`, or a level of isolation. */
+  isolation?: string;
   /** Deadline of one call, and how far progress may extend it. */
   timeoutMs: number;
   maxTimeoutMs: number;

@@ -88,6 +88,7 @@ function toPublished(tool: ListedTool, raw: unknown, server: ConfiguredServer): 
     definitionHash: canonicalHash(raw),
     safe: readOnly || idempotent || server.tools.retry?.[name] === 'safe',
     readOnly,
+    isolation: server.isolation,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),
   };
