@@ -67,6 +67,8 @@ function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: Fetc
 const bodiless = new Set([204, 205, 304]);
 
 function toResponse(answer: IncomingMessage, maxBytes: number, signal: AbortSignal): Response {
+  // Whoever reads it is told; while nobody does, its end is no news.
+  answer.on('error', () => undefined);
   const headers = new Headers();
   for (const [name, value] of Object.entries(answer.headers)) {
     for (const each of [value].flat()) if (each !== undefined) headers.append(name, each);

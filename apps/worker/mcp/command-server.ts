@@ -7,7 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio, type ServerMemory } from './connection.js';
-import { isolationRefusal, type ProcessLimits } from './isolation.js';
+import { availableIsolation, isolationRefusal, type ProcessLimits } from './isolation.js';
 import type { EndGrace, Launch } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
@@ -49,6 +49,9 @@ export function openCommand(name: string, server: CommandConfig, parts: CommandP
   const [file = program.file, ...args] = [...parts.limits.prefix, program.file, ...program.args];
   const memory: ServerMemory = {};
   const logger = parts.logger.child({ metadata: { server: name } });
+  if (server.network === 'none') {
+    logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
+  }
 
   return async (user, signal) => {
     const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
 import { fixture, hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
+import { processLimits } from './isolation.js';
 import { countOwnProcesses } from './process/orphans.js';
 
 const maxReadBytes = 1024 * 1024;
@@ -161,6 +162,8 @@ verifies('tools.servers-contained', 'its environment, directory and arguments', 
       WHERE: '/mcp_workspaces/sess_p/y',
       SIGNALBOX_TOOL_TREE: expect.any(String),
     });
+    const { prefix } = processLimits(process.env['PATH'] ?? '', 2 ** 30);
+    if (prefix.length > 0) expect(structuredContent).toMatchObject({ core: '0' });
     expect([hasPath, args[2]]).toEqual([true, '/mcp_workspaces/sess_p']);
     const echoed = await opened.call('place', 'echo', {
       session: 'sess_p',

@@ -34,6 +34,8 @@ export class CatalogService implements PoolListener {
   readonly #failures = new Map<string, number>();
   readonly #watched = new WeakSet<ToolConnection>();
   readonly #listing = new Set<Promise<void>>();
+  /** Servers whose tools are being listed. */
+  readonly #asked = new Set<string>();
   readonly #closing = new AbortController();
 
   constructor(private readonly parts: CatalogParts) {
@@ -77,7 +79,8 @@ export class CatalogService implements PoolListener {
   onConnected(server: ConfiguredServer, connection: ToolConnection): void {
     if (this.#watched.has(connection)) return;
     this.#watch(server, connection);
-    if (server.scope === 'shared' && !server.builtin) this.#listLater(server, changeDelayMs.shared);
+    const asked = this.#asked.has(server.name);
+    if (server.scope === 'shared' && !server.builtin && !asked) this.#listLater(server, changeDelayMs.shared);
   }
 
   onUnreachable(server: ConfiguredServer): void {
@@ -93,6 +96,7 @@ export class CatalogService implements PoolListener {
   async #listNow(server: ConfiguredServer): Promise<void> {
     if (this.#closing.signal.aborted) return;
     const { pool, workspaces, publisher, outputs, logger } = this.parts;
+    this.#asked.add(server.name);
     try {
       const parts = { pool, workspaces, timeoutMs: listTimeoutMs };
       const listed = await listTools(server, parts, {
@@ -108,6 +112,8 @@ export class CatalogService implements PoolListener {
       if (this.#closing.signal.aborted) return;
       logger.warn({ error, metadata: { server: server.name } }, 'the tools of a server could not be published');
       await this.#notReached(server);
+    } finally {
+      this.#asked.delete(server.name);
     }
   }
 
