@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { messagesOf, post, rounds } from '../support/scripts.js';
 import { fixture } from '../support/tool-servers.js';
 import { verifies } from '../verifies.js';
@@ -59,6 +59,12 @@ beforeAll(async () => {
       isolation,
       tools: { include: ['crash', 'echo', 'family', 'where'], rename: { echo: 'say' } },
     },
+    polite: {
+      command: 'node',
+      args: [fixture('hostile')],
+      isolation,
+      tools: { include: ['where'], rename: { where: 'polite' } },
+    },
     common: { ...hostile, isolation, scope: 'shared', tools: { exclude: ['hang'] } },
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
     unsafe: { command: 'node', args: [fixture('hostile')] },
@@ -77,8 +83,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database?.end();
-  const worker = box?.workers.at(-1);
-  await worker?.stop();
   await box?.close();
   http?.kill('SIGKILL');
 });
@@ -90,7 +94,7 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   expect([...tools.values()].filter(({ server }) => server === 'rough')).toHaveLength(4);
   expect(tools.has('hang')).toBe(false);
   expect([...tools.values()].some(({ server }) => server === 'unsafe')).toBe(false);
-  expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(5);
+  expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(6);
   expect(await metric('signalbox_mcp_servers{state="refused"}')).toBe(1);
   const ready = (await (await fetch(`${box.workers[0]!.url}/health/ready`)).json()) as object;
   expect(JSON.stringify(ready)).toContain('unsafe (refused)');
@@ -136,16 +140,25 @@ verifies('tools.catalog-announced', 'a shared command server changes its tools',
   expect((await offered()).has('flood')).toBe(false);
 });
 
-verifies('tools.nothing-left-alive', 'what a worker that was killed left, at the next start', async () => {
-  const family = (await call('family', {})).body.content!.split(' ').map(Number);
-  expect(family.map(isAlive)).toEqual([true, true]);
-  expect(await metric('signalbox_mcp_processes')).toBeGreaterThanOrEqual(3);
+verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a worker that stops', async () => {
+  const family = async () => (await call('family', {})).body.content!.split(' ').map(Number);
+  const left = await family();
+  const polite = Number((await call('polite', {})).body.structured_content?.['pid']);
+  expect([...left, polite].map(isAlive)).toEqual([true, true, true]);
+  expect(await metric('signalbox_mcp_processes')).toBeGreaterThanOrEqual(4);
   const [first] = box.workers;
   first!.kill('SIGKILL');
   await first!.ended;
+  // The end of its stdin is enough for this one.
+  await vi.waitFor(() => expect(isAlive(polite)).toBe(false), long);
+  expect(left.map(isAlive)).toEqual([true, true]);
   const next = await box.startWorker();
-  await toolsReady(box.url);
-  expect(family.map(isAlive)).toEqual([false, false]);
+  expect(left.map(isAlive)).toEqual([false, false]);
   expect(await metric('signalbox_orphans_reaped_total')).toBeGreaterThanOrEqual(2);
   expect(next.log.map((line) => line['message'])).toContain('processes that a killed worker left were ended');
+  await vi.waitFor(async () => expect((await offered()).get('family')?.available).toBe(true), long);
+  const again = await family();
+  expect(again.map(isAlive)).toEqual([true, true]);
+  expect(await next.stop()).toBe(0);
+  expect(again.map(isAlive)).toEqual([false, false]);
 });

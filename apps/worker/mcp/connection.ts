@@ -293,6 +293,9 @@ class ClientConnection implements ToolConnection {
   async close(): Promise<void> {
     await this.#client.close();
     this.closed = true;
+    // The SDK has let go of what has ended by itself: its processes may not be gone yet.
+    const { inner } = this.guard;
+    if (inner instanceof StdioTransport) await inner.close();
   }
 
   #callError(error: unknown, toolName?: string): AppError {

@@ -180,8 +180,10 @@ verifies('tools.nothing-left-alive', 'deaf to SIGTERM, with grandchildren of the
   const opened = await openToolServers({ stubborn: hostile('--ignore-term') });
   const { content } = await opened.call('stubborn', 'family');
   expect(content).toEqual([{ type: 'text', text: expect.stringMatching(/^\d+ \d+$/) }]);
-  const before = await countOwnProcesses();
-  expect(before).toBeGreaterThanOrEqual(3);
+  expect(await countOwnProcesses()).toBeGreaterThanOrEqual(3);
+  // One that ends by itself leaves its family as well.
+  await opened.call('stubborn', 'family', { session: 'sess_b' });
+  await expect(opened.call('stubborn', 'crash', { session: 'sess_b' })).rejects.toMatchObject({ code: 'tool_crashed' });
   const gone = servers.close();
   await Promise.all([opened.close(), gone]);
   expect(await countOwnProcesses()).toBe(0);

@@ -11,14 +11,13 @@ const npx = (name: string, ...args: string[]) => ({
   args: ['-y', `@modelcontextprotocol/${name}`, ...args],
 });
 
-let http: ChildProcessWithoutNullStreams;
+const http: ChildProcessWithoutNullStreams[] = [];
 let address: string;
 let servers: ToolServers;
 
 beforeAll(async () => {
-  http = spawn(process.execPath, [fixture('old-sdk'), '--http']);
-  const [port] = (await once(http.stdout, 'data')) as [Buffer];
-  address = `http://127.0.0.1:${port.toString().trim()}`;
+  address = await startHttp('old-sdk');
+  const newAddress = await startHttp('new-sdk');
   servers = await openToolServers({
     files: npx('server-filesystem', '${WORKSPACE}'),
     everything: npx('server-everything@latest'),
@@ -26,16 +25,25 @@ beforeAll(async () => {
     old: { command: 'node', args: [fixture('old-sdk')] },
     new: { command: 'node', args: [fixture('new-sdk')] },
     oldHttp: { url: `${address}/mcp` },
+    newHttp: { url: `${newAddress}/mcp`, transport: 'http' },
     oldSse: { url: `${address}/sse`, transport: 'sse' },
     foundSse: { url: `${address}/sse` },
   });
 });
+/** Resolves with the address that it listens on. */
+async function startHttp(name: string): Promise<string> {
+  const child = spawn(process.execPath, [fixture(name), '--http']);
+  http.push(child);
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return `http://127.0.0.1:${port.toString().trim()}`;
+}
+
 afterAll(async () => {
   await servers?.close();
-  http?.kill('SIGKILL');
+  for (const each of http) each.kill('SIGKILL');
 });
 
-for (const name of ['old', 'new', 'oldHttp', 'oldSse', 'foundSse']) {
+for (const name of ['old', 'new', 'oldHttp', 'newHttp', 'oldSse', 'foundSse']) {
   verifies('tools.known-servers', `${name}: listing, progress, structured content`, async () => {
     const progress: number[] = [];
     const onProgress = (each: { progress: number }) => void progress.push(each.progress);
