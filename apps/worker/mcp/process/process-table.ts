@@ -6,6 +6,8 @@ import { identifyProcess, isSameProcess } from '#libs/process/process-identity.j
 export interface ProcessEntry {
   pid: number;
   parent: number;
+  /** Of the process that began its session. */
+  session: number;
   startedAt: string;
   /** Of the server that it was started for; descendants that cleared their environment have none. */
   mark?: string;
@@ -106,7 +108,13 @@ async function readEntry(pid: number): Promise<ProcessEntry | undefined> {
     const startedAt = rest[17];
     if (state === 'Z' || state === 'X' || startedAt === undefined) return undefined;
     const mark = await readMark(pid);
-    return { pid, parent: Number(parent), startedAt, ...(mark === undefined ? {} : { mark }) };
+    return {
+      pid,
+      parent: Number(parent),
+      session: Number(rest[1]),
+      startedAt,
+      ...(mark === undefined ? {} : { mark }),
+    };
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 // One tool server as a tree of processes: started in a group of its own with a marked environment and without a shell,
-// ended whole. Grandchildren in sessions of their own are found by the mark and by descent. Limit: a descendant that
-// cleared its environment and lost its parents while nobody looked is not found; that takes a stronger isolation.
+// ended whole. Its descendants are found by the mark, by their session and by descent. Limit: one that cleared its
+// environment, began a session and lost its parents while nobody looked is not found; that takes a stronger isolation.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -127,7 +127,8 @@ export class ProcessTree {
     const entries = await readProcesses();
     const living = treeOf(
       entries,
-      ({ pid, startedAt, mark }) => mark === this.mark || this.#known.get(pid) === startedAt,
+      ({ pid, session, startedAt, mark }) =>
+        mark === this.mark || session === this.pid || this.#known.get(pid) === startedAt,
     );
     for (const { pid, startedAt } of living) this.#known.set(pid, startedAt);
     return living;
