@@ -1,21 +1,14 @@
 // One connection to one MCP server: the only place that uses the SDK's client. Lists tolerantly, calls with progress
 // and cancellation, and turns what goes wrong into our errors. A call rejects at once when its signal aborts.
 import { pathToFileURL } from 'node:url';
-import {
-  Client,
-  InMemoryTransport,
-  SSEClientTransport,
-  SseError,
-  StreamableHTTPClientTransport,
-  type Transport,
-} from '@modelcontextprotocol/client';
+import { Client, InMemoryTransport, SseError, type Transport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { boundedFetch, type FetchBounds } from './bounded-fetch.js';
 import { asCallError, asConnectError, isUnknownToHttp, isSessionLost, SessionLost } from './connection-errors.js';
 import { GuardedTransport, type Progress } from './guarded-transport.js';
+import { sseTransport, streamableTransport, type HttpOptions } from './http-transports.js';
 import { StdioTransport, type StdioOptions } from './stdio-transport.js';
 
 /** A server inside this process, as `createMcpServer` makes it. */
@@ -79,23 +72,12 @@ export interface ServerMemory {
   legacy?: boolean;
 }
 
-export interface HttpOptions {
-  url: string;
-  headers: Readonly<Record<string, string>>;
-  /** Absent: Streamable HTTP, and HTTP+SSE where that is not known. */
-  transport?: 'http' | 'sse';
-  bounds: FetchBounds;
-}
-
 const connectTimeoutMs = 30_000;
 /** A pipe that says nothing to the newer greeting for so long belongs to an older server. */
 const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
-const terminateTimeoutMs = 1_000;
 const maxListPages = 100;
 const maxListedTools = 10_000;
-/** What a server may tell us to wait before it is asked for its news again. */
-const reconnectMs = { least: 1_000, most: 30_000 };
 
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const resultSchema = z.looseObject({});
@@ -130,41 +112,6 @@ export async function connectHttp(http: HttpOptions, options: ConnectOptions): P
       throw error;
     });
   }
-}
-
-function streamableTransport({ url, headers, bounds }: HttpOptions): Transport {
-  const { fetch, close } = boundedFetch(bounds);
-  const transport = new StreamableHTTPClientTransport(new URL(url), {
-    fetch,
-    requestInit: { headers },
-    reconnectionScheduler: (reconnect, delay) => {
-      const timer = setTimeout(reconnect, Math.min(Math.max(delay, reconnectMs.least), reconnectMs.most));
-      timer.unref();
-      return () => clearTimeout(timer);
-    },
-  });
-  return closingToo(transport, async () => {
-    const late = AbortSignal.timeout(terminateTimeoutMs);
-    await unlessAborted(transport.terminateSession(), late).catch(() => undefined);
-    return close;
-  });
-}
-
-function sseTransport({ url, headers, bounds }: HttpOptions): Transport {
-  const { fetch, close } = boundedFetch(bounds);
-  const transport = new SSEClientTransport(new URL(url), { fetch, requestInit: { headers } });
-  return closingToo(transport, async () => close);
-}
-
-/** Closes with the transport what stands below it. */
-function closingToo<T extends Transport>(transport: T, before: () => Promise<() => void>): T {
-  const close = transport.close.bind(transport);
-  transport.close = async () => {
-    const after = await before();
-    await close();
-    after();
-  };
-  return transport;
 }
 
 async function establish(transport: Transport, options: ConnectOptions): Promise<ToolConnection> {
