@@ -23,7 +23,7 @@ import { OrphanedRuns } from './chat/interrupt-orphans.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
-import { MeasuredModelRouter } from './models/measured-model-router.js';
+import { createModelObservers, MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ToolCalls } from './tools/call-tool.js';
@@ -63,7 +63,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const clocks = new TurnClocks();
   const measuring = { metrics, clocks, logger };
   const offline = new OfflineProvider();
-  const router = faulty.models(createModelRouter(config.models, { logger, offline }));
+  const observers = createModelObservers(metrics);
+  const router = faulty.models(createModelRouter(config.models, { logger, offline, ...observers }));
   const models = new MeasuredModelRouter(router, measuring);
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const queued = new QueuedToolRunner({

@@ -1,21 +1,27 @@
 // The one place that knows which family a `kind` is. Adding a family is adding a folder and a case here.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
-import type { Logger } from '#libs/logging/logger.js';
+import { type CircuitParts, guardProvider } from './guarded-provider.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type { ModelProvider } from './model-provider.js';
 import { OpenAiProvider } from './openai/openai-provider.js';
+import { PromptedProvider } from './prompted/prompted-provider.js';
 
-export interface ProviderParts {
-  logger: Logger;
+export interface ProviderParts extends CircuitParts {
   offline: ModelProvider;
   onAttempt?: AttemptObserver;
 }
 
-/** Undefined: the family is not built in; said in the log. @throws Error when the configuration cannot be served. */
+/** Undefined: the family is not built in; said in the log. */
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
-  if (config.tools === 'prompted') {
-    throw new Error(`models.providers.${name}.tools: "prompted" is not supported; use "native" or "none"`);
-  }
+  const { kind, tools } = config;
+  const family = createFamily(name, config, parts);
+  // The offline model calls tools in its own way, and never fails: there is nothing to prompt or to guard.
+  if (family === undefined || (kind === 'offline' && tools !== 'none')) return family;
+  const provider = kind === 'offline' ? family : guardProvider(family, config.circuit, parts);
+  return tools === 'native' ? provider : new PromptedProvider(provider, tools);
+}
+
+function createFamily(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
   switch (config.kind) {
     case 'openai':
       return new OpenAiProvider(name, config, parts.onAttempt);

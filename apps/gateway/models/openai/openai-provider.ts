@@ -91,9 +91,6 @@ export class OpenAiProvider implements ModelProvider {
   }
 
   private write(request: ModelRequest) {
-    if (this.config.tools === 'none' && request.tools.length > 0) {
-      throw new AppError('invalid_value', `Models of provider '${this.name}' take no tools`, { param: 'tools' });
-    }
     return toOpenAiRequest(request, {
       provider: this.name,
       reasoningReplay: this.config.reasoning_replay,
