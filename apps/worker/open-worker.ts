@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openBacking } from '#libs/backing/open-backing.js';
-import type { Faults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import { poolSizes } from '#libs/database/pool-sizes.js';
@@ -19,8 +18,9 @@ import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
+import { countOwnProcesses } from './mcp/process/orphans.js';
 import { ReplySender } from './jobs/reply-sender.js';
-import { Worker } from './worker.js';
+import { Worker, type WorkerParts } from './worker.js';
 import { Sweeper } from './workspace/sweeper.js';
 
 export interface OpenWorker {
@@ -33,7 +33,11 @@ export interface OpenWorker {
 }
 
 /** @throws AppError store_unavailable */
-export async function openWorker(config: Config, logger: Logger, faults?: Faults): Promise<OpenWorker> {
+export async function openWorker(
+  config: Config,
+  logger: Logger,
+  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped'> = {},
+): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
   const id = `wk_${randomBytes(8).toString('hex')}`;
@@ -74,7 +78,7 @@ export async function openWorker(config: Config, logger: Logger, faults?: Faults
     registry: new PostgresProcessRegistry(database, { logger }),
     workspaces,
     builtins: new Map([['workspace', workspaceServer]]),
-    ...(faults === undefined ? {} : { faults }),
+    ...hooks,
     logger,
   });
   const replies = new ReplySender(backing.channels, logger);
@@ -97,13 +101,14 @@ export async function openWorker(config: Config, logger: Logger, faults?: Faults
       storeCheck((signal) => database.ping(signal)),
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
-      isolationCheck(async () => []),
+      isolationCheck(async () => worker.isolationLevels()),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
       queue: (signal) => backing.queue.counts(signal),
       sessions: () => sessions.count(),
       mcpServers: async () => countStates(worker),
+      mcpProcesses: () => countOwnProcesses(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {

@@ -22,9 +22,13 @@ const migrationMs = 60_000;
 
 export async function startWorker(config: Config, logger: Logger): Promise<RunningProcess> {
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
-  const opened = await openWorker(config, logger, readFaults());
-  const health = new Health('worker', opened.checks);
   const metrics = createMetrics();
+  const faults = readFaults();
+  const opened = await openWorker(config, logger, {
+    ...(faults === undefined ? {} : { faults }),
+    onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
+  });
+  const health = new Health('worker', opened.checks);
   const scrape = new Scrape(metrics, opened.gauges);
   const access = new OperatorAccess(config.metrics.token);
   const adapter = new FastifyAdapter({

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Backing } from '#libs/backing/backing.js';
 import type { Faults } from '#libs/config/fault-points.js';
+import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
@@ -20,11 +21,14 @@ import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
 import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
 import type { InProcessServer } from './mcp/connection.js';
+import { processLimits } from './mcp/isolation.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';
+import { reapOrphans } from './mcp/process/orphans.js';
+import type { EndGrace } from './mcp/process/process-tree.js';
 import { CatalogPublisher } from './mcp/publish-catalog.js';
 import { CatalogService } from './mcp/serve-catalog.js';
-import { configuredServers } from './mcp/servers.js';
+import { configuredServers, type ConfiguredServers } from './mcp/servers.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -39,6 +43,10 @@ export interface WorkerParts {
   /** Servers that this worker has inside, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
+  /** How gently processes of tool servers are ended. */
+  serverGrace?: EndGrace;
+  /** Processes that a killed worker had left were ended. */
+  onOrphansReaped?: (count: number) => void;
   logger: Logger;
 }
 
@@ -53,23 +61,36 @@ export class Worker {
   readonly running = new RunningCalls();
   readonly #pool: ServerPool;
   readonly affinity: SessionAffinity;
+  readonly #configured: ConfiguredServers;
   readonly jobs: JobProcessor;
   #draining = false;
 
   constructor(private readonly parts: WorkerParts) {
     const { config, backing, logger, workerId } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
-    const configured = configuredServers(config, parts.builtins);
+    const environment = inheritedEnvironment();
+    this.#configured = configuredServers({
+      config,
+      builtins: parts.builtins,
+      workspaces: parts.workspaces,
+      environment,
+      packageRoots: [process.cwd(), import.meta.dirname],
+      limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
+      ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
+      logger,
+    });
+    const configured = this.#configured;
     const outputs = new OutputSchemas(limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(configured.servers, logger);
+    this.#pool = new ServerPool(configured, logger);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
     this.catalog = new CatalogService({
       configured,
       pool: this.#pool,
+      workspaces: parts.workspaces,
       store: parts.catalog,
       publisher: new CatalogPublisher(parts.catalog, backing.channels, limits, logger),
       outputs,
@@ -119,14 +140,24 @@ export class Worker {
     return this.#draining;
   }
 
+  /** The levels of isolation that command servers run under here. */
+  isolationLevels(): string[] {
+    const levels = this.#configured.servers.map(({ isolation }) => isolation);
+    return [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
+  }
+
   /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
   async start(): Promise<void> {
+    const orphans = await reapOrphans(this.parts.logger);
+    if (orphans > 0) this.parts.onOrphansReaped?.(orphans);
     await this.outcomes.start();
     const info = {
       id: this.parts.workerId,
       kind: 'worker' as const,
-      // Builtin servers run in this process: there is nothing to isolate yet.
-      details: { isolation: 'builtin tools only', servers: this.parts.builtins.size },
+      details: {
+        isolation: this.isolationLevels()[0] ?? 'builtin tools only',
+        servers: this.#configured.servers.length,
+      },
     };
     await this.parts.registry.register(info);
     await this.jobs.start();
@@ -154,8 +185,9 @@ export class Worker {
   /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
   async close(): Promise<void> {
     this.#draining = true;
-    this.catalog.close();
+    const listed = this.catalog.close();
     await this.jobs.close();
+    await listed;
     await this.#pool.close();
     await this.affinity.close();
     await this.outcomes.close();

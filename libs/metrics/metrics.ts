@@ -78,6 +78,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     queueOldestJobAge: gauge('queue_oldest_job_age_seconds', 'Age of the oldest waiting job'),
     mcpServers: gauge('mcp_servers', 'Tool servers', ['state']),
     mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
+    orphansReaped: counter('orphans_reaped_total', 'Processes of tool servers that a killed worker had left'),
     sessions: gauge('sessions', 'Sessions known'),
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces'),
     approvalsPending,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { PutBack } from '#libs/backing/job-queue.js';
@@ -32,7 +32,9 @@ afterAll(async () => {
   await worker?.close();
   await services?.close();
 });
-beforeEach(() => {
+beforeEach(async () => {
+  // A test that gave the worker up has left the gateway to see it again.
+  await vi.waitFor(() => expect(gateway.runner.hasWorker()).toBe(true), { timeout: 10_000 });
   worker.probe.effects.length = 0;
   worker.probe.aborted.length = 0;
 });

@@ -15,6 +15,7 @@ export const toolRequirements = {
   'tools.call-through-queue': 'a call goes through queue, worker and MCP, and outcome, journal and audit agree',
   'tools.calls-at-once-bounded': 'calls of one session beyond its limit wait in order',
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
+  'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
@@ -38,16 +39,32 @@ export const toolRequirements = {
   'tools.files-ranges': 'a part of a file is served by range',
   'tools.files-safe-to-show': 'a browser is not given anything of a workspace to run',
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
+  'tools.hostile-http': 'a server behind an address that misbehaves costs its own calls only, and leads nowhere else',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
+  'tools.hostile-servers':
+    'a tool server that misbehaves costs its own calls only: a code that says what happened, in time and bounded memory',
+  'tools.isolation-never-weakened':
+    'a command server that must be isolated more strongly than this worker can is refused',
+  'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
+  'tools.nothing-left-alive':
+    "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
+  'tools.progress-in-order': 'progress of a call arrives in order and before its result',
   'tools.queue-full':
     'calls above the length of the queue are refused at once with a time to come back, and those taken end',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
+  'tools.servers-configured':
+    'command and URL servers are configured as Claude Desktop writes them, and refused with what to do about it',
+  'tools.servers-contained':
+    "a command server gets the session's directory, a short environment and no name of the host's directories",
+  'tools.servers-in-catalog':
+    'tools of command and URL servers are offered and called like builtin ones, and audited with their isolation',
+  'tools.session-reopened': 'a server that has forgotten its session is asked again in a new one',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.stateless-anywhere': 'calls that leave nothing behind in a worker run in any, and pay for no lease',
   'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',

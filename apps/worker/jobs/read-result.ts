@@ -5,13 +5,7 @@ import type { ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
-
-export interface RawToolResult {
-  content?: unknown;
-  structuredContent?: unknown;
-  isError?: unknown;
-  _meta?: unknown;
-}
+import type { RawToolResult } from '../mcp/connection.js';
 
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 

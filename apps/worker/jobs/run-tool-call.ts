@@ -152,6 +152,7 @@ export class RunToolCall {
       callId: job.callId,
       worker: workerId,
       ...auditOf(job),
+      ...this.#isolationOf(job),
       outcome,
       ...(fence === undefined ? {} : { fence }),
     };
@@ -160,6 +161,11 @@ export class RunToolCall {
     if (ended === 'stale') return;
     await this.#fault('after-outcome');
     await this.#reply(job, outcome);
+  }
+
+  #isolationOf({ server }: ToolJob): Pick<CallEnd, 'isolation'> {
+    const isolation = this.parts.pool.server(server)?.isolation;
+    return isolation === undefined ? {} : { isolation };
   }
 
   async #reply(job: ToolJob, outcome: ToolOutcome | undefined): Promise<void> {

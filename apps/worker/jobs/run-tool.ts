@@ -1,11 +1,14 @@
 // The inside of a call that may run: session, server, MCP call under its clock, result within bounds. Always resolves
 // with an outcome; knows neither the queue nor the journal.
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { toCallMeta } from '#libs/mcp-server/call-meta.js';
+import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { Session, SessionStore } from '#libs/runs/session-store.js';
 import { AppError, TOOL_ERROR_CODES, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { ownName, type ConfiguredServer } from '../mcp/configured-server.js';
+import type { RawToolResult } from '../mcp/connection.js';
 import type { ServerPool } from '../mcp/pool.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
@@ -45,22 +48,25 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
     );
     const result = await parts.pool.use(
       job.server,
-      { user: job, signal: hooks.signal.signal, deadline: Date.now() + job.timeoutMs },
-      (connection) =>
-        unlessAborted(
-          connection.callTool(
-            { tool: job.tool, arguments: job.arguments, meta: metaOf(job, session) },
-            {
-              signal: hooks.signal.signal,
-              maxTimeoutMs: job.maxTimeoutMs,
-              onProgress: (progress) => {
-                clock.extend();
-                hooks.onProgress(progress);
-              },
+      {
+        user: { principal: job.principal, sessionId: job.sessionId, directory: session.directory },
+        signal: hooks.signal.signal,
+        deadline: Date.now() + job.timeoutMs,
+      },
+      async (connection, server) => {
+        const call = connection.callTool(
+          { tool: ownName(server, job.tool), arguments: job.arguments, meta: metaOf(job, session, server) },
+          {
+            signal: hooks.signal.signal,
+            maxTimeoutMs: job.maxTimeoutMs,
+            onProgress: (progress) => {
+              clock.extend();
+              hooks.onProgress(progress);
             },
-          ),
-          hooks.signal.signal,
-        ),
+          },
+        );
+        return believed(await unlessAborted(call, hooks.signal.signal), server);
+      },
     );
     clock.stop();
     await hooks.afterEffect();
@@ -73,14 +79,22 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
   }
 }
 
-function metaOf(job: ToolJob, session: Session): JsonObject {
-  const meta = toCallMeta({
-    requestId: job.requestId,
-    userId: job.principal,
-    sessionId: job.sessionId,
-    workspaceDirectory: session.directory,
-  });
+/** Who asks and where the files are is told to servers of this process only. */
+function metaOf(job: ToolJob, session: Session, { builtin }: ConfiguredServer): JsonObject {
+  const meta = builtin
+    ? toCallMeta({
+        requestId: job.requestId,
+        userId: job.principal,
+        sessionId: job.sessionId,
+        workspaceDirectory: session.directory,
+      })
+    : { [callMetaKeys.requestId]: job.requestId };
   return job.traceparent === undefined ? meta : { ...meta, traceparent: job.traceparent };
+}
+
+/** Codes of ours in a result count where they come from ourselves. */
+function believed(result: RawToolResult, { builtin }: ConfiguredServer): RawToolResult {
+  return builtin ? result : { ...result, _meta: undefined };
 }
 
 /** The tool's own time: from its start, moved by progress, never past its maximum. */
@@ -105,22 +119,6 @@ class CallClock {
 
   stop(): void {
     clearTimeout(this.#timer);
-  }
-}
-
-/** A tool that ignores its cancellation holds nobody: it is left behind, its late answer is dropped. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop!: () => void;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
 

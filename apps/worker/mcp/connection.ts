@@ -1,17 +1,15 @@
-// One connection to one MCP server: the only place that imports the SDK's client. Lists tolerantly, calls with progress
-// and cancellation, and turns what the SDK throws into our errors. A call rejects at once when its signal aborts.
-import {
-  Client,
-  InMemoryTransport,
-  ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  type CallToolResult,
-  type Transport,
-} from '@modelcontextprotocol/client';
+// One connection to one MCP server: the only place that uses the SDK's client. Lists tolerantly, calls with progress
+// and cancellation, and turns what goes wrong into our errors. A call rejects at once when its signal aborts.
+import { pathToFileURL } from 'node:url';
+import { Client, InMemoryTransport, SseError, type Transport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { asCallError, asConnectError, isUnknownToHttp, isSessionLost, SessionLost } from './connection-errors.js';
+import { GuardedTransport, type Progress } from './guarded-transport.js';
+import { sseTransport, streamableTransport, type HttpOptions } from './http-transports.js';
+import { StdioTransport, type StdioOptions } from './stdio-transport.js';
 
 /** A server inside this process, as `createMcpServer` makes it. */
 export interface InProcessServer {
@@ -30,62 +28,165 @@ export interface CallOptions {
   signal: AbortSignal;
   /** After this long even a server that reports progress is given up. */
   maxTimeoutMs: number;
-  onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
+  onProgress: (progress: Progress) => void;
+}
+
+/** As the server sent it: nothing in it has been looked at. */
+export interface RawToolResult {
+  content?: unknown;
+  structuredContent?: unknown;
+  isError?: unknown;
+  _meta?: unknown;
 }
 
 export interface ToolConnection {
   /** The raw definitions, unchecked; a server that never stops listing is cut off. */
   listTools(signal: AbortSignal): Promise<unknown[]>;
-  /** @throws AppError tool_crashed, tool_failed, invalid_tool_arguments, invalid_tool_result; the signal's reason */
-  callTool(request: ToolRequest, options: CallOptions): Promise<CallToolResult>;
+  /**
+   * @throws AppError tool_crashed, tool_failed, tool_unavailable, invalid_tool_arguments, invalid_tool_result,
+   * result_too_large; SessionLost; the signal's reason
+   */
+  callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
   readonly closed: boolean;
+  /** Why it closed, where the server is to blame. */
+  readonly failure: AppError | undefined;
   onClosed(listener: () => void): void;
   onToolsChanged(listener: () => void): void;
+  /** Resolves when nothing of it is left: no session, no process. */
   close(): Promise<void>;
 }
 
-const CONNECT_TIMEOUT_MS = 15_000;
-const LIST_TIMEOUT_MS = 15_000;
-const MAX_LIST_PAGES = 100;
-const MAX_LISTED_TOOLS = 10_000;
-const MAX_ERROR_LENGTH = 2_000;
-const INVALID_PARAMS = -32602;
+export interface ConnectOptions {
+  signal: AbortSignal;
+  /** How long a cancelled tool may take to stop. */
+  cancelGraceMs: number;
+  connectTimeoutMs?: number;
+  /** The directory that the server is told of as its root. */
+  root?: string;
+  /** What was learnt of the server by earlier connections. */
+  memory?: ServerMemory;
+}
+
+export interface ServerMemory {
+  /** It speaks the protocol of before 2026: nothing newer need be tried. */
+  legacy?: boolean;
+}
+
+const connectTimeoutMs = 30_000;
+/** A pipe that says nothing to the newer greeting for so long belongs to an older server. */
+const probeTimeoutMs = 5_000;
+const listTimeoutMs = 15_000;
+const maxListPages = 100;
+const maxListedTools = 10_000;
 
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const resultSchema = z.looseObject({});
 
 export async function connectInProcess(server: InProcessServer, signal: AbortSignal): Promise<ToolConnection> {
   const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
   await server.connect(serverSide);
-  return connect(clientSide, signal);
+  return establish(clientSide, { signal, cancelGraceMs: 60_000, memory: { legacy: true } });
 }
 
-/** @throws AppError tool_unavailable; the transport is closed then. */
-async function connect(transport: Transport, signal: AbortSignal): Promise<ToolConnection> {
-  const client = new Client({ name: 'signalbox', version: '1' }, {});
+/** @throws AppError tool_unavailable; nothing of the process is left then. */
+export async function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
+  const first = new StdioTransport(process);
   try {
-    await client.connect(transport, { signal, timeout: CONNECT_TIMEOUT_MS });
+    return await establish(first, options);
   } catch (error) {
-    await client.close().catch(() => undefined);
-    throw new AppError('tool_unavailable', 'The tool server could not be reached', { cause: error });
+    // Some old servers end on a greeting that they do not know: once more with the one they do.
+    const ended = first.failure?.code === 'tool_crashed';
+    if (!ended || options.memory?.legacy === true || options.signal.aborted) throw error;
+    return establish(new StdioTransport(process), { ...options, memory: { legacy: true } });
   }
-  return new ClientConnection(client);
+}
+
+/** @throws AppError tool_unavailable */
+export async function connectHttp(http: HttpOptions, options: ConnectOptions): Promise<ToolConnection> {
+  if (http.transport === 'sse') return establish(sseTransport(http), options);
+  try {
+    return await establish(streamableTransport(http), options);
+  } catch (error) {
+    if (http.transport === 'http' || !isUnknownToHttp(error)) throw error;
+    return establish(sseTransport(http), options).catch(() => {
+      throw error;
+    });
+  }
+}
+
+async function establish(transport: Transport, options: ConnectOptions): Promise<ToolConnection> {
+  const guard = new GuardedTransport(transport, {
+    cancelGraceMs: options.cancelGraceMs,
+    trusted: transport instanceof InMemoryTransport,
+  });
+  const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
+  const connection = new ClientConnection(guard, options);
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeout)]);
+  try {
+    await unlessAborted(connection.open(signal, timeout), signal);
+  } catch (error) {
+    const failure = connection.failure;
+    await guard.close().catch(() => undefined);
+    throw asConnectError(failure ?? error);
+  }
+  return connection;
 }
 
 class ClientConnection implements ToolConnection {
   closed = false;
+  readonly #client: Client;
   readonly #closedListeners: (() => void)[] = [];
   readonly #changedListeners: (() => void)[] = [];
+  #checking = false;
 
-  constructor(private readonly client: Client) {
+  constructor(
+    private readonly guard: GuardedTransport,
+    private readonly options: ConnectOptions,
+  ) {
+    const { root, memory } = options;
+    const onChanged = () => this.#tell(this.#changedListeners);
+    this.#client = new Client(
+      { name: 'signalbox', version: '1' },
+      {
+        capabilities: root === undefined ? {} : { roots: {} },
+        versionNegotiation:
+          memory?.legacy === true ? { mode: 'legacy' } : { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+      },
+    );
+    this.#client.setNotificationHandler('notifications/tools/list_changed', onChanged);
+    if (root !== undefined) {
+      const roots = [{ uri: pathToFileURL(root).href, name: 'workspace' }];
+      this.#client.setRequestHandler('roots/list', () => ({ roots }));
+    }
+  }
+
+  get failure(): AppError | undefined {
+    const { inner } = this.guard;
+    return this.guard.failure ?? (inner instanceof StdioTransport ? inner.failure : undefined);
+  }
+
+  /** Does not settle where a server ends right after its greeting: the caller has a deadline, and so has the close. */
+  async open(signal: AbortSignal, timeout: number): Promise<void> {
+    const closed = new Promise<never>((_resolve, reject) => {
+      // Without a failure it is the SDK that closes, and it says why itself.
+      const onclose = () => void (this.failure === undefined || reject(this.failure));
+      Object.assign(this.guard, { onclose });
+    });
+    closed.catch(() => undefined);
+    await Promise.race([this.#client.connect(this.guard, { signal, timeout }), closed]);
     // The SDK's one hook, no event target.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
-    client.onclose = () => {
+    this.#client.onclose = () => {
       this.closed = true;
-      for (const listener of this.#closedListeners) listener();
+      this.#tell(this.#closedListeners);
     };
-    client.setNotificationHandler('notifications/tools/list_changed', () => {
-      for (const listener of this.#changedListeners) listener();
-    });
+    // A stream of the older transport that broke takes its session with it; the SDK would open one that knows nothing.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener
+    this.#client.onerror = (error) => {
+      if (error instanceof SseError) this.#giveUp();
+    };
+    if (this.options.memory !== undefined) this.options.memory.legacy = this.#client.getProtocolEra() !== 'modern';
   }
 
   onClosed(listener: () => void): void {
@@ -100,64 +201,78 @@ class ClientConnection implements ToolConnection {
     const tools: unknown[] = [];
     const seen = new Set<string>();
     let cursor: string | undefined;
-    for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
-      const params = cursor === undefined ? {} : { cursor };
-      const listed = await this.client.request({ method: 'tools/list', params }, listSchema, {
-        signal,
-        timeout: LIST_TIMEOUT_MS,
-      });
-      tools.push(...listed.tools.slice(0, MAX_LISTED_TOOLS - tools.length));
-      cursor = listed.nextCursor;
-      if (cursor === undefined || seen.has(cursor) || tools.length >= MAX_LISTED_TOOLS) break;
-      seen.add(cursor);
+    try {
+      for (let page = 0; page < maxListPages; page += 1) {
+        const params = cursor === undefined ? {} : { cursor };
+        const listed = await this.#client.request({ method: 'tools/list', params }, listSchema, {
+          signal,
+          timeout: listTimeoutMs,
+        });
+        tools.push(...listed.tools.slice(0, maxListedTools - tools.length));
+        cursor = listed.nextCursor;
+        if (cursor === undefined || seen.has(cursor) || tools.length >= maxListedTools) break;
+        seen.add(cursor);
+      }
+    } catch (error) {
+      throw this.#callError(error);
     }
     return tools;
   }
 
-  async callTool(request: ToolRequest, options: CallOptions): Promise<CallToolResult> {
+  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
     const { signal, maxTimeoutMs, onProgress } = options;
     signal.throwIfAborted();
+    const progressToken = this.guard.expectProgress(onProgress);
+    const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
     try {
-      return await this.client.callTool(
-        { name: request.tool, arguments: request.arguments, _meta: request.meta },
-        // The deadline is the caller's; the SDK's own is only the last resort.
-        { signal, timeout: maxTimeoutMs + 5_000, onprogress: onProgress },
-      );
+      // The deadline is the caller's; the SDK's own is only the last resort.
+      const last = { signal, timeout: maxTimeoutMs + 5_000 };
+      return await this.#client.request({ method: 'tools/call', params }, resultSchema, last);
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw asAppError(error, request.tool);
+      if (!signal.aborted) throw this.#callError(error, request.tool);
+      void this.#checkAfterCancel();
+      throw signal.reason;
+    } finally {
+      this.guard.forgetProgress(progressToken);
     }
   }
 
   async close(): Promise<void> {
-    await this.client.close();
+    await this.#client.close();
     this.closed = true;
+    // The SDK has let go of what has ended by itself: its processes may not be gone yet.
+    const { inner } = this.guard;
+    if (inner instanceof StdioTransport) await inner.close();
+  }
+
+  #callError(error: unknown, toolName?: string): AppError {
+    if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
+    return asCallError(error, { toolName, failure: this.failure });
+  }
+
+  /** A server may be silent about what was cancelled. One that answers nothing at all any more is ended. */
+  async #checkAfterCancel(): Promise<void> {
+    const { inner } = this.guard;
+    if (!(inner instanceof StdioTransport) || this.closed || this.#checking) return;
+    this.#checking = true;
+    const options = { timeout: this.options.cancelGraceMs };
+    const modern = this.#client.getProtocolEra() === 'modern';
+    try {
+      await (modern ? this.#client.discover(options) : this.#client.ping(options));
+    } catch (error) {
+      if (asCallError(error, {}).code !== 'tool_timeout') return;
+      inner.failure ??= new AppError('tool_crashed', 'The tool server ignored a cancellation and was ended');
+      await inner.close().catch(() => undefined);
+    } finally {
+      this.#checking = false;
+    }
+  }
+
+  #giveUp(): void {
+    this.close().catch(() => undefined);
+  }
+
+  #tell(listeners: readonly (() => void)[]): void {
+    for (const listener of listeners) listener();
   }
 }
-
-function asAppError(error: unknown, toolName: string): AppError {
-  if (error instanceof AppError) return error;
-  const details = { cause: error, toolName };
-  if (error instanceof ProtocolError) {
-    const message = error.message.slice(0, MAX_ERROR_LENGTH);
-    if (error.code === INVALID_PARAMS) return new AppError('invalid_tool_arguments', message, details);
-    return new AppError('tool_failed', message, details);
-  }
-  if (error instanceof SdkError) {
-    const [code, message] = sdkErrors[error.code] ?? (['tool_failed', 'The tool server could not be asked'] as const);
-    return new AppError(code, message, details);
-  }
-  return new AppError('tool_failed', 'The tool failed', details);
-}
-
-const ended = ['tool_crashed', 'The tool server ended during the call'] as const;
-const unreadable = ['invalid_tool_result', 'The tool answered in a shape that MCP does not know'] as const;
-
-const sdkErrors: Partial<Record<SdkErrorCode, readonly [ToolErrorCode, string]>> = {
-  [SdkErrorCode.ConnectionClosed]: ended,
-  [SdkErrorCode.NotConnected]: ended,
-  [SdkErrorCode.SendFailed]: ended,
-  [SdkErrorCode.RequestTimeout]: ['tool_timeout', 'The tool did not answer in time'],
-  [SdkErrorCode.InvalidResult]: unreadable,
-  [SdkErrorCode.UnsupportedResultType]: unreadable,
-};

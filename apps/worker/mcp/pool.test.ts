@@ -6,10 +6,10 @@ import { verifies } from '../../../test/verifies.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { connectInProcess, type ToolConnection } from './connection.js';
 import { ServerPool, type UseOptions } from './pool.js';
-import type { ConfiguredServer } from './servers.js';
+import type { ConfiguredServer } from './configured-server.js';
 
 const use = (principal = 'local', sessionId = 's'): UseOptions => ({
-  user: { principal, sessionId },
+  user: { principal, sessionId, directory: sessionId },
   signal: new AbortController().signal,
   deadline: Date.now() + 5_000,
 });
@@ -24,6 +24,7 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
     configHash: 'hash',
     builtin: true,
     trusted: true,
+    isolation: 'builtin',
     scope: 'shared',
     concurrency: 2,
     maxInstances: 2,
@@ -31,14 +32,14 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
     timeoutMs: 1_000,
     maxTimeoutMs: 1_000,
     tools: {},
-    open: async (signal) => {
+    open: async (_user, signal) => {
       const connection = await connectInProcess(server, signal);
       opened.push(connection);
       return connection;
     },
     ...given,
   };
-  return { probe, server, opened, pool: new ServerPool([configured], silentLogger) };
+  return { probe, server, opened, pool: new ServerPool({ servers: [configured], refused: [] }, silentLogger) };
 }
 
 const call = (connection: ToolConnection, tool: string, args = {}) =>

@@ -1,15 +1,13 @@
 // Instances of servers: at most one a key, connected once under concurrency, backed off from when failing, closed when
 // idle. A server that ends is noticed at once and made anew by the next call.
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { SessionLost } from './connection-errors.js';
 import type { ToolConnection } from './connection.js';
-import { unknownServer, type ConfiguredServer } from './servers.js';
-
-export interface PoolUser {
-  principal: string;
-  sessionId: string;
-}
+import type { ConfiguredServer, PoolUser } from './configured-server.js';
+import { unknownServer, type ConfiguredServers } from './servers.js';
 
 export interface UseOptions {
   user: PoolUser;
@@ -21,11 +19,23 @@ export interface UseOptions {
 interface Instance {
   key: string;
   server: ConfiguredServer;
+  user: PoolUser;
   connection: Promise<ToolConnection>;
   slots: FairSlots;
   inUse: number;
   idleTimer?: NodeJS.Timeout;
+  /** By us; a close without is the server's own doing. */
+  closing?: true;
 }
+
+/** What others want to know of the servers. */
+export interface PoolListener {
+  onConnected(server: ConfiguredServer, connection: ToolConnection): void;
+  /** It could not be connected several times in a row, and is left alone for a while. */
+  onUnreachable(server: ConfiguredServer): void;
+}
+
+export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
 interface Circuit {
   failures: number;
@@ -43,34 +53,62 @@ export class ServerPool {
   readonly #instances = new Map<string, Instance>();
   readonly #circuits = new Map<string, Circuit>();
   readonly #closing = new AbortController();
+  /** Being closed: what is not in `#instances` any more, but has not ended. */
+  readonly #leaving = new Set<Promise<void>>();
+  #listener?: PoolListener;
 
   constructor(
-    servers: readonly ConfiguredServer[],
+    private readonly configured: ConfiguredServers,
     private readonly logger: Logger,
   ) {
-    this.#servers = new Map(servers.map((server) => [server.name, server]));
+    this.#servers = new Map(configured.servers.map((server) => [server.name, server]));
   }
 
   get instances(): number {
     return this.#instances.size;
   }
 
+  listen(listener: PoolListener): void {
+    this.#listener = listener;
+  }
+
+  server(name: string): ConfiguredServer | undefined {
+    return this.#servers.get(name);
+  }
+
   /**
-   * Runs `work` on the user's instance of the server.
+   * Runs `work` on the user's instance of the server; once more on a new one where the server has forgotten it.
    * @throws AppError tool_unavailable, and what `work` throws.
    */
-  async use<T>(name: string, options: UseOptions, work: (connection: ToolConnection) => Promise<T>): Promise<T> {
+  async use<T>(name: string, options: UseOptions, work: PoolWork<T>): Promise<T> {
     const server = this.#servers.get(name);
-    if (server === undefined || this.#closing.signal.aborted) throw unknownServer(name);
+    if (server === undefined || this.#closing.signal.aborted) {
+      const refused = this.configured.refused.find((each) => each.name === name);
+      throw unknownServer(name, refused);
+    }
+    try {
+      return await this.#useInstance(server, options, work);
+    } catch (error) {
+      if (!(error instanceof SessionLost)) throw error;
+      return this.#useInstance(server, options, work);
+    }
+  }
+
+  async #useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
     const instance = this.#instance(server, options.user);
     instance.inUse += 1;
     clearTimeout(instance.idleTimer);
     try {
       const giveBack = await instance.slots.take('', options).catch((error: unknown) => {
-        throw options.signal.aborted ? error : busy(name);
+        throw options.signal.aborted ? error : busy(server.name);
       });
       try {
-        return await work(await instance.connection);
+        const connection = await unlessAborted(instance.connection, options.signal);
+        return await work(connection, server);
+      } catch (error) {
+        // Others may still get their answers from it: it is closed by the last of them.
+        if (error instanceof SessionLost) this.#forget(instance);
+        throw error;
       } finally {
         giveBack();
       }
@@ -81,15 +119,19 @@ export class ServerPool {
   }
 
   /** Ends a session's own instances; resolves when they have ended. */
-  async closeSession(user: PoolUser): Promise<void> {
-    const own = [...this.#servers.values()].filter(({ scope }) => scope === 'session');
-    const instances = own.flatMap((server) => this.#instances.get(instanceKey(server, user)) ?? []);
-    await Promise.all(instances.map((instance) => this.#remove(instance)));
+  async closeSession({ principal, sessionId }: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
+    for (const instance of this.#instances.values()) {
+      const { server, user } = instance;
+      const own = server.scope === 'session' && user.principal === principal && user.sessionId === sessionId;
+      if (own) this.#remove(instance, 'its session leaves this worker');
+    }
+    await Promise.all(this.#leaving);
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the worker is stopping'));
-    await Promise.all([...this.#instances.values()].map((instance) => this.#remove(instance)));
+    for (const instance of this.#instances.values()) this.#remove(instance, 'the worker is stopping');
+    await Promise.all(this.#leaving);
   }
 
   #instance(server: ConfiguredServer, user: PoolUser): Instance {
@@ -103,13 +145,16 @@ export class ServerPool {
     this.#refuseWhileFailing(server);
     this.#makeRoom(server);
     const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
-    const instance: Instance = { key, server, slots, inUse: 0, connection: this.#connect(server) };
+    const connection = this.#connect(server, user);
+    const instance: Instance = { key, server, user, slots, inUse: 0, connection };
     this.#instances.set(key, instance);
     instance.connection.then(
       (connection) => {
         this.#circuits.delete(server.name);
-        connection.onClosed(() => this.#forget(instance));
-        if (connection.closed) this.#forget(instance);
+        this.#log(instance, 'tool server connected');
+        connection.onClosed(() => this.#ended(instance, connection));
+        if (connection.closed) this.#ended(instance, connection);
+        else this.#listener?.onConnected(server, connection);
       },
       (error: unknown) => {
         this.#forget(instance);
@@ -120,8 +165,27 @@ export class ServerPool {
   }
 
   /** Not bound to the signal of the call that happens to be first: others wait for the same connection. */
-  #connect(server: ConfiguredServer): Promise<ToolConnection> {
-    return server.open(this.#closing.signal);
+  #connect(server: ConfiguredServer, user: PoolUser): Promise<ToolConnection> {
+    return server.open(user, this.#closing.signal);
+  }
+
+  /** By itself or by us; a server's own end is noticed here at once. */
+  #ended(instance: Instance, { failure }: ToolConnection): void {
+    this.#forget(instance);
+    if (instance.closing !== undefined) return;
+    this.#log(instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
+    // Of its processes some may be left.
+    this.#remove(instance);
+  }
+
+  /** A line a start and end; builtins are part of the worker. */
+  #log({ server, user }: Instance, message: string, reason?: string): void {
+    if (server.builtin) return;
+    const fields = {
+      ...(server.scope === 'shared' ? {} : { sessionId: user.sessionId, userId: user.principal }),
+      metadata: { server: server.name, ...(reason === undefined ? {} : { reason }) },
+    };
+    this.logger.info(fields, message);
   }
 
   #refuseWhileFailing(server: ConfiguredServer): void {
@@ -136,6 +200,7 @@ export class ServerPool {
     const closedUntil = open ? performance.now() + HALF_OPEN_MS : 0;
     this.#circuits.set(server.name, { failures, closedUntil });
     this.logger.warn({ error, metadata: { server: server.name, failures } }, 'a tool server could not be connected');
+    if (open) this.#listener?.onUnreachable(server);
   }
 
   /** @throws AppError tool_unavailable when all instances of the server are in use. */
@@ -144,12 +209,13 @@ export class ServerPool {
     if (same.length < server.maxInstances) return;
     const oldest = same.find((instance) => instance.inUse === 0);
     if (oldest === undefined) throw busy(server.name);
-    void this.#remove(oldest);
+    this.#remove(oldest, 'room was needed');
   }
 
   #leaveIdle(instance: Instance): void {
-    if (instance.inUse > 0 || this.#instances.get(instance.key) !== instance) return;
-    instance.idleTimer = setTimeout(() => void this.#remove(instance), instance.server.idleTtlMs);
+    if (instance.inUse > 0 || instance.closing !== undefined) return;
+    if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, 'forgotten by the server');
+    instance.idleTimer = setTimeout(() => this.#remove(instance, 'idle'), instance.server.idleTtlMs);
     instance.idleTimer.unref();
   }
 
@@ -158,19 +224,28 @@ export class ServerPool {
     if (this.#instances.get(instance.key) === instance) this.#instances.delete(instance.key);
   }
 
-  async #remove(instance: Instance): Promise<void> {
+  /** @param reason why we close it; absent where it has ended by itself, which has been logged. */
+  #remove(instance: Instance, reason?: string): void {
     this.#forget(instance);
+    instance.closing = true;
+    const left = this.#close(instance, reason).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  async #close(instance: Instance, reason: string | undefined): Promise<void> {
+    const connection = await instance.connection.catch(() => undefined);
     try {
-      await (await instance.connection).close();
+      await connection?.close();
+      if (connection !== undefined && reason !== undefined) this.#log(instance, 'tool server closed', reason);
     } catch (error) {
-      this.logger.debug({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');
+      this.logger.warn({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');
     }
   }
 }
 
 /** State must not leak between users: a session's instance is never another session's, nor another principal's. */
 function instanceKey(server: ConfiguredServer, user: PoolUser): string {
-  const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId];
+  const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
   return JSON.stringify([server.name, server.configHash, ...owner]);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ConfiguredServer } from './servers.js';
+import type { ConfiguredServer } from './configured-server.js';
 import { readTools } from './publish-catalog.js';
 import { verifies } from '../../../test/verifies.js';
 
@@ -10,6 +10,7 @@ const server = (given: Partial<ConfiguredServer> = {}): ConfiguredServer => ({
   configHash: 'c',
   builtin: false,
   trusted: false,
+  isolation: 'process',
   scope: 'shared',
   concurrency: 4,
   maxInstances: 1,

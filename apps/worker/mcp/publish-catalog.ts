@@ -9,7 +9,7 @@ import { toolMetadataMetaKey, toolTimeoutMetaKey } from '#libs/mcp-server/call-m
 import type { CatalogStore, PublishedTool } from '#libs/runs/catalog-store.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
-import type { ConfiguredServer } from './servers.js';
+import { offeredName, type ConfiguredServer } from './configured-server.js';
 
 export interface SchemaLimits {
   maxBytes: number;
@@ -57,8 +57,8 @@ export function readTools(
       refused.push(`${nameOf(raw)}: ${problem ?? 'not a tool definition'}`);
       continue;
     }
-    const { name } = parsed.data;
-    if (!isOffered(name, server)) continue;
+    if (!isOffered(parsed.data.name, server)) continue;
+    const name = offeredName(server, parsed.data.name);
     if (tools.has(name)) refused.push(`${name}: listed twice, the first one stays`);
     else if (Buffer.byteLength(JSON.stringify(parsed.data.inputSchema)) > limits.maxBytes) {
       refused.push(`${name}: its schema is larger than ${limits.maxBytes} bytes`);
@@ -74,10 +74,11 @@ function toPublished(tool: ListedTool, raw: unknown, server: ConfiguredServer): 
   const believed = server.builtin || server.trusted;
   const readOnly = believed && annotations.readOnlyHint === true;
   const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
-  const timeoutMs = server.tools.timeout_ms?.[name] ?? ownTimeout(meta) ?? server.timeoutMs;
+  const timeoutMs =
+    server.tools.timeout_ms?.[name] ?? (server.builtin ? ownTimeout(meta) : undefined) ?? server.timeoutMs;
   return {
     server: server.name,
-    tool: name,
+    tool: offeredName(server, name),
     ...(title === undefined ? {} : { title }),
     description: description ?? '',
     inputSchema,
@@ -88,6 +89,7 @@ function toPublished(tool: ListedTool, raw: unknown, server: ConfiguredServer): 
     safe: readOnly || idempotent || server.tools.retry?.[name] === 'safe',
     readOnly,
     ...(server.scope === 'session' ? { stateful: true } : {}),
+    isolation: server.isolation,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),
   };
@@ -130,8 +132,8 @@ export class CatalogPublisher {
     return tools;
   }
 
-  async markUnavailable(server: ConfiguredServer): Promise<void> {
-    await this.store.markUnavailable(server.name);
+  async markUnavailable(server: string): Promise<void> {
+    await this.store.markUnavailable(server);
     await this.#announce();
   }
 

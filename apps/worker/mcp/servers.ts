@@ -1,30 +1,19 @@
-// The configured servers as this worker runs them, in the order that decides bare names. What cannot run yet or is
-// configured wrong is refused with a reason, never silently.
+// The configured servers as this worker runs them, in the order that decides bare names. What cannot run or is configured
+// wrong is refused with a reason, never silently.
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { connectInProcess, type InProcessServer, type ToolConnection } from './connection.js';
-
-export interface ConfiguredServer {
-  name: string;
-  /** Place among the servers: builtins first, then as configured. */
-  order: number;
-  configHash: string;
-  builtin: boolean;
-  trusted: boolean;
-  scope: 'session' | 'shared';
-  concurrency: number;
-  maxInstances: number;
-  idleTtlMs: number;
-  timeoutMs: number;
-  maxTimeoutMs: number;
-  tools: ServerConfig['tools'];
-  open(signal: AbortSignal): Promise<ToolConnection>;
-}
+import { messageBytes, openCommand, type CommandParts } from './command-server.js';
+import type { ConfiguredServer, OpenServer } from './configured-server.js';
+import { connectHttp, connectInProcess, type InProcessServer } from './connection.js';
+import { availableIsolation } from './isolation.js';
+import { CommandRefused } from './resolve-command.js';
 
 export interface RefusedServer {
   name: string;
+  /** For the operator. */
   reason: string;
+  code: CommandRefused['code'];
 }
 
 export interface ConfiguredServers {
@@ -32,39 +21,85 @@ export interface ConfiguredServers {
   refused: RefusedServer[];
 }
 
-/** `builtins`: makers of the servers that this worker has inside, by their builtin name. */
-export function configuredServers(
-  config: Pick<Config, 'mcpServers' | 'tools' | 'worker'>,
-  builtins: ReadonlyMap<string, InProcessServer>,
-): ConfiguredServers {
+export interface ServerParts extends CommandParts {
+  config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
+  /** Servers that this worker has inside, by their builtin name. */
+  builtins: ReadonlyMap<string, InProcessServer>;
+}
+
+type Opened = Pick<ConfiguredServer, 'open' | 'builtin' | 'isolation'>;
+
+const httpConnectMs = 10_000;
+
+export function configuredServers(parts: ServerParts): ConfiguredServers {
   const servers: ConfiguredServer[] = [];
   const refused: RefusedServer[] = [];
-  for (const [name, server] of inOrder(config)) {
+  for (const [name, server] of inOrder(parts.config)) {
     if (!server.enabled) continue;
-    const inProcess = server.builtin === undefined ? undefined : builtins.get(server.builtin);
-    if (inProcess === undefined) {
-      refused.push({ name, reason: refusal(server) });
-      continue;
+    try {
+      const opened = openerOf(name, server, parts);
+      servers.push({ ...configuredServer(name, server, parts.config), ...opened, order: servers.length });
+    } catch (error) {
+      if (!(error instanceof CommandRefused)) throw error;
+      refused.push({ name, reason: error.message, code: error.code });
     }
-    const timeoutMs = server.timeout_ms ?? config.tools.timeout_ms;
-    servers.push({
-      name,
-      order: servers.length,
-      configHash: canonicalHash(server),
-      builtin: true,
-      trusted: true,
-      scope: server.scope ?? 'shared',
-      // A builtin is our own code: only the worker's own bound holds for it.
-      concurrency: config.worker.concurrency,
-      maxInstances: server.max_instances,
-      idleTtlMs: server.idle_ttl_ms,
-      timeoutMs,
-      maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
-      tools: server.tools,
-      open: (signal) => connectInProcess(inProcess, signal),
-    });
   }
   return { servers, refused };
+}
+
+function configuredServer(name: string, server: ServerConfig, config: ServerParts['config']) {
+  const builtin = server.builtin !== undefined;
+  const timeoutMs = server.timeout_ms ?? config.tools.timeout_ms;
+  return {
+    name,
+    configHash: canonicalHash(server),
+    trusted: builtin || server.trusted,
+    scope: server.scope ?? (server.command === undefined ? 'shared' : 'session'),
+    // A builtin is our own code: only the worker's own bound holds for it.
+    concurrency: builtin ? config.worker.concurrency : server.concurrency,
+    maxInstances: server.max_instances,
+    idleTtlMs: server.idle_ttl_ms,
+    timeoutMs,
+    maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
+    tools: server.tools,
+  };
+}
+
+/** @throws CommandRefused */
+function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
+  const { builtin, command, url } = server;
+  if (builtin !== undefined) {
+    const inProcess = parts.builtins.get(builtin);
+    if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
+    return { builtin: true, isolation: 'builtin', open: (_user, signal) => connectInProcess(inProcess, signal) };
+  }
+  if (command !== undefined) {
+    return { builtin: false, isolation: availableIsolation, open: openCommand(name, { ...server, command }, parts) };
+  }
+  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts) };
+  throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
+}
+
+/** The address is the operator's own: it may be private. Redirects from it to elsewhere are not followed. */
+function openUrl(server: ServerConfig & { url: string }, { config, connectTimeoutMs }: ServerParts): OpenServer {
+  const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
+  const http = {
+    url: server.url,
+    headers: { ...server.headers },
+    ...(server.transport === undefined ? {} : { transport: server.transport }),
+    bounds: {
+      maxBytes: messageBytes(config),
+      connectMs: httpConnectMs,
+      totalMs: Math.max(maxTimeoutMs, server.timeout_ms ?? config.tools.timeout_ms) + config.tools.cancel_grace_ms,
+    },
+  };
+  return (_user, signal) =>
+    connectHttp(http, {
+      signal,
+      cancelGraceMs: config.tools.cancel_grace_ms,
+      memory: {},
+      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+    });
 }
 
 /** Builtins first; the workspace is there unless it is switched off by name. */
@@ -95,13 +130,8 @@ const workspaceDefaults: ServerConfig = {
   forward_headers: [],
 };
 
-function refusal(server: ServerConfig): string {
-  if (server.builtin !== undefined) return `there is no builtin server '${server.builtin}'`;
-  if (server.command !== undefined) return 'servers started by a command are not supported by this version';
-  if (server.url !== undefined) return 'servers reached by URL are not supported by this version';
-  return 'it names neither a builtin, nor a command, nor a URL';
-}
-
-export function unknownServer(name: string): AppError {
-  return new AppError('tool_unavailable', `The tool server '${name}' is not available on this worker`);
+export function unknownServer(name: string, refused?: RefusedServer): AppError {
+  return refused?.code === 'isolation_too_low'
+    ? new AppError('isolation_too_low', `The tool server '${name}' is refused: ${refused.reason}`)
+    : new AppError('tool_unavailable', `The tool server '${name}' is not available on this worker`);
 }

@@ -1,0 +1,99 @@
+// A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
+// cannot be found, what would run with too little isolation, and a workspace where there is no session.
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Config, ServerConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
+import { connectStdio, type ServerMemory } from './connection.js';
+import { availableIsolation, isolationRefusal, type ProcessLimits } from './isolation.js';
+import type { EndGrace, Launch } from './process/process-tree.js';
+import { CommandRefused, resolveCommand } from './resolve-command.js';
+import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
+import type { OpenServer, PoolUser } from './configured-server.js';
+
+export interface CommandParts {
+  config: Pick<Config, 'tools' | 'isolation' | 'data_dir'>;
+  workspaces: Workspaces;
+  /** What every program inherits: PATH, LANG. */
+  environment: Readonly<Record<string, string>>;
+  packageRoots: readonly string[];
+  limits: ProcessLimits;
+  grace?: EndGrace;
+  connectTimeoutMs?: number;
+  logger: Logger;
+}
+
+/** Written in `args` and `env`: the directory that the server runs in. */
+const workspaceVariable = '${WORKSPACE}';
+const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
+
+interface CommandConfig extends ServerConfig {
+  command: string;
+}
+
+/** @throws CommandRefused with what the operator can do. */
+export function openCommand(name: string, server: CommandConfig, parts: CommandParts): OpenServer {
+  const refusal = isolationRefusal(server.isolation ?? parts.config.isolation.minimum);
+  if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
+  const shared = server.scope === 'shared';
+  const texts = [...server.args, ...Object.values(server.env)];
+  if (shared && texts.some((text) => text.includes(workspaceVariable))) {
+    throw new CommandRefused(`${workspaceVariable} is the directory of a session, and its scope is shared`);
+  }
+  const program = resolveCommand(server.command, server.args, {
+    path: parts.environment['PATH'] ?? '',
+    packageRoots: parts.packageRoots,
+  });
+  const [file = program.file, ...args] = [...parts.limits.prefix, program.file, ...program.args];
+  const memory: ServerMemory = {};
+  const logger = parts.logger.child({ metadata: { server: name } });
+  if (server.network === 'none') {
+    logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
+  }
+
+  return async (user, signal) => {
+    const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));
+    const inPlace = (text: string) => text.replaceAll(workspaceVariable, directory.host);
+    const launch: Launch = {
+      file,
+      args: args.map(inPlace),
+      cwd: directory.host,
+      environment: {
+        ...parts.environment,
+        HOME: directory.host,
+        TMPDIR: join(directory.host, temporaryDirectory),
+        ...Object.fromEntries(Object.entries(server.env).map(([key, value]) => [key, inPlace(value)])),
+      },
+    };
+    const grace = parts.grace ?? defaultGrace;
+    const connection = await connectStdio(
+      { launch, grace, maxMessageBytes: messageBytes(parts.config), logger },
+      {
+        signal,
+        cancelGraceMs: parts.config.tools.cancel_grace_ms,
+        memory,
+        ...(shared ? {} : { root: directory.host }),
+        ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
+      },
+    );
+    const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
+    return new TranslatedConnection(connection, new ShownPaths(directory, [above]));
+  };
+}
+
+/** The largest result that is read at all, and what stands around it. */
+export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;
+
+async function sessionDirectory(user: PoolUser, { workspaces }: CommandParts): Promise<ShownDirectory> {
+  await workspaces.workspace({ id: user.sessionId, directory: user.directory }).ensure();
+  return { host: workspaces.hostPath(user.directory), shown: shownWorkspacePath(user.sessionId) };
+}
+
+/** A shared server has no session's directory, but one of its own that outlives it. */
+async function ownDirectory(name: string, { config }: CommandParts): Promise<ShownDirectory> {
+  const host = join(config.data_dir, 'tool-servers', name);
+  await mkdir(join(host, temporaryDirectory), { recursive: true, mode: 0o700 });
+  return { host, shown: `/mcp_servers/${name}` };
+}

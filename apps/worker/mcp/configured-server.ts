@@ -1,0 +1,43 @@
+// A tool server as this worker runs it, whatever stands behind it.
+import type { ServerConfig } from '#libs/config/schema.js';
+import type { ToolConnection } from './connection.js';
+
+/** Whose instance is used. */
+export interface PoolUser {
+  principal: string;
+  sessionId: string;
+  /** Name of the session's directory among the workspaces. */
+  directory: string;
+}
+
+export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
+
+export interface ConfiguredServer {
+  name: string;
+  /** Place among the servers: builtins first, then as configured. */
+  order: number;
+  configHash: string;
+  builtin: boolean;
+  trusted: boolean;
+  /** What its tools run under, as the audit says it: `builtin`, `remote`, or a level of isolation. */
+  isolation: string;
+  scope: 'session' | 'shared';
+  concurrency: number;
+  maxInstances: number;
+  idleTtlMs: number;
+  timeoutMs: number;
+  maxTimeoutMs: number;
+  tools: ServerConfig['tools'];
+  /** @throws AppError tool_unavailable */
+  open: OpenServer;
+}
+
+/** The name that a tool is offered under. */
+export function offeredName({ tools }: Pick<ConfiguredServer, 'tools'>, own: string): string {
+  return tools.rename?.[own] ?? own;
+}
+
+/** The server's own name for an offered tool. */
+export function ownName({ tools }: Pick<ConfiguredServer, 'tools'>, offered: string): string {
+  return Object.entries(tools.rename ?? {}).find(([, name]) => name === offered)?.[0] ?? offered;
+}

@@ -1,0 +1,61 @@
+// Lines of bytes, and what of them is JSON-RPC. A line has a bound; what is no message is told apart, never thrown.
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { isJsonObject } from '#libs/schemas/json.js';
+
+const newline = 0x0a;
+
+export class LineReader {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  /** `onLine` gets each line without its newline. */
+  constructor(
+    private readonly maxBytes: number,
+    private readonly onLine: (line: Buffer) => void,
+  ) {}
+
+  /** False when a line is longer than the bound: nothing more can be read. */
+  feed(chunk: Buffer): boolean {
+    for (let from = 0; from < chunk.length;) {
+      const end = chunk.indexOf(newline, from);
+      const piece = chunk.subarray(from, end === -1 ? chunk.length : end);
+      this.#bytes += piece.length;
+      if (this.#bytes > this.maxBytes) {
+        this.#parts = [];
+        return false;
+      }
+      this.#parts.push(piece);
+      if (end === -1) break;
+      const line = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
+      this.#parts = [];
+      this.#bytes = 0;
+      from = end + 1;
+      this.onLine(line);
+    }
+    return true;
+  }
+}
+
+/**
+ * The messages of a line: one, several (a batch), none (an empty line); undefined when it is no JSON-RPC. Bytes that are
+ * no UTF-8 become U+FFFD. Only the envelope is looked at.
+ */
+export function readFrame(line: Buffer): JSONRPCMessage[] | undefined {
+  const text = line
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trim();
+  if (text === '') return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const messages = Array.isArray(value) ? (value as unknown[]) : [value];
+  return messages.every(isMessage) ? messages : undefined;
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  return isJsonObject(value) && value['jsonrpc'] === '2.0' && ('method' in value || 'id' in value);
+}

@@ -1,0 +1,246 @@
+// Between the SDK's client and any transport: what a server sends reaches the client only where it answers something
+// that was asked, in a shape that can be read, and not faster than we can take it. Progress goes straight to its call,
+// in order: the SDK delivers it late, so that a result overtakes it.
+import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+
+export interface Progress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+export interface GuardOptions {
+  /** How long after its cancellation a request's own connection is kept, and its answer expected. */
+  cancelGraceMs: number;
+  /** In this process: its messages are objects of ours. */
+  trusted?: boolean;
+}
+
+/** An error code of our own, for answers that cannot be read. */
+export const unreadableAnswer = -32_099;
+/** The same for a request whose answer never came though its stream has ended. */
+export const missingAnswer = -32_098;
+/** The same for an answer that was larger than what is read. */
+export const tooLargeAnswer = -32_097;
+/** In the message of the error that a too large HTTP body ends with. */
+export const tooLargePhrase = 'larger than what is read';
+
+const maxDepth = 256;
+const maxErrorLength = 2_000;
+const maxProgressMessage = 2_000;
+const secondMs = 1_000;
+const deliveredASecond = 1_000;
+const floodWindowMs = 10_000;
+const floodSize = 20_000;
+
+type Id = string | number;
+type Message = Record<string, unknown>;
+type OutgoingParams = { requestId?: Id; _meta?: { progressToken?: string } };
+
+export class GuardedTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  /** Why the server was cut off here. */
+  failure?: AppError;
+  /** What has not been answered, with the token of its progress. */
+  readonly #asked = new Map<Id, { controller: AbortController; token?: string }>();
+  readonly #progress = new Map<string, (progress: Progress) => void>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #second = new Window(secondMs);
+  readonly #flood = new Window(floodWindowMs);
+  #tokens = 0;
+  #lastError = '';
+
+  constructor(
+    readonly inner: Transport,
+    private readonly options: GuardOptions,
+  ) {
+    // The SDK tells a pipe by these two: there, silence means a server of the old era.
+    if ('pid' in inner && 'stderr' in inner) {
+      Object.defineProperties(this, { pid: { get: () => inner.pid }, stderr: { value: inner.stderr } });
+    }
+  }
+
+  get sessionId(): string | undefined {
+    return this.inner.sessionId;
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.inner.hasPerRequestStream === true;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.inner.setProtocolVersion?.(version);
+  }
+
+  async start(): Promise<void> {
+    const hooks: Pick<Transport, 'onmessage' | 'onclose' | 'onerror'> = {
+      onmessage: (message, extra) => this.#receive(message, extra),
+      onclose: () => this.#closed(),
+      onerror: (error) => {
+        this.#lastError = error.message;
+        this.onerror?.(error);
+      },
+    };
+    Object.assign(this.inner, hooks);
+    await this.inner.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { method, id, params } = message as { method?: string; id?: Id; params?: OutgoingParams };
+    if (method === 'notifications/cancelled' && params?.requestId !== undefined) this.#abandonLater(params.requestId);
+    if (method === undefined || id === undefined) return this.inner.send(message, options);
+    const controller = new AbortController();
+    const token = params?._meta?.progressToken;
+    this.#asked.set(id, { controller, ...(token === undefined ? {} : { token }) });
+    const given = options?.requestSignal;
+    try {
+      await this.inner.send(message, {
+        ...options,
+        requestSignal: given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]),
+        onRequestStreamEnd: () => {
+          options?.onRequestStreamEnd?.();
+          this.#streamEnded(id);
+        },
+      });
+    } catch (error) {
+      this.#asked.delete(id);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.inner.close();
+    this.#forgetAll();
+  }
+
+  /** A token to send with a request; its progress comes until it is forgotten. */
+  expectProgress(listener: (progress: Progress) => void): string {
+    const token = `call-${(this.#tokens += 1)}`;
+    this.#progress.set(token, listener);
+    return token;
+  }
+
+  forgetProgress(token: string): void {
+    this.#progress.delete(token);
+  }
+
+  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+    const read = message as unknown as Message;
+    if (!('method' in read)) return this.#answered(read, extra);
+    if (!this.#isAffordable()) return;
+    if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
+    if (typeof read['method'] !== 'string' || this.#isTooDeep(read)) return;
+    this.onmessage?.(message, extra);
+  }
+
+  /** Foreign, duplicate and late answers count as noise. */
+  #answered(read: Message, extra?: MessageExtraInfo): void {
+    const id = read['id'] as Id;
+    const asked = this.#asked.get(id);
+    if (asked === undefined) {
+      this.#isAffordable();
+      return;
+    }
+    this.#asked.delete(id);
+    if (asked.token !== undefined) this.#progress.delete(asked.token);
+    this.onmessage?.(this.#readable(read, id), extra);
+  }
+
+  #readable(read: Message, id: Id): JSONRPCMessage {
+    const { error, result } = read;
+    if (isJsonObject(error) && result === undefined && Number.isInteger(error['code'])) {
+      const said = typeof error['message'] === 'string' ? error['message'].slice(0, maxErrorLength) : '';
+      return { jsonrpc: '2.0', id, error: { code: error['code'] as number, message: said, data: error['data'] } };
+    }
+    if (error === undefined && isJsonObject(result) && !this.#isTooDeep(read)) return read as unknown as JSONRPCMessage;
+    return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
+  }
+
+  #isTooDeep(read: Message): boolean {
+    return this.options.trusted !== true && exceedsDepth(read, maxDepth);
+  }
+
+  #progressed(params: unknown): void {
+    if (!isJsonObject(params)) return;
+    const { progressToken, progress, total, message } = params;
+    const listener = typeof progressToken === 'string' ? this.#progress.get(progressToken) : undefined;
+    if (listener === undefined || typeof progress !== 'number') return;
+    listener({
+      progress,
+      ...(typeof total === 'number' ? { total } : {}),
+      ...(typeof message === 'string' ? { message: message.slice(0, maxProgressMessage) } : {}),
+    });
+  }
+
+  /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
+  #isAffordable(): boolean {
+    if (this.#flood.count() > floodSize && this.failure === undefined) {
+      this.failure = new AppError('tool_crashed', 'The tool server sent more messages than can be taken');
+      this.inner.close().catch(() => undefined);
+    }
+    return this.failure === undefined && this.#second.count() <= deliveredASecond;
+  }
+
+  #streamEnded(id: Id): void {
+    if (!this.#asked.delete(id)) return;
+    const tooLarge = this.#lastError.includes(tooLargePhrase);
+    this.#lastError = '';
+    const code = tooLarge ? tooLargeAnswer : missingAnswer;
+    const said = tooLarge ? `The result is ${tooLargePhrase}` : 'The tool server ended its answer too early';
+    this.onmessage?.(failure(id, code, said));
+  }
+
+  #abandonLater(id: Id): void {
+    const asked = this.#asked.get(id);
+    if (asked === undefined) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#asked.delete(id);
+      asked.controller.abort();
+    }, this.options.cancelGraceMs);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  #closed(): void {
+    this.#forgetAll();
+    this.onclose?.();
+  }
+
+  #forgetAll(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    for (const { controller } of this.#asked.values()) controller.abort();
+    this.#asked.clear();
+    this.#progress.clear();
+  }
+}
+
+const failure = (id: Id, code: number, message: string): JSONRPCMessage => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message },
+});
+
+/** Counts within a time, from zero again after it. */
+class Window {
+  #since = performance.now();
+  #count = 0;
+
+  constructor(private readonly ms: number) {}
+
+  count(): number {
+    const now = performance.now();
+    if (now - this.#since > this.ms) {
+      this.#since = now;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    return this.#count;
+  }
+}

@@ -1,0 +1,154 @@
+// Addresses that answer badly, or not at all: each failure has its code, comes in time and leads nowhere else.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { verifies } from '../../../test/verifies.js';
+import { openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
+
+type Answer = (request: { id: unknown; headers: IncomingMessage['headers'] }, response: ServerResponse) => void;
+
+const json = (response: ServerResponse, value: object, headers = {}) =>
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
+const result = (id: unknown, text: string) => ({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text }] } });
+const endless = (response: ServerResponse, piece: Buffer) => {
+  const more = () =>
+    void (response.destroyed || (response.write(piece) ? setImmediate(more) : response.once('drain', more)));
+  more();
+};
+
+const sentElsewhere: string[] = [];
+let sessions = 0;
+
+/** What the tool of each name answers with. */
+const tools: Record<string, Answer> = {
+  echo: ({ id }, response) => json(response, result(id, 'hello')),
+  unauthorized: (_request, response) => response.writeHead(401).end('who are you'),
+  broken: (_request, response) => response.writeHead(500).end('a stack trace of theirs'),
+  away: (_request, response) => response.writeHead(503).end(),
+  redirect: (_request, response) => response.writeHead(307, { location: elsewhere.url }).end(),
+  html: (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>login</p>'),
+  untyped: (_request, response) => response.writeHead(200).end('{}'),
+  notJson: (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":'),
+  endlessBody: (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    endless(response, Buffer.alloc(64 * 1024, 'x'));
+  },
+  endlessEvent: (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('event: message\ndata: ');
+    endless(response, Buffer.alloc(64 * 1024, 'x'));
+  },
+  endedEvents: (_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing follows\nretry: 1000000000000\n\n'),
+  reset: (_request, response) => void response.socket?.resetAndDestroy(),
+  trickle: (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => response.write(' '), 5);
+    response.on('close', () => clearInterval(timer));
+  },
+};
+
+const hostileServer = httpServer((request, response, body) => {
+  const { id, method, params } = body as {
+    id?: unknown;
+    method?: string;
+    params?: { name: string; protocolVersion: string };
+  };
+  if (request.method !== 'POST') return response.writeHead(405).end();
+  if (id === undefined) return response.writeHead(202).end();
+  if (method === 'initialize') {
+    sessions += 1;
+    const serverInfo = { name: 'hostile', version: '1' };
+    const value = { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
+    return json(response, { jsonrpc: '2.0', id, result: value }, { 'mcp-session-id': `s${sessions}` });
+  }
+  if (method !== 'tools/call') return json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } });
+  return tools[params?.name ?? '']?.({ id, headers: request.headers }, response);
+});
+const elsewhere = httpServer((_request, response, body) => {
+  sentElsewhere.push(JSON.stringify(body));
+  return response.writeHead(200).end();
+});
+const locked = httpServer((_request, response) => response.writeHead(401).end());
+
+let servers: ToolServers;
+
+beforeAll(async () => {
+  await Promise.all([hostileServer.start(), elsewhere.start(), locked.start()]);
+  const silent = { url: hostileServer.url, transport: 'http' };
+  servers = await openToolServers(
+    {
+      web: { url: hostileServer.url, headers: { 'x-key': 'secret-value' } },
+      short: { ...silent, timeout_ms: 300, max_timeout_ms: 300 },
+      locked: { url: locked.url },
+      nobody: { url: 'http://127.0.0.1:9/mcp' },
+    },
+    { environment: { TOOLS_MAX_READ_BYTES: String(1024 * 1024), TOOLS_MAX_RESULT_BYTES: '1024' } },
+  );
+});
+afterAll(async () => {
+  await servers?.close();
+  await Promise.all([hostileServer.stop(), elsewhere.stop(), locked.stop()]);
+});
+
+const codes: Record<string, string> = {
+  unauthorized: 'tool_unavailable',
+  broken: 'tool_failed',
+  away: 'tool_unavailable',
+  redirect: 'tool_unavailable',
+  html: 'invalid_tool_result',
+  untyped: 'invalid_tool_result',
+  notJson: 'invalid_tool_result',
+  endlessBody: 'result_too_large',
+  endlessEvent: 'result_too_large',
+  endedEvents: 'tool_crashed',
+  reset: 'tool_crashed',
+};
+
+for (const [tool, code] of Object.entries(codes)) {
+  verifies('tools.hostile-http', `${tool}: ${code}`, async () => {
+    const failure = await servers.call('web', tool).catch((error: Error) => error);
+    expect(failure).toMatchObject({ code });
+    expect((failure as Error).message).not.toMatch(/127\.0\.0\.1|stack|secret-value/);
+    expect(sentElsewhere).toEqual([]);
+    const { content } = await servers.call('web', 'echo');
+    expect(content).toEqual([{ type: 'text', text: 'hello' }]);
+  });
+}
+
+verifies('tools.hostile-http', 'a byte now and then: the exchange has an end of its own', async () => {
+  await expect(servers.call('short', 'trickle')).rejects.toMatchObject({ code: 'tool_timeout' });
+});
+
+verifies('tools.hostile-http', 'connecting: 401, nobody there', async () => {
+  await expect(servers.call('locked', 'echo')).rejects.toMatchObject({
+    code: 'tool_unavailable',
+    message: expect.stringContaining('HTTP 401'),
+  });
+  await expect(servers.call('nobody', 'echo')).rejects.toMatchObject({
+    code: 'tool_unavailable',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+});
+
+function httpServer(answer: (request: IncomingMessage, response: ServerResponse, body: unknown) => unknown) {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const text = Buffer.concat(parts).toString();
+      answer(request, response, text === '' ? {} : JSON.parse(text));
+    });
+  });
+  return {
+    url: '',
+    async start() {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    },
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

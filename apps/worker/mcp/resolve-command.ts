@@ -1,0 +1,101 @@
+// Which program a configured command is: an absolute path, found when the worker starts. `npx [-y] package` means the
+// installed package's own program, run with node; nothing is ever downloaded.
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+
+export interface Program {
+  file: string;
+  args: readonly string[];
+}
+
+export interface CommandPlaces {
+  /** PATH, absolute entries only. */
+  path: string;
+  /** Directories at and above whose `node_modules` packages are looked for. */
+  packageRoots: readonly string[];
+}
+
+/** Its message says what the operator can do. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused';
+  constructor(
+    message: string,
+    readonly code: 'tool_unavailable' | 'isolation_too_low' = 'tool_unavailable',
+  ) {
+    super(message);
+  }
+}
+
+/** @throws CommandRefused */
+export function resolveCommand(command: string, args: readonly string[], places: CommandPlaces): Program {
+  if (command === 'npx' || command.endsWith('/npx')) return resolvePackage(args, places);
+  // Not below the session's directory: what lies there is the session's, not the operator's.
+  const file = /[\\/]/.test(command) ? resolve(command) : findOnPath(command, places.path);
+  if (file === undefined || !isProgram(file)) throw new CommandRefused(`the program '${command}' was not found`);
+  return { file, args };
+}
+
+export function findOnPath(name: string, path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .map((directory) => join(directory, name))
+    .find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return isAbsolute(file) && statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+const silentFlags: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet']);
+
+function resolvePackage(args: readonly string[], { packageRoots }: CommandPlaces): Program {
+  const at = args.findIndex((argument) => !silentFlags.has(argument));
+  const spec = args[at];
+  const [, name, version] = /^((?:@[\w.-]+\/)?[\w.-]+)(?:@(.+))?$/.exec(spec ?? '') ?? [];
+  if (spec === undefined || name === undefined || name.startsWith('-') || name.startsWith('.')) {
+    throw new CommandRefused('only `npx [-y] package[@version] arguments` is understood');
+  }
+  const directory = packageRoots.map((root) => findPackage(root, name)).find((found) => found !== undefined);
+  const install = `npm install ${spec}`;
+  if (directory === undefined) throw new CommandRefused(`the package ${name} is not installed: ${install}`);
+  const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as JsonObject;
+  const installed = typeof manifest['version'] === 'string' ? manifest['version'] : 'no version';
+  if (!isWanted(installed, version)) {
+    throw new CommandRefused(`${name} is installed as ${installed}, not ${version ?? ''}: ${install}`);
+  }
+  return { file: process.execPath, args: [join(directory, binOf(manifest, name)), ...args.slice(at + 1)] };
+}
+
+function findPackage(root: string, name: string): string | undefined {
+  for (let directory = resolve(root); ; directory = dirname(directory)) {
+    const found = join(directory, 'node_modules', name);
+    if (isFile(join(found, 'package.json'))) return found;
+    if (directory === dirname(directory)) return undefined;
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** A tag is whatever is installed; of numbers those that are written must be the same. */
+function isWanted(installed: string, wanted: string | undefined): boolean {
+  if (wanted === undefined || /^[a-z][\w-]*$/i.test(wanted)) return true;
+  return installed === wanted || (/^\d+(\.\d+)?$/.test(wanted) && installed.startsWith(`${wanted}.`));
+}
+
+/** As npx chooses: the only one, or the one that is named like the package. */
+function binOf({ bin }: JsonObject, name: string): string {
+  if (typeof bin === 'string') return bin;
+  const bins = isJsonObject(bin) ? bin : {};
+  const files = Object.values(bins);
+  const chosen = files.length === 1 ? files[0] : bins[name.replace(/^@[^/]+\//, '')];
+  if (typeof chosen !== 'string') throw new CommandRefused(`the package ${name} has no program that npx would run`);
+  return chosen;
+}

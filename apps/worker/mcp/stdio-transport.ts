@@ -1,0 +1,114 @@
+// MCP over the standard streams of a process tree of ours: bounded frames, noise logged and skipped, a closed stdout and
+// a process that ends noticed. It starts once; who closes it ends the whole tree.
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { LineReader, readFrame } from './frame-reader.js';
+import { BoundedLineLog } from './process/bounded-line-log.js';
+import { ProcessTree, type EndGrace, type Launch, type ProcessExit } from './process/process-tree.js';
+
+export interface StdioOptions {
+  launch: Launch;
+  maxMessageBytes: number;
+  grace: EndGrace;
+  logger: Logger;
+}
+
+/** What a process wrote before it ended is read for so long. */
+const lastWordsMs = 200;
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  /** Why it is over, where the server is to blame. */
+  failure?: AppError;
+  /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
+  readonly stderr = null;
+  #tree?: ProcessTree;
+  #over = false;
+  readonly #noise: BoundedLineLog;
+  readonly #errors: BoundedLineLog;
+
+  constructor(private readonly options: StdioOptions) {
+    this.#noise = new BoundedLineLog(options.logger, 'stdout of a tool server that is no MCP');
+    this.#errors = new BoundedLineLog(options.logger, 'stderr of a tool server');
+  }
+
+  get pid(): number | null {
+    return this.#tree?.pid ?? null;
+  }
+
+  /** @throws AppError tool_unavailable */
+  async start(): Promise<void> {
+    const tree = await ProcessTree.start(this.options.launch, this.options.grace);
+    this.#tree = tree;
+    const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
+    tree.stdout.on('data', (chunk: Buffer) => {
+      if (this.#over || lines.feed(chunk)) return;
+      this.#fail('result_too_large', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
+    });
+    tree.stderr.on('data', (chunk: Buffer) => this.#errors.feed(chunk));
+    const heardOut = once(tree.stdout, 'close').catch(() => undefined);
+    tree.stdout.once('end', () => void this.#endOfOutput(tree));
+    void tree.exited.then(async (exit) => {
+      await Promise.race([heardOut, delay(lastWordsMs, undefined, { ref: false })]);
+      this.#fail('tool_crashed', described(exit));
+    });
+  }
+
+  /** Waits while the server does not read. @throws AppError tool_crashed */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#tree?.stdin;
+    if (stdin === undefined || this.#over || !stdin.writable) throw this.failure ?? crashed('does not read any more');
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
+    const over = new AbortController();
+    const wake = () => over.abort();
+    stdin.once('close', wake);
+    try {
+      await once(stdin, 'drain', { signal: over.signal });
+    } catch {
+      throw this.failure ?? crashed('does not read any more');
+    } finally {
+      stdin.off('close', wake);
+    }
+  }
+
+  /** Resolves when no process of it is left. */
+  async close(): Promise<void> {
+    this.#finish();
+    await this.#tree?.end();
+  }
+
+  /** An exit tells more than its stdout's end does: it is given a moment to be known. */
+  async #endOfOutput(tree: ProcessTree): Promise<void> {
+    const exit = await Promise.race([tree.exited, delay(lastWordsMs, undefined, { ref: false })]);
+    this.#fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));
+  }
+
+  #read(line: Buffer): void {
+    const messages = this.#over ? [] : readFrame(line);
+    if (messages === undefined) this.#noise.write(line.toString('utf8', 0, 4_096));
+    else for (const message of messages) this.onmessage?.(message);
+  }
+
+  #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
+    if (this.#over) return;
+    this.failure = new AppError(code, `The tool server ${what}`);
+    this.#finish();
+    this.#tree?.end().catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#noise.close();
+    this.#errors.close();
+    this.onclose?.();
+  }
+}
+
+const described = ({ code, signal }: ProcessExit) => `ended (${signal ?? `exit code ${code ?? 'unknown'}`})`;
+const crashed = (what: string) => new AppError('tool_crashed', `The tool server ${what}`);

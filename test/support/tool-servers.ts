@@ -1,0 +1,112 @@
+// The worker's pool of tool servers without queue and store, for tests of servers that misbehave.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inheritedEnvironment } from '#libs/config/child-environment.js';
+import { readConfig } from '#libs/config/read-config.js';
+import type { LogFields, Logger } from '#libs/logging/logger.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/worker/mcp/connection.js';
+import { processLimits } from '../../apps/worker/mcp/isolation.js';
+import { ServerPool } from '../../apps/worker/mcp/pool.js';
+import { configuredServers, type ConfiguredServers } from '../../apps/worker/mcp/servers.js';
+
+export const fixture = (name: string) =>
+  fileURLToPath(new URL(`../fixtures/tool-servers/${name}.mjs`, import.meta.url));
+const checkout = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface ToolServers {
+  configured: ConfiguredServers;
+  pool: ServerPool;
+  workspaces: Workspaces;
+  directory: string;
+  /** Messages of the log, each with its fields. */
+  log: { message: string; fields: LogFields }[];
+  call(server: string, tool: string, given?: CallGiven): Promise<RawToolResult>;
+  use<T>(server: string, work: (connection: ToolConnection) => Promise<T>, session?: string): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface CallGiven {
+  args?: object;
+  session?: string;
+  options?: Partial<CallOptions>;
+}
+
+export interface ServersGiven {
+  environment?: Record<string, string>;
+  connectTimeoutMs?: number;
+}
+
+/** A server on the hostile fixture, with flags. */
+export const hostile = (...flags: string[]) => ({ command: 'node', args: [fixture('hostile'), ...flags] });
+
+export async function openToolServers(servers: Record<string, object>, given: ServersGiven = {}): Promise<ToolServers> {
+  const directory = await mkdtemp(join(tmpdir(), 'tool-servers-'));
+  const config = readConfig({
+    environment: { DATA_DIR: directory, MIN_ISOLATION: 'process', TOOLS_CANCEL_GRACE_MS: '1000', ...given.environment },
+    file: { path: 'signalbox.yaml', text: JSON.stringify({ mcpServers: servers }) },
+  });
+  const workspaces = await Workspaces.open(join(directory, 'workspaces'), {
+    maxBytes: 2 ** 30,
+    maxFiles: 1e4,
+    maxDepth: 32,
+  });
+  const log: ToolServers['log'] = [];
+  const logger = recordingLogger(log);
+  const environment = inheritedEnvironment();
+  const configured = configuredServers({
+    config,
+    builtins: new Map(),
+    workspaces,
+    environment,
+    packageRoots: [checkout],
+    limits: processLimits(environment['PATH'] ?? '', 2 ** 30),
+    grace: { stdinMs: 500, termMs: 300 },
+    ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
+    logger,
+  });
+  const pool = new ServerPool(configured, logger);
+  const use: ToolServers['use'] = (server, work, session = 'sess_a') => {
+    const user = { principal: 'local', sessionId: session, directory: `ws_${session}` };
+    return pool.use(server, { user, signal: new AbortController().signal, deadline: Date.now() + 60_000 }, work);
+  };
+  return {
+    configured,
+    pool,
+    workspaces,
+    directory,
+    log,
+    use,
+    call: (server, tool, { args = {}, session, options = {} } = {}) => {
+      const calling = {
+        signal: AbortSignal.timeout(60_000),
+        maxTimeoutMs: 60_000,
+        onProgress: () => undefined,
+        ...options,
+      };
+      const request = { tool, arguments: JSON.parse(JSON.stringify(args)) as Record<string, never>, meta: {} };
+      return use(server, (connection) => connection.callTool(request, calling), session);
+    },
+    close: async () => {
+      await pool.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function recordingLogger(log: ToolServers['log']): Logger {
+  const record = (fields: LogFields, message: string) => void log.push({ fields, message });
+  const logger: Logger = {
+    debug: record,
+    info: record,
+    warn: record,
+    error: record,
+    child: (bound) => {
+      const bind = (fields: LogFields, message: string) => record({ ...bound, ...fields }, message);
+      return { ...logger, debug: bind, info: bind, warn: bind, error: bind };
+    },
+  };
+  return logger;
+}
