@@ -17,16 +17,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
       },
-      {
-        extends: true,
-        test: {
-          name: 'contract',
-          include: ['test/contract/**/*.test.ts', 'test/*.test.ts'],
-          // The long ones wait for locks to run out and silent servers to be found: side by side they cost one wait.
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
-        },
-      },
+      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts', 'test/*.test.ts'] } },
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false } },
       {
         extends: true,
