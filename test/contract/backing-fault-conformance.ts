@@ -1,7 +1,6 @@
 // The part of the conformance suite in which something fails: the network, the server, a worker.
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
-import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { eventually } from '#libs/testing/eventually.js';
@@ -95,61 +94,6 @@ export function faultConformance(makeStore: MakeStore): void {
       expect(performance.now() - start).toBeLessThan(10_000);
       await expectUnavailable(calls(backing, never()));
     });
-
-    verifies(
-      'backing.cut-loses-nothing',
-      '300 jobs while connections are cut again and again',
-      async () => {
-        await withBacking(store.options, async (gateway) => {
-          await withBacking(store.options, async (worker) => {
-            const taken = new Collected<JobDelivery>();
-            const consumer = await worker.consume(
-              async (delivery) => {
-                taken.add(delivery);
-                await new Promise((resolve) => setTimeout(resolve, 5));
-              },
-              { worker: 'w1', concurrency: 8 },
-            );
-            const cutting = setInterval(() => store.proxy.cut(), 300);
-            const accepted: string[] = [];
-            try {
-              for (let round = 0; round < 30; round += 1) {
-                const jobs = Array.from({ length: 10 }, () => makeJob());
-                // One that is refused is its caller's to add again; one that is accepted must come.
-                await Promise.allSettled(
-                  jobs.map(async (job) => {
-                    await gateway.queue.add(job, { signal: never() });
-                    accepted.push(job.callId);
-                  }),
-                );
-              }
-            } finally {
-              clearInterval(cutting);
-            }
-            // A job that was claimed in the moment of a cut comes again when its lock has run out.
-            await taken.until((items) => {
-              const ids = new Set(items.map((item) => item.job.callId));
-              return accepted.every((id) => ids.has(id));
-            }, 25_000);
-            expect(accepted.length).toBeGreaterThan(200);
-            const first = new Set<string>();
-            const doubled = taken.items.filter(({ job, redelivered }) => {
-              const again = first.has(job.callId);
-              first.add(job.callId);
-              return again && !redelivered;
-            });
-            expect(doubled).toEqual([]);
-            await eventually(async () => {
-              const counts = await gateway.queue.counts(never());
-              return counts.waiting === 0 && counts.active === 0;
-            }, 20_000);
-            expect((await gateway.queue.counts(never())).failed).toBe(0);
-            await consumer.close();
-          });
-        });
-      },
-      60_000,
-    );
 
     verifies('backing.consumer-comes-back', 'after an outage, without being told', async () => {
       await withBacking(store.options, async (backing) => {
