@@ -8,10 +8,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import type { Json } from '#libs/schemas/json.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
-import { createErrorReader } from '../../apps/gateway/models/openai/read-openai-error.js';
-import { readOpenAiAnswer } from '../../apps/gateway/models/openai/read-openai-answer.js';
-import { OpenAiProvider } from '../../apps/gateway/models/openai/openai-provider.js';
+import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { wireFamily } from '../../apps/gateway/models/create-provider.js';
+import { readAnswer } from '../../apps/gateway/models/read-answer.js';
+import { createErrorReader } from '../../apps/gateway/models/read-upstream-error.js';
+import { mapToolNames } from '../../apps/gateway/models/tool-names.js';
+import { WireProvider } from '../../apps/gateway/models/wire-provider.js';
 
 interface Expected {
   text: string;
@@ -19,14 +22,24 @@ interface Expected {
   tool_calls: { name: string; arguments: Json }[];
   finish_reason: string;
   usage?: Record<string, number>;
+  /** Of a recorded failure. */
+  error_status?: number;
+  retry_after_s?: number;
 }
+
+const kinds = ['openai', 'anthropic', 'gemini'] as const;
+type Kind = (typeof kinds)[number];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const shared = [process.env['SHARED_DIR'], join(root, '../shared'), join(root, '../../shared')].find(
   (path) => path !== undefined && existsSync(join(path, 'recordings/expected.json')),
 );
 const recordings = shared === undefined ? '' : join(shared, 'recordings');
-const files = shared === undefined ? [] : readdirSync(join(recordings, 'openai')).map((file) => `openai/${file}`);
+const files =
+  shared === undefined
+    ? []
+    : kinds.flatMap((kind) => readdirSync(join(recordings, kind)).map((file) => `${kind}/${file}`));
+const isStream = (file: string) => file.endsWith('.chunks.txt');
 
 const expected =
   shared === undefined
@@ -35,6 +48,15 @@ const expected =
 
 function compare(file: string, events: ModelEvent[]): void {
   const wanted = expected[file]!;
+  if (wanted.error_status !== undefined) {
+    const last = events.at(-1);
+    expect(last?.type === 'error' && last.error).toMatchObject({
+      http: wanted.error_status,
+      upstreamStatus: wanted.error_status,
+      retryAfterSeconds: wanted.retry_after_s,
+    });
+    return;
+  }
   const answer = foldEvents(events);
   expect({
     text: answer.text,
@@ -50,31 +72,55 @@ function compare(file: string, events: ModelEvent[]): void {
   if (wanted.usage !== undefined) expect(answer.usage).toMatchObject(wanted.usage);
 }
 
-async function ask(base_url: string, stream: boolean): Promise<ModelEvent[]> {
-  const provider = new OpenAiProvider('recorded', providerSchema.parse({ kind: 'openai', base_url, max_retries: 0 }));
-  const request = { model: 'm', messages: [], tools: [], stream, parameters: {}, unknown: {} };
+const request = { model: 'm', messages: [{ role: 'user' as const, content: 'x' }], tools: [], unknown: {} };
+
+function familyOf(file: string, base_url = 'http://127.0.0.1') {
+  const kind = file.split('/')[0] as Kind;
+  const config = providerSchema.parse({ kind, base_url, max_retries: 0 });
+  return { config, family: wireFamily(kind, config, silentLogger) };
+}
+
+async function ask(file: string, origin: string): Promise<ModelEvent[]> {
+  const base = file.startsWith('openai/') ? `${origin}/${file}/v1` : `${origin}/${file}`;
+  const { config, family } = familyOf(file, base);
+  const provider = new WireProvider('recorded', config, family);
   const call = { requestId: 'r', deadline: Date.now() + 25_000, signal: new AbortController().signal };
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(request, call)) events.push(event);
+  for await (const event of provider.call({ ...request, stream: isStream(file), parameters: {} }, call)) {
+    events.push(event);
+  }
   await provider.close();
   return events;
 }
 
-async function readPieces(body: Buffer, type: string, size: number): Promise<ModelEvent[]> {
+async function readPieces(file: string, body: Buffer, size: number): Promise<ModelEvent[]> {
   let at = 0;
   const read = () => Promise.resolve(at >= body.length ? undefined : body.subarray(at, (at += size)));
-  const errors = createErrorReader('recorded', []);
-  const reading = {
-    provider: 'recorded',
-    model: 'm',
-    toolNameOf: (name: string) => name,
-    errors,
-    keepReasoning: false,
-  };
+  const { family } = familyOf(file);
+  const errors = createErrorReader({ provider: 'recorded', secrets: [], readError: family.readError });
+  const reading = { provider: 'recorded', errors, names: mapToolNames([]) };
+  const { reader } = family.toRequest({ ...request, stream: isStream(file), parameters: {} }, reading);
   const events: ModelEvent[] = [];
-  const answer = readOpenAiAnswer({ headers: { 'content-type': type }, read }, reading, { maxEventChars: 1_000_000 });
+  const type = isStream(file) ? 'text/event-stream' : 'application/json';
+  const answer = readAnswer({ headers: { 'content-type': type }, read }, reader, {
+    provider: 'recorded',
+    maxEventChars: 1_000_000,
+  });
   for await (const batch of answer) events.push(...batch);
   return events;
+}
+
+/** As its provider frames it. */
+function framed(file: string, text: string): Buffer {
+  const lines = text.split('\n').filter(Boolean);
+  switch (file.split('/')[0] as Kind) {
+    case 'openai':
+      return Buffer.from(`${lines.map((line) => `data: ${line}\n\n`).join('')}data: [DONE]\n\n`);
+    case 'anthropic':
+      return Buffer.from(lines.map((line) => `event: x\ndata: ${line}\n\n`).join(''));
+    case 'gemini':
+      return Buffer.from(lines.map((line) => `data: ${line}\r\n\r\n`).join(''));
+  }
 }
 
 describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
@@ -94,9 +140,7 @@ describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
         server.stdout!.once('data', (line: Buffer) => resolve(line.toString().trim()));
         server.once('exit', () => reject(new Error('the replay server ended')));
       });
-      for (const file of readable) {
-        answers.set(file, ask(`http://127.0.0.1:${port}/${file}/v1`, file.endsWith('.chunks.txt')));
-      }
+      for (const file of readable) answers.set(file, ask(file, `http://127.0.0.1:${port}`));
     });
     afterAll(() => {
       server.kill('SIGKILL');
@@ -109,13 +153,7 @@ describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
 describe.skipIf(shared === undefined).each([1, 7, 1000])('recordings read in pieces of %s bytes', (split) => {
   test.each(files)('%s', async (file) => {
     const text = readFileSync(join(recordings, file), 'utf8');
-    if (!file.endsWith('.chunks.txt'))
-      return compare(file, await readPieces(Buffer.from(text), 'application/json', split));
-    const frames = text
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => `data: ${line}\n\n`);
-    const body = Buffer.from(`${frames.join('')}data: [DONE]\n\n`);
-    compare(file, await readPieces(body, 'text/event-stream', split));
+    const body = isStream(file) ? framed(file, text) : Buffer.from(text);
+    compare(file, await readPieces(file, body, split));
   });
 });

@@ -3,7 +3,11 @@ import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type { ModelProvider } from './model-provider.js';
-import { OpenAiProvider } from './openai/openai-provider.js';
+import { anthropicFamily } from './anthropic/anthropic-family.js';
+import { geminiFamily } from './gemini/gemini-family.js';
+import { openAiFamily } from './openai/openai-family.js';
+import type { WireFamily } from './wire-family.js';
+import { WireProvider } from './wire-provider.js';
 
 export interface ProviderParts {
   logger: Logger;
@@ -11,31 +15,34 @@ export interface ProviderParts {
   onAttempt?: AttemptObserver;
 }
 
-/** Undefined: the family is not built in; said in the log. @throws Error when the configuration cannot be served. */
-export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider | undefined {
+/** @throws Error when the configuration cannot be served. */
+export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider {
   if (config.tools === 'prompted') {
     throw new Error(`models.providers.${name}.tools: "prompted" is not supported; use "native" or "none"`);
   }
-  switch (config.kind) {
+  if (config.kind === 'offline') return parts.offline;
+  return new WireProvider(name, config, wireFamily(config.kind, config, parts.logger), parts.onAttempt);
+}
+
+export function wireFamily(
+  kind: Exclude<ProviderConfig['kind'], 'offline'>,
+  config: ProviderConfig,
+  logger: Logger,
+): WireFamily {
+  switch (kind) {
     case 'openai':
-      return new OpenAiProvider(name, config, parts.onAttempt);
-    case 'offline':
-      return parts.offline;
+      return openAiFamily(config);
     case 'anthropic':
+      return anthropicFamily(config);
     case 'gemini':
-      parts.logger.error(
-        { metadata: { provider: name, kind: config.kind } },
-        `Model provider '${name}' is left out: kind ${config.kind} is not supported`,
-      );
-      return undefined;
+      return geminiFamily(config, logger);
   }
 }
 
 export function createProviders(config: Config['models'], parts: ProviderParts): Map<string, ModelProvider> {
   const providers = new Map<string, ModelProvider>();
   for (const [name, provider] of Object.entries(config.providers)) {
-    const created = createProvider(name, provider, parts);
-    if (created !== undefined) providers.set(name, created);
+    providers.set(name, createProvider(name, provider, parts));
   }
   return providers;
 }
