@@ -11,10 +11,8 @@ import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { wireFamily } from '../../apps/gateway/models/create-provider.js';
-import { readAnswer } from '../../apps/gateway/models/read-answer.js';
-import { createErrorReader } from '../../apps/gateway/models/read-upstream-error.js';
-import { mapToolNames } from '../../apps/gateway/models/tool-names.js';
 import { WireProvider } from '../../apps/gateway/models/wire-provider.js';
+import { type Kind, readBytes, simpleRequest, writeRequest } from '../fixtures/read-family.js';
 
 interface Expected {
   text: string;
@@ -27,8 +25,7 @@ interface Expected {
   retry_after_s?: number;
 }
 
-const kinds = ['openai', 'anthropic', 'gemini'] as const;
-type Kind = (typeof kinds)[number];
+const kinds: readonly Kind[] = ['openai', 'anthropic', 'gemini'];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const shared = [process.env['SHARED_DIR'], join(root, '../shared'), join(root, '../../shared')].find(
@@ -72,48 +69,23 @@ function compare(file: string, events: ModelEvent[]): void {
   if (wanted.usage !== undefined) expect(answer.usage).toMatchObject(wanted.usage);
 }
 
-const request = { model: 'm', messages: [{ role: 'user' as const, content: 'x' }], tools: [], unknown: {} };
-
-function familyOf(file: string, base_url = 'http://127.0.0.1') {
-  const kind = file.split('/')[0] as Kind;
-  const config = providerSchema.parse({ kind, base_url, max_retries: 0 });
-  return { config, family: wireFamily(kind, config, silentLogger) };
-}
+const kindOf = (file: string) => file.split('/')[0] as Kind;
 
 async function ask(file: string, origin: string): Promise<ModelEvent[]> {
-  const base = file.startsWith('openai/') ? `${origin}/${file}/v1` : `${origin}/${file}`;
-  const { config, family } = familyOf(file, base);
-  const provider = new WireProvider('recorded', config, family);
+  const base_url = file.startsWith('openai/') ? `${origin}/${file}/v1` : `${origin}/${file}`;
+  const config = providerSchema.parse({ kind: kindOf(file), base_url, max_retries: 0 });
+  const provider = new WireProvider('recorded', config, wireFamily(kindOf(file), config, silentLogger));
   const call = { requestId: 'r', deadline: Date.now() + 25_000, signal: new AbortController().signal };
   const events: ModelEvent[] = [];
-  for await (const event of provider.call({ ...request, stream: isStream(file), parameters: {} }, call)) {
-    events.push(event);
-  }
+  for await (const event of provider.call(simpleRequest({ stream: isStream(file) }), call)) events.push(event);
   await provider.close();
-  return events;
-}
-
-async function readPieces(file: string, body: Buffer, size: number): Promise<ModelEvent[]> {
-  let at = 0;
-  const read = () => Promise.resolve(at >= body.length ? undefined : body.subarray(at, (at += size)));
-  const { family } = familyOf(file);
-  const errors = createErrorReader({ provider: 'recorded', secrets: [], readError: family.readError });
-  const reading = { provider: 'recorded', errors, names: mapToolNames([]) };
-  const { reader } = family.toRequest({ ...request, stream: isStream(file), parameters: {} }, reading);
-  const events: ModelEvent[] = [];
-  const type = isStream(file) ? 'text/event-stream' : 'application/json';
-  const answer = readAnswer({ headers: { 'content-type': type }, read }, reader, {
-    provider: 'recorded',
-    maxEventChars: 1_000_000,
-  });
-  for await (const batch of answer) events.push(...batch);
   return events;
 }
 
 /** As its provider frames it. */
 function framed(file: string, text: string): Buffer {
   const lines = text.split('\n').filter(Boolean);
-  switch (file.split('/')[0] as Kind) {
+  switch (kindOf(file)) {
     case 'openai':
       return Buffer.from(`${lines.map((line) => `data: ${line}\n\n`).join('')}data: [DONE]\n\n`);
     case 'anthropic':
@@ -154,6 +126,8 @@ describe.skipIf(shared === undefined).each([1, 7, 1000])('recordings read in pie
   test.each(files)('%s', async (file) => {
     const text = readFileSync(join(recordings, file), 'utf8');
     const body = isStream(file) ? framed(file, text) : Buffer.from(text);
-    compare(file, await readPieces(file, body, split));
+    const type = isStream(file) ? 'text/event-stream' : 'application/json';
+    const { reader } = writeRequest(kindOf(file), { stream: isStream(file) });
+    compare(file, await readBytes(reader, body, { type, size: split }));
   });
 });

@@ -3,6 +3,9 @@ export const modelRequirements = {
   'models.backpressure': 'a slow reader slows the upstream',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
+  'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
+  'models.families.tool-loop':
+    'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
   'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',
