@@ -4,6 +4,13 @@ export const modelRequirements = {
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
   'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
+  'models.families.goes-on':
+    'a message that paused or was spoilt is gone on with or asked for again, a bounded number of times',
+  'models.families.lists': 'the models of every family can be listed, page by page',
+  'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
+  'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
+  'models.families.state':
+    'thinking and signatures go back unchanged, in their place, to the provider that made them only',
   'models.families.tool-loop':
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',

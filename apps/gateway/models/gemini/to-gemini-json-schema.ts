@@ -1,7 +1,7 @@
 // A JSON Schema in the part of JSON Schema that newer Gemini models take (`parametersJsonSchema`): for what the subset of
 // OpenAPI cannot say. Keywords that are not of that part are left out and named.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { define, list } from '../schema-parts.js';
+import { allOf, define, list } from '../schema-parts.js';
 
 const kept = new Set([
   '$anchor',
@@ -18,7 +18,7 @@ const kept = new Set([
   'type',
 ]);
 const nested = new Set(['items', 'additionalProperties']);
-const lists = new Set(['anyOf', 'oneOf', 'prefixItems']);
+const lists = new Set(['anyOf', 'prefixItems']);
 const maps = new Set(['properties', '$defs']);
 const silent = new Set(['$schema', '$comment', 'default', 'examples', 'example']);
 
@@ -46,7 +46,10 @@ function compile(node: Json, lost: Set<string>): Json {
     const definitions = compileMembers({ $defs: node['$defs'], definitions: node['definitions'] }, lost);
     return { $ref: ref.replace('#/definitions/', '#/$defs/'), ...definitions };
   }
-  return compileMembers(node, lost);
+  const { allOf: all, ...own } = node;
+  const branches = list(all).filter(isJsonObject);
+  const isPlain = branches.length > 0 && branches.every((branch) => branch['$ref'] === undefined);
+  return compileMembers(isPlain ? allOf([own, ...branches]) : node, lost);
 }
 
 function compileMembers(node: Record<string, Json | undefined>, lost: Set<string>): JsonObject {
@@ -56,6 +59,8 @@ function compileMembers(node: Record<string, Json | undefined>, lost: Set<string
     if (value === undefined || silent.has(key)) continue;
     if (kept.has(key)) made[key] = value;
     else if (key === 'const') made['enum'] = [value];
+    // Branches that are widened may both hold.
+    else if (key === 'oneOf') made['anyOf'] ??= list(value).map((one) => compile(one, lost));
     else if (key === 'items' && Array.isArray(value))
       made['prefixItems'] = list(value).map((one) => compile(one, lost));
     else if (nested.has(key)) made[key] = typeof value === 'boolean' ? value : compile(value, lost);

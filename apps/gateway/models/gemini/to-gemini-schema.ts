@@ -72,8 +72,12 @@ function compileOwn(node: JsonObject, walk: Walk): JsonObject {
   const real = types.filter((type) => type !== 'null');
   const nullable = real.length < types.length || own['nullable'] === true || list(own['enum']).includes(null);
   const made = real.map((type) => withType(type, own, walk));
-  const only = made.length === 1 ? made[0]! : made.length === 0 ? { type: 'string' } : { anyOf: made };
-  return withWords({ ...only, ...(nullable && { nullable }) }, own);
+  return withWords({ ...either(made), ...(nullable && { nullable }) }, own);
+}
+
+/** Nothing but null is a string that is null. */
+function either(schemas: JsonObject[]): JsonObject {
+  return schemas.length > 1 ? { anyOf: schemas } : (schemas[0] ?? { type: 'string' });
 }
 
 /** Keywords that make a branch a schema of its own. */
@@ -88,13 +92,12 @@ function union(own: JsonObject, branches: Json[], walk: Walk): JsonObject {
     return compile(allOf([followRef(branch, walk.root) ?? branch, shared]), walk);
   });
   const nullable = real.length < branches.length || own['nullable'] === true;
-  const only = made.length === 1 ? made[0]! : { anyOf: made };
   const words: JsonObject = {
     ...(description && { description }),
     ...(title && { title }),
     ...(preset && { default: preset }),
   };
-  return withWords({ ...only, ...(nullable && { nullable }) }, words);
+  return withWords({ ...either(made), ...(nullable && { nullable }) }, words);
 }
 
 /** Declared, or what the other keywords take for granted. */
@@ -168,7 +171,9 @@ const specials: Record<string, (made: JsonObject, node: JsonObject, walk: Walk) 
       walk.sayable = true;
       walk.lost.add('prefixItems');
     }
-    made['items'] = items === undefined || isTuple ? anything('items', walk) : compile(items, walk);
+    const members = isTuple ? [...list(node['prefixItems']), ...list(items)].map((item) => compile(item, walk)) : [];
+    const rest = items === undefined || isTuple ? anything('items', walk) : compile(items, walk);
+    made['items'] = members.length > 0 ? either([...members, rest]) : rest;
     return ['items', 'prefixItems'];
   },
   string(made, { format }) {
