@@ -1,6 +1,6 @@
 // The tool calls of one message as they stream in. Nothing ends before the provider ended the message: a prefix of
 // arguments that happens to parse never counts. Which fragment belongs to which call is the family's to say.
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 
 export interface StreamedCall {
@@ -10,6 +10,8 @@ export interface StreamedCall {
   name: string;
   arguments: string;
   started: boolean;
+  /** What the vendor wants back with the call, offered to the caller. */
+  extraContent?: JsonObject;
 }
 
 export class StreamedCalls {
@@ -54,7 +56,9 @@ export class StreamedCalls {
 
   private start(call: StreamedCall, out: ModelEvent[]): void {
     call.started = true;
-    out.push({ type: 'tool_call_start', index: call.index, id: call.id, name: this.nameOf(call.name) });
+    const { index, id, extraContent } = call;
+    const name = this.nameOf(call.name);
+    out.push({ type: 'tool_call_start', index, id, name, ...(extraContent && { extraContent }) });
     if (call.arguments !== '') out.push({ type: 'tool_call_delta', index: call.index, arguments: call.arguments });
   }
 }

@@ -1,9 +1,15 @@
 // Finds the call that each `functionCall` part belongs to: whole, or streamed in parts that are ended by an empty one, by
 // the next call or by the end of the message. A call that comes again by its id is still one.
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { StreamedCalls, type StreamedCall } from '../streamed-calls.js';
 import { PartialArguments } from './partial-arguments.js';
+
+interface NewCall {
+  name: string;
+  id: string;
+  signature: Json | undefined;
+}
 
 interface OpenCall {
   call: StreamedCall;
@@ -23,8 +29,8 @@ export class GeminiCalls {
     return this.calls.list.length;
   }
 
-  /** The call that the part belongs to; undefined when it only ended one. */
-  read(part: JsonObject, out: ModelEvent[]): StreamedCall | undefined {
+  /** The call that the part belongs to; undefined when it only ended one. `signature` came on the part. */
+  read(part: JsonObject, signature: Json | undefined, out: ModelEvent[]): StreamedCall | undefined {
     const name = text(part['name']);
     const id = text(part['id']);
     const partial = Array.isArray(part['partialArgs']) ? part['partialArgs'] : [];
@@ -37,7 +43,7 @@ export class GeminiCalls {
     const known = id === '' ? undefined : this.byId.get(id);
     if (known !== undefined && known !== this.open?.call) return known;
     const isSame = known !== undefined || name === '' || this.continues(name, partial[0]);
-    if (!isSame) this.begin(name, id, out);
+    if (!isSame) this.begin({ name, id, signature }, out);
     const { open } = this;
     if (open === undefined) return undefined;
     if (args !== undefined) open.args.merge(args);
@@ -56,11 +62,12 @@ export class GeminiCalls {
     return this.open?.call.name === name && this.open.args.continues(entry as JsonObject | undefined);
   }
 
-  private begin(name: string, id: string, out: ModelEvent[]): void {
+  private begin({ name, id, signature }: NewCall, out: ModelEvent[]): void {
     this.close(out);
     const call = this.calls.open();
     call.name = name;
     call.id = id;
+    if (typeof signature === 'string') call.extraContent = { google: { thought_signature: signature } };
     if (id !== '') this.byId.set(id, call);
     this.open = { call, args: new PartialArguments() };
     this.calls.append(call, '', out);

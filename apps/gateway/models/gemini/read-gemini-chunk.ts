@@ -129,7 +129,7 @@ export class GeminiAnswerReader implements AnswerReader {
       // Calls belong to the first choice: `n > 1` with tools is refused at the door.
       if (index > 0) return;
       this.told = true;
-      const found = this.calls.read(call, out);
+      const found = this.calls.read(call, part['thoughtSignature'], out);
       if (found !== undefined) this.kept.addCall(found, part);
       return;
     }

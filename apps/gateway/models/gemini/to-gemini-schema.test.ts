@@ -79,7 +79,7 @@ function objects(members: fc.Arbitrary<Pair>): fc.Arbitrary<Pair> {
   }));
 }
 
-const open = ({ additionalProperties: _, ...schema }: JsonObject) => ({ ...schema, type: 'object' });
+const open = (schema: JsonObject): JsonObject => ({ ...schema, additionalProperties: true });
 
 /** As the arguments of a tool, one of them by reference. */
 const tools = fc.tuple(pair, pair).map(([direct, referred]): Pair => ({
