@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import { delta, ends, message, start, stop, text, tool } from '../../../test/fixtures/anthropic-quirks.js';
@@ -142,18 +142,4 @@ verifies('models.families.answers', 'whole answers, and what is none', async () 
   for (const kind of ['anthropic', 'gemini'] as const) {
     expect(foldEvents(await readWhole(kind, {})).error).toBe('model_bad_response');
   }
-});
-
-test('a message that begins again is read anew', async () => {
-  const events = await readStream('anthropic', [
-    message(),
-    start(0, tool('t1', 'f')),
-    message(),
-    start(0, { type: 'text', text: 'b' }),
-    stop(0),
-    ...ends('end_turn'),
-  ]);
-  const again = events.findLastIndex(({ type }) => type === 'message_start');
-  expect(again).toBeGreaterThan(0);
-  expect(foldEvents(events.slice(again))).toMatchObject({ text: 'b', calls: [], finish: 'stop' });
 });

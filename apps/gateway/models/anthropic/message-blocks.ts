@@ -18,7 +18,14 @@ export class MessageBlocks {
   /** The block that each index means now; indexes need not begin at 0 and may be used again. */
   private readonly byIndex = new Map<number, OpenBlock>();
 
+  private readonly begun = new Set<number>();
+
   constructor(private readonly calls: StreamedCalls) {}
+
+  /** Whether a block of that index was begun. */
+  has(index: number): boolean {
+    return this.begun.has(index);
+  }
 
   start(index: number, given: Json | undefined, out: ModelEvent[]): void {
     if (!isJsonObject(given)) return;
@@ -29,6 +36,7 @@ export class MessageBlocks {
     const block: OpenBlock = { raw: { ...given }, json: '' };
     this.all.push(block);
     this.byIndex.set(index, block);
+    this.begun.add(index);
     if (given['type'] === 'text') tell('text_delta', given['text'], out);
     if (given['type'] === 'thinking') tell('reasoning_delta', given['thinking'], out);
     if (given['type'] === 'tool_use') {

@@ -10,6 +10,7 @@ import type { AnswerReader, Reading } from '../wire-family.js';
 import { mapStopReason } from './map-stop-reason.js';
 import { MessageBlocks } from './message-blocks.js';
 import { readAnthropicError } from './read-anthropic-error.js';
+import { Retelling } from './retelling.js';
 import { laterUsage, toUsage } from './read-anthropic-usage.js';
 
 export interface AnswerReading extends Reading {
@@ -28,6 +29,10 @@ export class AnthropicAnswerReader implements AnswerReader {
   private calls: StreamedCalls;
   private blocks: MessageBlocks;
   private started = false;
+  private messageId?: Json | undefined;
+  /** The start of the same message, told in its middle. */
+  private startedTwice?: JsonObject;
+  private readonly retelling = new Retelling();
   private stopReason = '';
   private refusal?: string;
   private usage: JsonObject = {};
@@ -49,11 +54,35 @@ export class AnthropicAnswerReader implements AnswerReader {
   }
 
   read(event: JsonObject, out: ModelEvent[]): void {
+    const heard: ModelEvent[] = [];
+    this.readEvent(event, heard);
+    this.retelling.tell(heard, out);
+  }
+
+  end(complete: boolean, out: ModelEvent[]): void {
+    const heard: ModelEvent[] = [];
+    this.endMessage(complete, heard);
+    this.retelling.tell(heard, out);
+  }
+
+  fail(error: AppError, out: ModelEvent[]): void {
+    this.ending.fail(error, out);
+  }
+
+  again(): string | undefined {
+    if (!this.paused) return undefined;
+    this.paused = false;
+    return this.reading.goOn(this.earlier.content);
+  }
+
+  private readEvent(event: JsonObject, out: ModelEvent[]): void {
     const index = typeof event['index'] === 'number' ? event['index'] : 0;
     switch (event['type']) {
       case 'message_start':
         return this.start(event['message'], out);
       case 'content_block_start':
+        // The same message from its beginning, not its first event alone.
+        if (this.startedTwice !== undefined && this.blocks.has(index)) this.begin(this.startedTwice, out);
         return this.blocks.start(index, event['content_block'], out);
       case 'content_block_delta':
         return this.blocks.delta(index, event['delta'], out);
@@ -63,7 +92,7 @@ export class AnthropicAnswerReader implements AnswerReader {
         this.readStop(event['delta']);
         return this.count(event['usage']);
       case 'message_stop':
-        return this.end(true, out);
+        return this.endMessage(true, out);
       case 'message':
         return this.readWhole(event, out);
       default: {
@@ -73,7 +102,7 @@ export class AnthropicAnswerReader implements AnswerReader {
     }
   }
 
-  end(complete: boolean, out: ModelEvent[]): void {
+  private endMessage(complete: boolean, out: ModelEvent[]): void {
     if (this.over) return;
     const { provider } = this.reading;
     if (!complete) {
@@ -96,31 +125,31 @@ export class AnthropicAnswerReader implements AnswerReader {
     this.ending.end([end], out);
   }
 
-  fail(error: AppError, out: ModelEvent[]): void {
-    this.ending.fail(error, out);
-  }
-
-  again(): string | undefined {
-    if (!this.paused) return undefined;
-    this.paused = false;
-    return this.reading.goOn(this.earlier.content);
-  }
-
   private start(given: Json | undefined, out: ModelEvent[]): void {
     const message = isJsonObject(given) ? given : {};
-    const { provider, model } = this.reading;
+    const { provider } = this.reading;
     const goesOn = this.earlier.pauses > 0;
     if (goesOn && this.started) {
       const what = 'began the rest of its answer twice';
       return this.fail(new AppError('model_bad_response', `Model provider '${provider}' ${what}`), out);
     }
+    const isSame = this.started && message['id'] !== undefined && message['id'] === this.messageId;
+    if (isSame) this.startedTwice = message;
+    else this.begin(message, out);
+  }
+
+  private begin(message: JsonObject, out: ModelEvent[]): void {
+    const goesOn = this.earlier.pauses > 0;
     if (!goesOn) this.calls = new StreamedCalls(this.reading.names.fromWire);
+    delete this.startedTwice;
+    this.messageId = message['id'];
     this.blocks = new MessageBlocks(this.calls);
     this.started = true;
     this.stopReason = '';
     this.usage = {};
     this.count(message['usage']);
     const responseId = typeof message['id'] === 'string' ? message['id'] : '';
+    const { model } = this.reading;
     const named = typeof message['model'] === 'string' && message['model'] !== '' ? message['model'] : model;
     if (!goesOn) out.push({ type: 'message_start', model: named, responseId });
   }
