@@ -2,10 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { verifies } from '../../../../test/verifies.js';
-import { toInputSchema } from '../anthropic/to-anthropic-schema.js';
-import { toGeminiSchema } from './to-gemini-schema.js';
-import { toSchemaForm } from './to-gemini-tools.js';
+import { verifies } from '../../../test/verifies.js';
+import { toInputSchema } from './anthropic/to-anthropic-schema.js';
+import { toGeminiSchema } from './gemini/to-gemini-schema.js';
+import { toSchemaForm } from './gemini/to-gemini-tools.js';
 
 interface Pair {
   schema: JsonObject;
