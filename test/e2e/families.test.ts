@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
-import { type Completion, post, rounds, workspaceTools } from '../support/scripts.js';
+import { post, rounds, workspaceTools } from '../support/scripts.js';
 import { strictAnthropic } from '../support/strict-anthropic.js';
 import { strictGemini } from '../support/strict-gemini.js';
 import { startStrictUpstream, type PlannedRound, type StrictUpstream } from '../support/strict-upstream.js';
@@ -144,41 +144,62 @@ function joined(events: Record<string, unknown>[]): unknown[] {
   return all;
 }
 
-verifies('models.families.tool-loop', 'three rounds run by a caller that drops what it does not know', async () => {
-  for (const [at, model] of models.entries()) {
-    const { messages, ...request } = { ...ask(model, `manual_${at}`), tool_mode: 'manual' };
-    const history: object[] = [...messages];
-    const called: string[] = [];
-    for (let round = 0; round < plan.length; round += 1) {
-      const { url } = gateways[round % 2]!;
-      const { body } = await post(url, '/v1/chat/completions', { ...request, messages: history });
-      noRefusals();
-      const { finish_reason, message } = body.choices[0]!;
-      const { content, tool_calls = [] } = message;
-      expect(finish_reason).toBe(round < plan.length - 1 ? 'tool_calls' : 'stop');
-      history.push({
-        role: 'assistant',
-        content,
-        ...(tool_calls.length > 0 && { tool_calls: tool_calls.map(strictCall) }),
-      });
-      for (const { id, function: called_ } of tool_calls) {
-        called.push(`${called_.name} ${called_.arguments}`);
-        history.push({ role: 'tool', tool_call_id: id, content: `result of ${called_.name}` });
-      }
-    }
-    expect(history.at(-1)).toEqual({ role: 'assistant', content: 'All done.' });
-    expect(called).toEqual(
-      plan.flatMap(({ calls = [] }) => calls.map((call) => `${call.name} ${JSON.stringify(call.arguments)}`)),
-    );
-  }
-});
+interface Message {
+  content: string | null;
+  tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
+}
 
-const strictCall = ({
-  id,
-  type,
-  function: { name, arguments: text },
-}: NonNullable<Completion['choices'][number]['message']['tool_calls']>[number]) => ({
-  id,
-  type,
-  function: { name, arguments: text },
-});
+/** A strict client's message: of what came only what OpenAI's types have. */
+async function converse(url: string, body: object, stream: boolean): Promise<{ finish: unknown; message: Message }> {
+  if (!stream) {
+    const { finish_reason: finish, message } = (await post(url, '/v1/chat/completions', body)).body.choices[0]!;
+    const { content, tool_calls: calls = [] } = message;
+    const tool_calls = calls.map(({ id, type, function: { name, arguments: text } }) => ({
+      id,
+      type,
+      function: { name, arguments: text },
+    }));
+    return { finish, message: { content, ...(calls.length > 0 && { tool_calls }) } };
+  }
+  const read = await readSse(await postJson(`${url}/v1/chat/completions`, { ...body, stream }));
+  const message: Message = { content: null };
+  let finish: unknown;
+  for (const { choices } of read.events) {
+    const [choice] = choices as { delta: Partial<Message>; finish_reason: unknown }[];
+    finish = choice?.finish_reason ?? finish;
+    const { content, tool_calls = [] } = choice?.delta ?? {};
+    if (content) message.content = (message.content ?? '') + content;
+    for (const { id, type, function: piece } of tool_calls) {
+      if (id !== undefined) (message.tool_calls ??= []).push({ id, type, function: { ...piece } });
+      else message.tool_calls!.at(-1)!.function.arguments += piece.arguments;
+    }
+  }
+  return { finish, message };
+}
+
+for (const stream of [false, true]) {
+  const how = stream ? 'streamed' : 'as JSON';
+  verifies('models.families.tool-loop', `run by a caller that drops what it does not know, ${how}`, async () => {
+    for (const model of models) {
+      const { messages, session_id: _, ...request } = ask(model, '');
+      const history: object[] = [...messages];
+      const called: string[] = [];
+      for (const round of plan.keys()) {
+        const { url } = gateways[round % 2]!;
+        const body = { ...request, tool_mode: 'manual', messages: history };
+        const { finish, message } = await converse(url, body, stream);
+        noRefusals();
+        expect(finish).toBe(round < plan.length - 1 ? 'tool_calls' : 'stop');
+        history.push({ role: 'assistant', ...message });
+        for (const { id, function: call } of message.tool_calls ?? []) {
+          called.push(`${call.name} ${call.arguments}`);
+          history.push({ role: 'tool', tool_call_id: id, content: `result of ${call.name}` });
+        }
+      }
+      expect(history.at(-1)).toEqual({ role: 'assistant', content: 'All done.' });
+      expect(called).toEqual(
+        plan.flatMap(({ calls = [] }) => calls.map((call) => `${call.name} ${JSON.stringify(call.arguments)}`)),
+      );
+    }
+  });
+}

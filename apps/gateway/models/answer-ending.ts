@@ -1,5 +1,5 @@
 // How a message ends, once: its usage, then its end or its error. Readers of all families end through it.
-import type { AppError } from '#libs/schemas/errors.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
@@ -20,3 +20,10 @@ export class AnswerEnding {
     this.end([{ type: 'error', error }], out);
   }
 }
+
+/** The body is over and the message is not. */
+export const cutShort = (provider: string) =>
+  new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`);
+
+export const answeredNothing = (provider: string) =>
+  new AppError('model_bad_response', `Model provider '${provider}' answered nothing`);

@@ -4,7 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { addUsage, NO_USAGE, type Usage } from '#libs/schemas/usage.js';
-import { AnswerEnding } from '../answer-ending.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
 import { StreamedCalls } from '../streamed-calls.js';
 import type { AnswerReader, Reading } from '../wire-family.js';
 import { mapStopReason } from './map-stop-reason.js';
@@ -105,12 +105,8 @@ export class AnthropicAnswerReader implements AnswerReader {
   private endMessage(complete: boolean, out: ModelEvent[]): void {
     if (this.over) return;
     const { provider } = this.reading;
-    if (!complete) {
-      return this.fail(new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`), out);
-    }
-    if (!this.started) {
-      return this.fail(new AppError('model_bad_response', `Model provider '${provider}' answered nothing`), out);
-    }
+    if (!complete) return this.fail(cutShort(provider), out);
+    if (!this.started) return this.fail(answeredNothing(provider), out);
     this.blocks.stopAll(out);
     if (this.stopReason === 'pause_turn') return this.pause(out);
     const reason = mapStopReason(this.stopReason, this.calls.list.length > 0);

@@ -1,9 +1,9 @@
 // One answer of Gemini's, chunk by chunk, as model events; a whole answer is one chunk. A message that the model spoilt
 // before anything of it was told is asked for once more. It knows no HTTP and never throws.
-import { AppError } from '#libs/schemas/errors.js';
+import type { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { AnswerEnding } from '../answer-ending.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
 import type { AnswerReader, Reading } from '../wire-family.js';
 import { GeminiCalls } from './gemini-calls.js';
 import { KeptParts } from './kept-parts.js';
@@ -73,13 +73,9 @@ export class GeminiAnswerReader implements AnswerReader {
   end(complete: boolean, out: ModelEvent[]): void {
     if (this.over) return;
     const { provider } = this.reading;
-    if (!complete && !this.finished) {
-      return this.fail(new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`), out);
-    }
+    if (!complete && !this.finished) return this.fail(cutShort(provider), out);
     if (this.blocked) return this.ending.end([{ type: 'message_end', finishReason: 'content_filter' }], out);
-    if (this.candidates.size === 0) {
-      return this.fail(new AppError('model_bad_response', `Model provider '${provider}' answered nothing`), out);
-    }
+    if (this.candidates.size === 0) return this.fail(answeredNothing(provider), out);
     const ends: ModelEvent[] = [];
     for (const [index, candidate] of [...this.candidates].sort(([left], [right]) => left - right)) {
       const reason = mapFinishReason(candidate.finishReason, index === 0 && this.calls.count > 0);

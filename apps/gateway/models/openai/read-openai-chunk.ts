@@ -4,7 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, ModelEvent } from '#libs/schemas/model-event.js';
 import type { ProviderState } from '#libs/schemas/message.js';
-import { AnswerEnding } from '../answer-ending.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
 import type { AnswerReader, Reading } from '../wire-family.js';
 import { mapFinishReason } from './map-finish-reason.js';
 import { ToolCallMerger } from './merge-tool-calls.js';
@@ -75,12 +75,8 @@ export class OpenAiAnswerReader implements AnswerReader {
   end(complete: boolean, out: ModelEvent[]): void {
     if (this.over) return;
     const { provider } = this.reading;
-    if (!complete && !this.finished) {
-      return this.fail(new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`), out);
-    }
-    if (this.choices.size === 0) {
-      return this.fail(new AppError('model_bad_response', `Model provider '${provider}' answered nothing`), out);
-    }
+    if (!complete && !this.finished) return this.fail(cutShort(provider), out);
+    if (this.choices.size === 0) return this.fail(answeredNothing(provider), out);
     const ends: ModelEvent[] = [];
     for (const [index, choice] of [...this.choices].sort(([left], [right]) => left - right)) {
       const reason = mapFinishReason(choice.finishReason, index === 0 && this.calls.count > 0);
