@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { noRedis } from './libs/testing/redis-server.js';
+import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -16,10 +18,36 @@ export default defineConfig({
         test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
       },
       { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts', 'test/*.test.ts'] } },
-      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false } },
+      // These start processes, and mostly wait for them: two at once, whatever the machine.
       {
         extends: true,
-        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], fileParallelism: false, testTimeout: 120_000 },
+        test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'redis',
+          // Without a server test/redis reports what is skipped.
+          include: ['test/redis/**/*.test.ts', ...(noRedis === undefined ? suitesOnRedis : [])],
+          provide: { backing: 'redis' },
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          testTimeout: 120_000,
+        },
       },
     ],
   },

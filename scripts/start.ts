@@ -7,6 +7,7 @@ import { readConfigWithOrigins } from '#libs/config/read-config.js';
 import { migrate } from '#libs/database/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
+import { localUrl } from './local-url.js';
 import { choosePort } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
 import { listenForStop } from './start/listen-for-stop.js';
@@ -33,8 +34,8 @@ async function main(): Promise<void> {
     hostSetting: 'HOST',
     mayMove: !origins.has('server.worker_port'),
   });
-  const gatewayUrl = urlOf(server.host, gatewayPort);
-  const workerUrl = urlOf(server.host, workerPort);
+  const gatewayUrl = localUrl(server.host, gatewayPort);
+  const workerUrl = localUrl(server.host, workerPort);
   const readyUrls = { gateway: `${gatewayUrl}/health/ready`, worker: `${workerUrl}/health/ready` };
   try {
     await supervise({
@@ -78,12 +79,6 @@ async function main(): Promise<void> {
 /** From dist/scripts/start.js. */
 function built(path: string): string {
   return fileURLToPath(new URL(`../${path}`, import.meta.url));
-}
-
-/** An address to reach a service that listens on `host` from this machine. */
-function urlOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 async function readJson(url: string): Promise<unknown> {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/database-url.js';
+import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -21,7 +22,8 @@ import { createTurnMeasure } from './chat/measure-turn.js';
 import { OrphanedRuns } from './chat/interrupt-orphans.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
-import { MeasuredModelRouter } from './models/measured-model-router.js';
+import { faultyPorts } from './inject-faults.js';
+import { createModelObservers, MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ToolCalls } from './tools/call-tool.js';
@@ -40,16 +42,19 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const url = databaseUrl(config);
   const timeoutMs = config.database.timeout_ms;
   const database = openDatabase({ url, poolSize: config.database.pool_size, timeoutMs, applicationName: id });
-  const backing = await openBacking({
+  const faulty = faultyPorts(readFaults());
+  const opened = await openBacking({
     databaseUrl: url,
     timeoutMs,
     applicationName: id,
     logger,
     ...(config.redis.url === undefined ? {} : { redisUrl: config.redis.url }),
   });
+  const backing = faulty.backing(opened);
 
   const audit = { audit: config.audit.enabled };
-  const runs = new PostgresRunStore(database, { idempotencyTtlMs: config.runs.idempotency_ttl_ms, ...audit });
+  const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
+  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, ...audit }));
   const log = new PostgresEventLog(database);
   const journal = new PostgresJournal(database, audit);
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms });
@@ -58,7 +63,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const clocks = new TurnClocks();
   const measuring = { metrics, clocks, logger };
   const offline = new OfflineProvider();
-  const models = new MeasuredModelRouter(createModelRouter(config.models, { logger, offline }), measuring);
+  const observers = createModelObservers(metrics);
+  const router = faulty.models(createModelRouter(config.models, { logger, offline, ...observers }));
+  const models = new MeasuredModelRouter(router, measuring);
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const queued = new QueuedToolRunner({
     gatewayId: id,

@@ -9,6 +9,7 @@ import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } fr
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
+import { QuietConnections } from '#libs/http-door/quiet-connections.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
@@ -57,6 +58,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
+  const connections = new QuietConnections(fastify.server);
   prepare(fastify, config, logger);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
@@ -75,6 +77,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       health.become('stopping');
       await admission.drain(config.server.shutdown_grace_ms);
       await gateway.close();
+      connections.close();
       await app.close();
     },
   };

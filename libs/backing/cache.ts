@@ -8,3 +8,10 @@ export interface Cache {
   readonly maxValueBytes: number;
   close(): Promise<void>;
 }
+
+/** For all processes together; may be exceeded a little for a moment. */
+export interface CacheBounds {
+  maxRows: number;
+  maxBytes: number;
+  maxValueBytes: number;
+}

@@ -45,6 +45,11 @@ describe('a deadline', () => {
     expect(started).toBe(false);
   });
 
+  test('a signal that is a time limit is one', async () => {
+    const wait = withinDeadline(10_000, AbortSignal.timeout(20), () => new Promise(() => undefined));
+    await expect(wait).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+
   test('ends with the signal', async () => {
     const controller = new AbortController();
     const wait = withinDeadline(10_000, controller.signal, () => new Promise(() => undefined));

@@ -48,7 +48,7 @@ export function toStoreError(error: unknown): unknown {
 /**
  * Waits for `work` at most `timeoutMs` and while `signal` holds. Work that is given up goes on in the background: it
  * must end by itself (statement and read timeouts do that) and be harmless when it succeeds late.
- * @throws AppError store_unavailable at the deadline; the signal's reason when it aborts
+ * @throws AppError store_unavailable at the deadline, also where the signal is one; else the signal's reason
  */
 export function withinDeadline<T>(
   timeoutMs: number,
@@ -82,8 +82,13 @@ export function withinDeadline<T>(
   });
 }
 
+/** A caller that gave a time limit as its signal meets a store that did not answer in time. */
 function reasonOf(signal: AbortSignal): Error {
-  return asError(signal.reason);
+  const reason: unknown = signal.reason;
+  if (reason instanceof DOMException && reason.name === 'TimeoutError') {
+    return storeUnavailable('The store did not answer in time', reason);
+  }
+  return asError(reason);
 }
 
 function asError(thrown: unknown): Error {

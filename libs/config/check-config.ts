@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
+import { parseRedisUrl, RedisUrlError } from './redis-url.js';
 import type { Config, ServerConfig } from './schema.js';
 import type { Path } from './schema-walk.js';
 
@@ -25,6 +26,10 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
       `none runs tool servers without any protection: say ${environmentName(['isolation', 'allow_unsandboxed'])}=1 ` +
         'if that is meant',
     );
+  }
+  if (config.redis.url !== undefined) {
+    const message = redisProblem(config.redis.url);
+    if (message !== undefined) problem(['redis', 'url'], message);
   }
   for (const [name, server] of Object.entries(config.mcpServers)) {
     const message = serverProblem(server, config.isolation.allow_unsandboxed);
@@ -63,6 +68,16 @@ export function isLoopback(host: string): boolean {
       return bare === '::1' || bare.startsWith('::ffff:127.');
     default:
       return false;
+  }
+}
+
+function redisProblem(url: string): string | undefined {
+  try {
+    parseRedisUrl(url);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RedisUrlError) return error.message;
+    throw error;
   }
 }
 

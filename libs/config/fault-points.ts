@@ -1,20 +1,29 @@
 // Named points at which a test may kill a process of ours, to prove what survives. Does nothing outside of tests.
-export const faultPoints = [
-  'before-dispatch',
-  'after-dispatch',
-  'after-effect',
-  'after-outcome',
-  'before-reply',
-  'before-ack',
-] as const;
+/** Of a worker, around one call. */
+export type WorkerFaultPoint =
+  'before-dispatch' | 'after-dispatch' | 'after-effect' | 'after-outcome' | 'before-reply' | 'before-ack';
 
-export type FaultPoint = (typeof faultPoints)[number];
+/** Of a gateway, around one turn. */
+export type GatewayFaultPoint = 'after-plan' | 'after-add' | 'before-round' | 'before-end' | 'before-answer';
+
+export type FaultPoint = WorkerFaultPoint | GatewayFaultPoint;
 
 export interface Faults {
-  at(point: FaultPoint, callId: string): Promise<void>;
+  /** Resolves at once, or never: the process is gone. */
+  at(point: FaultPoint): Promise<void>;
 }
 
 export const noFaults: Faults = { at: () => Promise.resolve() };
+
+/** The same object, some of its members replaced: how a process that is to be killed gets its points. */
+export function replaceMembers<T extends object>(target: T, members: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const found: unknown = name in members ? members[name as keyof T] : Reflect.get(target, name);
+      return typeof found === 'function' ? (found as () => unknown).bind(target) : found;
+    },
+  });
+}
 
 /**
  * `SIGNALBOX_FAULTS=after-effect` or `after-effect:2` (the second time it is reached): this process kills itself there.

@@ -252,5 +252,13 @@ describe('secrets', () => {
     expect(lines).toHaveLength(2);
     expect(lines.join()).not.toContain(canary);
     expect(read({}, 'redis: { url: "redis://127.0.0.1:6379" }').redis.url).toBe('redis://127.0.0.1:6379');
+    const several = 'redis+cluster://a:1,b:2';
+    expect(read({}, `redis: { url: "${several}" }`).redis.url).toBe(several);
+    for (const url of [`redis+cluster://:${canary}@a:1,b:2`, `redis+sentinel://a:1/m?sentinel_password=${canary}`]) {
+      expect(linesOf({}, `redis: { url: "${url}" }`)).toHaveLength(1);
+      expect(secretValues(read({ REDIS_URL: url }))).toContain(canary);
+      expect(inspect(read({ REDIS_URL: url }))).not.toContain(canary);
+      expect(linesOf({ REDIS_URL: `${url}&x=1` }).join()).not.toContain(canary);
+    }
   });
 });

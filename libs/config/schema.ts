@@ -31,8 +31,19 @@ export const providerSchema = z.strictObject({
     .prefault({}),
   max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
   max_concurrency: count('Calls under way at once').default(256),
+  circuit: z
+    .strictObject({
+      failures: count('Failures in a row, before the first piece of an answer, after which it is not asked').default(5),
+      cool_down_ms: ms('Time until one call tries again').default(30_000),
+    })
+    .prefault({}),
   models: z.array(z.string()).optional().describe('With a list, any other name is model_not_found'),
-  tools: z.enum(['native', 'prompted', 'none']).default('native').describe('How tools are offered to the model'),
+  tools: z
+    .enum(['native', 'prompted', 'none'])
+    .default('native')
+    .describe(
+      'How tools are offered: by the API, written into the system message for models without tool use, or not at all',
+    ),
   context_window: count('Tokens that a request and its answer may have').optional(),
   reasoning_replay: z
     .enum(['always', 'tool_turns', 'never'])
@@ -117,12 +128,16 @@ export const configSchema = z.strictObject({
   database: z
     .strictObject({
       url: secretUrl.optional().describe('PostgreSQL; absent: the embedded one'),
-      pool_size: count('Connections of one process').default(10),
+      pool_size: count('Connections of one process to the store; without Redis up to 7 more for the queue').default(8),
       timeout_ms: ms('Deadline of one store call').default(2_000),
     })
     .prefault({}),
   redis: z
-    .strictObject({ url: secretUrl.optional().describe('Redis; absent: the queue lives in PostgreSQL') })
+    .strictObject({
+      url: secretUrl
+        .optional()
+        .describe('Redis, with sentinels or a cluster too (docs/redis.md); absent: the queue lives in PostgreSQL'),
+    })
     .prefault({}),
   workspaces: z
     .strictObject({

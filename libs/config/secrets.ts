@@ -5,6 +5,8 @@ import { settingAt, type Path, type Secrecy } from './schema-walk.js';
 
 export const MASK = '***';
 
+const secretParameter = /^(?:\w*_)?(?:password|token|key|secret)$/i;
+
 /** A value as it may be shown. */
 export function maskValue(value: unknown, secrecy: Secrecy): unknown {
   if (secrecy === undefined || value === undefined) return value;
@@ -18,7 +20,7 @@ export function maskValue(value: unknown, secrecy: Secrecy): unknown {
 /** Host and path stay; user, password and query go: query strings carry passwords too. */
 export function maskUrl(text: string): string {
   try {
-    const url = new URL(text);
+    const url = readUrl(text);
     if (url.password !== '' || url.username !== '') {
       url.username = '';
       url.password = '';
@@ -32,8 +34,8 @@ export function maskUrl(text: string): string {
 
 export function hasPassword(text: string): boolean {
   try {
-    const url = new URL(text);
-    return url.password !== '' || /[?&](?:password|token|key|secret)=/i.test(url.search);
+    const url = readUrl(text);
+    return url.password !== '' || [...url.searchParams.keys()].some((name) => secretParameter.test(name));
   } catch {
     return true;
   }
@@ -64,20 +66,27 @@ export function maskDeep(value: unknown, path: Path = []): unknown {
 export function secretValues(value: unknown, path: Path = [], found = new Set<string>()): string[] {
   const secrecy = settingAt(path)?.secrecy;
   if (typeof value === 'string') {
-    const text = secrecy === 'url' ? passwordOf(value) : secrecy === true ? value : '';
-    if (text.length >= 8) found.add(text);
+    const texts = secrecy === 'url' ? passwordsOf(value) : secrecy === true ? [value] : [];
+    for (const text of texts) if (text.length >= 8) found.add(text);
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) secretValues(inner, [...path, key], found);
   }
   return [...found];
 }
 
-function passwordOf(text: string): string {
+function passwordsOf(text: string): string[] {
   try {
-    return decodeURIComponent(new URL(text).password);
+    const url = readUrl(text);
+    const inQuery = [...url.searchParams].filter(([name]) => secretParameter.test(name));
+    return [decodeURIComponent(url.password), ...inQuery.map(([, value]) => value)];
   } catch {
-    return '';
+    return [];
   }
+}
+
+/** Of several hosts (Redis with sentinels, or a cluster) only the first is looked at: the URL class knows one. */
+function readUrl(text: string): URL {
+  return new URL(text.replace(/^([a-z+]+:\/\/(?:[^@/?#]*@)?[^,@/?#]+),[^/?#]*/i, '$1'));
 }
 
 /** Makes JSON.stringify and util.inspect of this tree, and of every part of it, show masks. */

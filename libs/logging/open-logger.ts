@@ -25,6 +25,8 @@ export interface OpenLogger extends Logger {
 type Level = LoggerOptions['level'];
 
 const maxMetadataLength = 12_288;
+/** Characters that wait at most for the end of a turn of the event loop. */
+const maxGatheredLength = 65_536;
 const ids = ['tool', 'requestId', 'runId', 'sessionId', 'userId', 'traceId'] as const;
 
 export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
@@ -113,5 +115,26 @@ async function openStream(options: LoggerOptions): Promise<{ stream: Destination
   if (!process.stdout.listeners('error').some((listener) => listener.name === ignore.name)) {
     process.stdout.on('error', ignore);
   }
-  return { stream: { write: (line: string) => void process.stdout.write(line) }, flush: () => undefined };
+  return gatherLines((text) => void process.stdout.write(text));
+}
+
+/** Lines of one turn of the event loop go out in one write: each of its own is a system call of every request. */
+function gatherLines(write: (text: string) => void): { stream: DestinationStream; flush: () => void } {
+  let gathered = '';
+  const flush = () => {
+    const text = gathered;
+    gathered = '';
+    if (text !== '') write(text);
+  };
+  process.once('exit', flush);
+  return {
+    stream: {
+      write(line: string) {
+        if (gathered === '') setImmediate(flush);
+        gathered += line;
+        if (gathered.length >= maxGatheredLength) flush();
+      },
+    },
+    flush,
+  };
 }

@@ -57,6 +57,12 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       buckets: turnBuckets,
       labels: ['provider', 'model'],
     }),
+    modelAttemptsFailed: counter('model_attempts_failed_total', 'Failed tries that another follows', [
+      'provider',
+      'code',
+      'next',
+    ]),
+    modelCircuit: gauge('model_circuit', '1 for the state that the circuit of a provider is in', ['provider', 'state']),
     tokens: counter('tokens_total', 'Tokens as providers count them', ['provider', 'model', 'kind']),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
     toolDuration: histogram('tool_duration_seconds', 'A tool call in its worker', {

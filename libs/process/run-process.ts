@@ -16,7 +16,7 @@ export interface RunningProcess {
 export type StartProcess = (config: Config, logger: Logger) => Promise<RunningProcess>;
 
 /** Past the grace time of the configuration there is this much for closing what is open. */
-const closingMs = 5_000;
+export const closingMs = 5_000;
 
 export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {
   const config = loadOrExit(load);

@@ -66,6 +66,7 @@ export const ERRORS = {
   model_error: row(502, 'upstream_error', 'warn'),
   model_bad_response: row(502, 'upstream_error', 'warn'),
   model_stream_cut: row(502, 'upstream_error', 'warn'),
+  model_unavailable: row(503, 'overloaded_error', 'warn', true),
   queue_full: row(503, 'overloaded_error', 'warn', true),
   shutting_down: row(503, 'overloaded_error', 'info', true),
   no_worker: row(503, 'overloaded_error', 'warn', true),

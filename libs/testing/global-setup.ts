@@ -37,5 +37,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A database of a role that may create databases. */
     postgresUrl: string;
+    /** The set of backing services that a whole Signalbox of a test uses; absent: PostgreSQL alone. */
+    backing?: 'redis';
   }
 }

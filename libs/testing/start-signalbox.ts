@@ -1,7 +1,10 @@
 // A whole Signalbox for a test: a database of its own, any number of gateways and workers, an upstream that follows a
-// script. Everything is real but the model.
+// script. Everything is real but the model. In the project `redis` it has a Redis of its own too.
+import pg from 'pg';
+import { inject } from 'vitest';
 import { createMigratedDatabase } from './test-database.js';
 import { type ScriptedUpstream, startScriptedUpstream, type Script } from './scripted-upstream.js';
+import { startRedis, type TestRedis } from './start-redis.js';
 import { type StartedProcess, startProcess, temporaryDirectory } from './start-process.js';
 
 export interface Signalbox {
@@ -9,9 +12,13 @@ export interface Signalbox {
   gateways: StartedProcess[];
   workers: StartedProcess[];
   databaseUrl: string;
+  /** Of the project `redis` only. */
+  redis: TestRedis | undefined;
   workspacesDir: string;
   /** The script's upstream; its models are asked for as `scripted/<any name>`. */
   upstream: ScriptedUpstream;
+  /** Of the database, by a connection of its own. */
+  rows<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   startGateway(environment?: Record<string, string>): Promise<StartedProcess>;
   startWorker(environment?: Record<string, string>): Promise<StartedProcess>;
   close(): Promise<void>;
@@ -28,15 +35,17 @@ export interface SignalboxOptions {
 
 export async function startSignalbox(options: SignalboxOptions = {}): Promise<Signalbox> {
   const { script = [], gateways = 1, workers = 1, scripted = true } = options;
-  const [database, directory, upstream] = await Promise.all([
+  const [database, directory, upstream, redis] = await Promise.all([
     createMigratedDatabase(),
     temporaryDirectory(),
     startScriptedUpstream(script),
+    inject('backing') === 'redis' ? startRedis() : undefined,
   ]);
   const provider = { kind: 'openai', base_url: upstream.baseUrl, api_key: 'sk-scripted-upstream', max_retries: 0 };
   const environment: Record<string, string> = {
     DATABASE_URL: database.url,
     DATA_DIR: directory.path,
+    ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
     ...(scripted ? { MODELS_PROVIDERS: JSON.stringify({ scripted: provider }), DEFAULT_MODEL: 'scripted/model' } : {}),
     ...options.environment,
   };
@@ -45,8 +54,10 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     gateways: [],
     workers: [],
     databaseUrl: database.url,
+    redis,
     workspacesDir: `${directory.path}/workspaces`,
     upstream,
+    rows: (sql, values) => rowsOf(database.url, sql, values),
     async startGateway(more = {}) {
       const gateway = await startProcess('gateway', { environment: { ...environment, ...more } });
       box.gateways.push(gateway);
@@ -62,6 +73,7 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
       for (const each of processes) each.kill('SIGKILL');
       await Promise.all(processes.map((each) => each.ended));
       await upstream.close();
+      await redis?.stop();
       await database.drop();
       await directory.remove();
     },
@@ -76,6 +88,16 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
   box.url = box.gateways[0]?.url ?? '';
   if (workers > 0) await Promise.all(box.gateways.map((gateway) => toolsReady(gateway.url)));
   return box;
+}
+
+async function rowsOf<Row extends pg.QueryResultRow>(url: string, sql: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 /** Waits for all, also when one fails: what still starts would be missed by `close`. */

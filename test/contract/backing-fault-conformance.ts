@@ -4,11 +4,11 @@ import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
 import {
   Collected,
   type ConformanceStore,
-  eventually,
   failureOf,
   makeJob,
   type MakeStore,

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
+import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
-import { type ConformanceStore, eventually, type MakeStore, never } from './conformance-store.js';
+import { type ConformanceStore, type MakeStore, never } from './conformance-store.js';
 
 const cacheBounds = { maxRows: 64, maxBytes: 64 * 1024, maxValueBytes: 8 * 1024 };
 

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking } from '#libs/backing/open-backing.js';
+import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
 import { compileChild, type Child, type CompiledFile } from './compiled-child.js';
-import { Collected, type ConformanceStore, eventually, makeJob, type MakeStore, never } from './conformance-store.js';
+import { Collected, type ConformanceStore, makeJob, type MakeStore, never } from './conformance-store.js';
 
 const blockMs = 17_000;
 

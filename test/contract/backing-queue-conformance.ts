@@ -4,8 +4,9 @@ import type { Backing } from '#libs/backing/backing.js';
 import { type JobConsumer, type JobDelivery, type JobHandler, PutBack } from '#libs/backing/job-queue.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
-import { Collected, type ConformanceStore, eventually, makeJob, type MakeStore, never } from './conformance-store.js';
+import { Collected, type ConformanceStore, makeJob, type MakeStore, never } from './conformance-store.js';
 
 export function queueConformance(makeStore: MakeStore): void {
   describe('queue', () => {

@@ -89,15 +89,6 @@ export class Collected<Item> {
 
 export type Deliveries = Collected<JobDelivery>;
 
-/** Waits until `holds` resolves to true: for state that no event tells of. */
-export async function eventually(holds: () => Promise<boolean>, timeoutMs = 10_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('Not in time');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 /** The error that `work` throws, and how long that took. */
 export async function failureOf(work: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> {
   const start = performance.now();

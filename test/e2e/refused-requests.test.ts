@@ -89,6 +89,12 @@ for (const [what, sent, status, code] of cases) {
   });
 }
 
+verifies('chat.errors.broken-requests', 'a request with two Hosts', async () => {
+  const answer = await send(box.url, get('/v1/models', 'Host: canary.example\r\n'));
+  expect(answer.status).toBe(400);
+  expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'invalid_value', param: 'Host' } });
+});
+
 verifies('chat.errors.broken-requests', 'a request without Host', async () => {
   const answer = await send(box.url, 'GET /v1/models HTTP/1.1\r\n\r\n');
   expect(answer.status).toBe(403);

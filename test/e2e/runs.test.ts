@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
@@ -222,4 +222,25 @@ verifies('chat.runs.state', 'a turn that failed says why, here and in its events
   expect(done).toBe(false);
   expect(events.at(-1)).toMatchObject({ error: { code: 'model_stream_cut' } });
   expect(messagesOf(box.upstream.requests.at(-1)!).some((message) => message['role'] === 'tool')).toBe(true);
+});
+
+verifies('reliability.few-database-connections', 'two gateways and a worker, 64 calls at once', async () => {
+  const callTool = async (url: string) => {
+    const answer = await postJson(`${url}/api/tools/call`, { name: 'get_time', arguments: {} });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  for (let round = 0; round < 2; round += 1) {
+    const urls = Array.from({ length: 64 }, (_, index) => box.gateways[index % 2]!.url);
+    const statuses = await Promise.all(urls.map(callTool));
+    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+  }
+  // Idle ones are kept for half a minute and more.
+  const rows = await box.rows<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() group by application_name`,
+  );
+  expect(rows).toHaveLength(3);
+  const most = inject('backing') === 'redis' ? 8 : 15;
+  for (const { count } of rows) expect(count).toBeLessThanOrEqual(most);
 });

@@ -213,33 +213,42 @@ test('a safe call that takes its time is claimed, its outcome still one', async 
 });
 
 async function deliveredTwice(given: { givenUp: boolean }) {
-  // A worker that was given up before registers again with its next heartbeat.
-  const known = () => services.rows('select id from processes where id = $1', [worker.id]);
-  await expect.poll(known, { timeout: 10_000 }).toHaveLength(1);
+  await untilWorkerIsKnown();
   const prepared = await gateway.calls.prepare(
-    { name: 'slow', argumentsText: '{"ms":600}', sessionId: 'sess_a' },
+    { name: 'slow', argumentsText: '{"ms":2500}', sessionId: 'sess_a' },
     requestContext(),
   );
-  const other = await openWorker(services);
+  let other: TestWorker | undefined;
+  // Opened when the first one has the call, or it might take it itself.
+  const again = async () => {
+    other = await openWorker(services);
+    // What a reaper does to a worker that stopped.
+    if (given.givenUp) await services.rows('delete from processes where id = $1', [worker.id]);
+    const [row] = await services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [
+      prepared.context.callId,
+    ]);
+    await other.worker.jobs.handle({ job: row!.job, redelivered: true });
+  };
   try {
     let twice: Promise<unknown> | undefined;
-    const again = async () => {
-      // What a reaper does to a worker that stopped.
-      if (given.givenUp) await services.rows("delete from processes where kind = 'worker'");
-      const [row] = await services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [
-        prepared.context.callId,
-      ]);
-      await other.worker.jobs.handle({ job: row!.job, redelivered: true });
-    };
     const { id, outcome } = await prepared.run(({ status }) => {
       if (status === 'running') twice ??= again().catch((error: unknown) => error);
     });
     const thrown = await twice;
-    await delay(800);
+    await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(0);
+    await delay(500);
     return { outcome, thrown, journaled: await journaled(id) };
   } finally {
-    await other.close();
+    await other?.close();
+    await untilWorkerIsKnown();
   }
+}
+
+/** One that was given up registers again with its next heartbeat, and is seen with the gateway's next look. */
+async function untilWorkerIsKnown(): Promise<void> {
+  const known = () => services.rows('select id from processes where id = $1', [worker.id]);
+  await expect.poll(known, { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => gateway.runner.hasWorker(), { timeout: 10_000 }).toBe(true);
 }
 
 test('a redelivered unsafe call whose worker was given up is indeterminate, its late outcome dropped', async () => {

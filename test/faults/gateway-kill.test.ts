@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { GatewayFaultPoint } from '#libs/config/fault-points.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
@@ -7,6 +8,8 @@ import { verifies } from '../verifies.js';
 
 let box: Signalbox;
 let script: Script;
+const dead = new Set<number>();
+const alive = () => box.gateways.filter((gateway) => !dead.has(gateway.pid));
 /** Whoever must be known dead, is: a lease lasts 6 s, and is judged after a whole watch of 6 s. */
 const recoveryMs = 15_000;
 
@@ -22,11 +25,11 @@ beforeAll(async () => {
 });
 afterAll(() => box?.close());
 
-async function query<Row extends object>(sql: string): Promise<Row[]> {
+async function query<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
   const client = new pg.Client({ connectionString: box.databaseUrl });
   await client.connect();
   try {
-    return (await client.query<Row>(sql)).rows;
+    return (await client.query<Row>(sql, values)).rows;
   } finally {
     await client.end();
   }
@@ -41,6 +44,7 @@ verifies(
   async () => {
     const [doomed, other] = box.gateways;
     let kill = true;
+    dead.add(doomed!.pid);
     script = async (request) => {
       const second = messagesOf(request).some((message) => message['role'] === 'tool');
       if (second && kill) {
@@ -64,12 +68,36 @@ verifies(
   60_000,
 );
 
+const points: GatewayFaultPoint[] = ['after-plan', 'after-add', 'before-round', 'before-end', 'before-answer'];
+
+verifies(
+  'reliability.gateway-killed',
+  `at ${points.join(', ')}`,
+  async () => {
+    script = effects;
+    for (const point of points) {
+      const doomed = await box.startGateway({ SIGNALBOX_FAULTS: point });
+      dead.add(doomed.pid);
+      await toolsReady(doomed.url);
+      await expect(
+        post(doomed.url, '/api/chat/completions', turnOf(point), { 'idempotency-key': point }),
+      ).rejects.toThrow();
+      expect((await doomed.ended).signal).toBe('SIGKILL');
+    }
+    const began = performance.now();
+    const answers = await Promise.all(points.map((point) => insist(point, 1)));
+    expect(performance.now() - began).toBeLessThan(recoveryMs);
+    expect(answers).toEqual(points.map((point) => `done ${point}`));
+    await expectAllRecorded(points);
+  },
+  90_000,
+);
+
 /** A client that does not give up: the same key until it is answered, on any gateway that is there. */
 async function insist(name: string, at: number): Promise<string> {
   const until = Date.now() + 60_000;
   for (let attempt = at; ; attempt++) {
-    const alive = box.gateways.filter((gateway) => !dead.has(gateway.pid));
-    const { url } = alive[attempt % alive.length]!;
+    const { url } = alive()[attempt % alive().length]!;
     try {
       const { status, body } = await post(url, '/api/chat/completions', turnOf(name), { 'idempotency-key': name });
       if (status === 200) return body.choices[0]!.message.content ?? '';
@@ -82,13 +110,10 @@ async function insist(name: string, at: number): Promise<string> {
   }
 }
 
-const dead = new Set<number>();
-
 verifies(
   'reliability.killed-at-random',
   '100 turns, two workers and two gateways killed in the middle',
   async () => {
-    dead.add(box.gateways[0]!.pid);
     const seen = { count: 0 };
     const kills = new Map<number, () => void>([
       [40, () => killAndReplace('worker')],
@@ -112,34 +137,41 @@ verifies(
     expect(answers).toEqual(names.map((name) => `done ${name}`));
     await Promise.all(replaced);
 
-    const { url } = box.gateways.at(-1)!;
-    for (const name of names) {
-      const effects = await effectsOf(url, name);
-      expect(new Set(effects).size, `${name} ran an unsafe call twice`).toBe(effects.length);
-    }
-    const open = () => query("select id, state from tool_calls where kind = 'server' and ended_at is null");
-    await expect.poll(open, { timeout: recoveryMs }).toEqual([]);
-    const unaudited = await query(
-      `select c.id from tool_calls c left join audit_events a on a.call_id = c.id
-     where c.kind = 'server' group by c.id having count(a.id) <> 1`,
-    );
-    expect(unaudited).toEqual([]);
-    const disagreeing = await query(
-      'select c.id from tool_calls c join audit_events a on a.call_id = c.id where a.state <> c.state',
-    );
-    expect(disagreeing).toEqual([]);
-    const unfinished = await query("select id, state from runs where state <> 'done'");
-    expect(unfinished).toEqual([]);
-    // What is recorded as completed did take effect, and nothing else did unless its outcome is unknown.
-    const completed = await query<{ session_id: string; calls: string }>(
-      `select session_id, count(*) filter (where state = 'completed') as calls, count(*) filter (where state = 'indeterminate') as lost
-     from tool_calls where kind = 'server' and session_id like 'turn_%' group by session_id`,
-    );
-    for (const row of completed as { session_id: string; calls: string; lost: string }[]) {
-      const count = (await effectsOf(url, row.session_id)).length;
-      expect(count).toBeGreaterThanOrEqual(Number(row.calls));
-      expect(count).toBeLessThanOrEqual(Number(row.calls) + Number(row.lost));
-    }
+    await expectAllRecorded(names);
   },
   180_000,
 );
+
+/** Effect files, journal and audit joined: nothing twice, nothing without its row, nothing left open. */
+async function expectAllRecorded(names: readonly string[]): Promise<void> {
+  const { url } = alive()[0]!;
+  for (const name of names) {
+    const effects = await effectsOf(url, name);
+    expect(new Set(effects).size, `${name} ran an unsafe call twice`).toBe(effects.length);
+  }
+  const open = () => query("select id, state from tool_calls where kind = 'server' and ended_at is null");
+  await expect.poll(open, { timeout: recoveryMs }).toEqual([]);
+  const unaudited = await query(
+    `select c.id from tool_calls c left join audit_events a on a.call_id = c.id
+     where c.kind = 'server' group by c.id having count(a.id) <> 1`,
+  );
+  expect(unaudited).toEqual([]);
+  const disagreeing = await query(
+    'select c.id from tool_calls c join audit_events a on a.call_id = c.id where a.state <> c.state',
+  );
+  expect(disagreeing).toEqual([]);
+  const unfinished = await query("select id, state from runs where state <> 'done'");
+  expect(unfinished).toEqual([]);
+  // What is recorded as completed did take effect, and nothing else did unless its outcome is unknown.
+  const completed = await query<{ session_id: string; calls: string; lost: string }>(
+    `select session_id, count(*) filter (where state = 'completed') as calls,
+            count(*) filter (where state = 'indeterminate') as lost
+     from tool_calls where kind = 'server' and session_id = any($1) group by session_id`,
+    [names],
+  );
+  for (const row of completed) {
+    const count = (await effectsOf(url, row.session_id)).length;
+    expect(count).toBeGreaterThanOrEqual(Number(row.calls));
+    expect(count).toBeLessThanOrEqual(Number(row.calls) + Number(row.lost));
+  }
+}

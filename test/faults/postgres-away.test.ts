@@ -1,12 +1,12 @@
 // PostgreSQL goes away from under a gateway and a worker, refusing or silent, and comes back (reliability: PostgreSQL away).
 import { rm, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { getTime, OutageProbe, plainChat } from '../support/outage-probe.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
@@ -35,40 +35,11 @@ afterAll(async () => {
   web?.close();
 });
 
-async function timed(path: string, body: object) {
-  const startedAt = performance.now();
-  const answer = await fetch(`${gateway.url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const told = (await answer.json()) as { error?: { code: string }; id?: string };
-  return {
-    status: answer.status,
-    told,
-    tookMs: performance.now() - startedAt,
-    retry: answer.headers.get('retry-after'),
-  };
-}
+const probe = new OutageProbe(() => gateway.url);
+const timed = (path: string, body: object) => probe.post(path, body);
 
-const time = { name: 'get_time', arguments: {} };
 const post = (path: string) => ({ name: 'fetch', arguments: { url: `${web.url}${path}`, method: 'POST' } });
-const chat = { messages: [{ role: 'user', content: 'hi' }] };
 const workspace = [{ type: 'mcp', server_label: 'workspace' }];
-
-/** Ready for plain chats all the while. */
-const ready = async () => {
-  const answer = await fetch(`${gateway.url}/health/ready`);
-  const { status } = (await answer.json()) as { status: string };
-  return `${answer.status} ${status}`;
-};
-
-async function servesAgain(): Promise<number> {
-  const since = performance.now();
-  const status = async () => (await timed('/api/tools/call', time)).status;
-  await expect.poll(status, { timeout: 20_000, interval: 250 }).toBe(200);
-  return performance.now() - since;
-}
 
 /** Outcomes that wait on disk, of both workers as each tells. */
 async function spoolRows(): Promise<number> {
@@ -80,43 +51,25 @@ async function spoolRows(): Promise<number> {
   return (await Promise.all(rows)).reduce((sum, each) => sum + each, 0);
 }
 
-async function audits(callId: string): Promise<{ state: string }[]> {
-  const client = new pg.Client({ connectionString: box.databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ state: string }>('select state from audit_events where call_id = $1', [
-      callId,
-    ]);
-    return rows;
-  } finally {
-    await client.end();
-  }
-}
+const audits = (callId: string) =>
+  box.rows<{ state: string }>('select state from audit_events where call_id = $1', [callId]);
 
 for (const how of ['refuse', 'silence'] as const) {
   verifies('reliability.store-away-refused', `new tool calls, while the database is away: ${how}`, async () => {
-    await servesAgain();
+    await probe.servesAgain();
     proxy[how]();
     for (let round = 0; round < 3; round += 1) {
       const [tool, turn, keyed] = await Promise.all([
-        timed('/api/tools/call', time),
-        timed('/api/chat/completions', { ...chat, tools: workspace }),
-        timed('/v1/chat/completions', { ...chat, on_disconnect: 'detach' }),
+        timed('/api/tools/call', getTime),
+        timed('/api/chat/completions', { ...plainChat, tools: workspace }),
+        timed('/v1/chat/completions', { ...plainChat, on_disconnect: 'detach' }),
       ]);
-      for (const { status, told, tookMs, retry } of [tool, turn, keyed]) {
-        expect([status, told.error?.code]).toEqual([503, 'store_unavailable']);
-        expect(Number(retry)).toBeGreaterThan(0);
-        expect(tookMs).toBeLessThan(2_300);
-      }
+      probe.expectRefused([tool, turn, keyed]);
     }
-    const plain = await Promise.all([1, 2, 3].map(() => timed('/v1/chat/completions', chat)));
-    expect(plain.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(Math.max(...plain.map(({ tookMs }) => tookMs))).toBeLessThan(1_000);
-    expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200);
-    await expect.poll(ready, { timeout: 5_000 }).toBe('200 degraded');
+    await probe.expectPlainChats();
     proxy.restore();
-    expect(await servesAgain()).toBeLessThan(10_000);
-    await expect.poll(async () => (await ready()).slice(0, 3), { timeout: 10_000 }).toBe('200');
+    expect(await probe.servesAgain()).toBeLessThan(10_000);
+    await expect.poll(async () => (await probe.ready()).slice(0, 3), { timeout: 10_000 }).toBe('200');
   });
 }
 
@@ -126,7 +79,7 @@ for (const [path, how, awayMs] of [
   ['/silent-past-the-lease', 'silence', 18_000],
 ] as const) {
   verifies('reliability.store-away-spooled', `the database is away at the end of a call: ${path}`, async () => {
-    await servesAgain();
+    await probe.servesAgain();
     const call = timed('/api/tools/call', post(path));
     await web.reached(path);
     proxy[how]();
@@ -140,7 +93,7 @@ for (const [path, how, awayMs] of [
     await expect.poll(spoolRows, { timeout: 10_000 }).toBe(0);
     expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
     expect(web.count(path)).toBe(1);
-    await servesAgain();
+    await probe.servesAgain();
     expect(await audits(told.id!)).toHaveLength(1);
   });
 }
@@ -149,7 +102,7 @@ verifies(
   'reliability.store-away-spooled',
   'the disk of the spool is away too: kept until the store is back',
   async () => {
-    await servesAgain();
+    await probe.servesAgain();
     const call = timed('/api/tools/call', post('/no-disk'));
     await web.reached('/no-disk');
     const spool = join(dirname(box.workspacesDir), 'spool');

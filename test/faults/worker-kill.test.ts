@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import type { FaultPoint } from '#libs/config/fault-points.js';
+import type { WorkerFaultPoint } from '#libs/config/fault-points.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
@@ -48,7 +48,7 @@ async function start(fault?: string): Promise<WorkerProcess> {
 
 interface Case {
   tool: 'write_file' | 'read_file';
-  point: FaultPoint;
+  point: WorkerFaultPoint;
   session: string;
 }
 
@@ -89,7 +89,7 @@ async function recorded(id: string, session: string): Promise<{ state: string; a
   return { state: row!.state, audits: Number(row!.audits), effects: effect.length };
 }
 
-const unsafe: [FaultPoint, string, number][] = [
+const unsafe: [WorkerFaultPoint, string, number][] = [
   ['before-dispatch', 'completed', 1],
   ['after-dispatch', 'indeterminate', 0],
   ['after-effect', 'indeterminate', 1],

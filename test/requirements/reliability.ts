@@ -49,6 +49,8 @@ export const reliabilityRequirements = {
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
+  'reliability.few-database-connections':
+    'a gateway and a worker take at most 15 connections to the database each, at most 8 with Redis',
   'reliability.gateway-drains':
     'a gateway that is told to stop is not ready at once, begins nothing, ends what runs, then itself, with status 0',
   'reliability.gateway-killed':
@@ -61,6 +63,10 @@ export const reliabilityRequirements = {
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
+  'reliability.redis-away-refused':
+    'while Redis is away tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
+  'reliability.redis-full': 'a Redis that is full refuses tool calls at once and keeps no half job',
+  'reliability.redis-restarted': 'a call that runs while Redis restarts completes once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.safe-is-earned': 'only builtin, trusted or operator-marked tools count as safe to run again',
   'reliability.second-signal': 'a second signal ends a process at once',

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { inject } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { readConfig } from '#libs/config/read-config.js';
@@ -19,6 +20,7 @@ import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
+import { startRedis } from '#libs/testing/start-redis.js';
 import { createTestDatabase } from '#libs/testing/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ToolCalls } from '../../apps/gateway/tools/call-tool.js';
@@ -46,7 +48,8 @@ export async function openServices(overrides: Record<string, string> = {}): Prom
   await migrate(url, { signal: AbortSignal.timeout(30_000) });
   const config = readConfig({ environment: { DATA_DIR: dataDir, DATABASE_URL: url, ...overrides } });
   const database = openDatabase({ url, poolSize: 5, timeoutMs: 2_000, applicationName: 'test' });
-  const backing = await openBacking({ databaseUrl: url, poolSize: 6 });
+  const redis = inject('backing') === 'redis' ? await startRedis() : undefined;
+  const backing = await openBacking({ databaseUrl: url, poolSize: 6, ...(redis && { redisUrl: redis.url }) });
   const direct = new pg.Client({ connectionString: url });
   await direct.connect();
   return {
@@ -61,6 +64,7 @@ export async function openServices(overrides: Record<string, string> = {}): Prom
       await backing.close();
       await database.close();
       await drop();
+      await redis?.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

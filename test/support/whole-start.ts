@@ -1,9 +1,9 @@
 // `npm start` as a test runs it: the built supervisor on a data directory of its own, and the processes below it.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '#libs/testing/free-port.js';
 import { temporaryDirectory } from '#libs/testing/start-process.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -22,14 +22,6 @@ export interface WholeStart {
   ended: Promise<number | null>;
   output: string[];
   remove(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export async function startWhole(environment: Record<string, string>): Promise<WholeStart> {

@@ -1,8 +1,8 @@
 // A real worker process, as `npm run start:worker` starts it, that a test may tell to kill itself at a named point.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '#libs/testing/free-port.js';
 
 export interface WorkerProcess {
   child: ChildProcess;
@@ -76,13 +76,4 @@ async function untilReady({ url, child, log }: WorkerProcess): Promise<void> {
     if (ready) return;
   }
   throw new Error(`the worker did not become ready:\n${log()}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

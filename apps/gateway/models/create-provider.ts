@@ -1,6 +1,7 @@
 // The one place that knows which family a `kind` is. Adding a family is adding a folder and a case here.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { type CircuitParts, guardProvider } from './guarded-provider.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type { ModelProvider } from './model-provider.js';
 import { anthropicFamily } from './anthropic/anthropic-family.js';
@@ -8,20 +9,20 @@ import { geminiFamily } from './gemini/gemini-family.js';
 import { openAiFamily } from './openai/openai-family.js';
 import type { WireFamily } from './wire-family.js';
 import { WireProvider } from './wire-provider.js';
+import { PromptedProvider } from './prompted/prompted-provider.js';
 
-export interface ProviderParts {
-  logger: Logger;
+export interface ProviderParts extends CircuitParts {
   offline: ModelProvider;
   onAttempt?: AttemptObserver;
 }
 
-/** @throws Error when the configuration cannot be served. */
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider {
-  if (config.tools === 'prompted') {
-    throw new Error(`models.providers.${name}.tools: "prompted" is not supported; use "native" or "none"`);
-  }
-  if (config.kind === 'offline') return parts.offline;
-  return new WireProvider(name, config, wireFamily(config.kind, config, parts.logger), parts.onAttempt);
+  const { kind, tools } = config;
+  // The offline model calls tools in its own way, and never fails: there is nothing to prompt or to guard.
+  if (kind === 'offline') return tools === 'none' ? new PromptedProvider(parts.offline, tools) : parts.offline;
+  const family = wireFamily(kind, config, parts.logger);
+  const provider = guardProvider(new WireProvider(name, config, family, parts.onAttempt), config.circuit, parts);
+  return tools === 'native' ? provider : new PromptedProvider(provider, tools);
 }
 
 export function wireFamily(

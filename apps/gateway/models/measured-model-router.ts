@@ -5,12 +5,27 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
+import { type CircuitState, circuitStates } from './circuit-breaker.js';
+import type { ModelAttempt } from './model-attempt.js';
 import type { ModelCall, ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
 
 export interface Measuring {
   metrics: Metrics;
   clocks: TurnClocks;
   logger: Logger;
+}
+
+/** Counts failed tries and shows the state of each provider's circuit. */
+export function createModelObservers(metrics: Metrics) {
+  return {
+    onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
+      metrics.modelAttemptsFailed.inc({ provider, code, next });
+      countRefusal(metrics, code);
+    },
+    onCircuit: (provider: string, state: CircuitState) => {
+      for (const each of circuitStates) metrics.modelCircuit.set({ provider, state: each }, each === state ? 1 : 0);
+    },
+  };
 }
 
 /** What became known of one call while it ran. */
@@ -73,6 +88,7 @@ export class MeasuredModelRouter implements ModelRouter {
     const { metrics, logger } = this.measuring;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
     metrics.modelCalls.inc({ ...labels, outcome });
+    countRefusal(metrics, outcome);
     metrics.modelCallDuration.observe(labels, durationMs / 1000);
     const tokens: Record<string, number> = usage === undefined ? {} : tokensOf(usage);
     for (const [kind, count] of Object.entries(tokens)) if (count > 0) metrics.tokens.inc({ ...labels, kind }, count);
@@ -82,6 +98,11 @@ export class MeasuredModelRouter implements ModelRouter {
     const ids = runId === undefined ? { requestId } : { requestId, runId };
     logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
   }
+}
+
+/** `max_concurrency` of a provider, whether the caller saw it or the next candidate was asked. */
+function countRefusal(metrics: Metrics, code: string): void {
+  if (code === 'concurrency_exceeded') metrics.rateLimited.inc({ limit: 'model_concurrency' });
 }
 
 function note(seen: Seen, event: RoutedModelEvent): void {

@@ -6,6 +6,7 @@ import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { createProviders } from './create-provider.js';
 import { ModelDiscovery } from './model-discovery.js';
+import type { CircuitState } from './circuit-breaker.js';
 import type { AttemptObserver } from './model-attempt.js';
 import type {
   ModelCall,
@@ -23,6 +24,8 @@ export interface ModelRouterOptions {
   offline: ModelProvider;
   /** Told of every retry and every fallback. */
   onAttempt?: AttemptObserver;
+  /** Told of the state of each provider's circuit, and of every change. */
+  onCircuit?: (provider: string, state: CircuitState) => void;
 }
 
 /** @throws Error when the configuration asks for something that cannot be served */
@@ -40,14 +43,19 @@ class ConfiguredModelRouter implements ModelRouter {
     private readonly config: Config['models'],
     private readonly options: ModelRouterOptions,
   ) {
-    const { logger, offline, onAttempt } = options;
+    const { logger, offline, onAttempt, onCircuit } = options;
     this.onAttempt = (attempt) => {
       const { requestId, error, ...metadata } = attempt;
       logger.warn({ requestId, error, metadata }, `model call failed, ${attempt.next} follows`);
       onAttempt?.(attempt);
     };
     this.discovery = new ModelDiscovery(logger);
-    this.providers = createProviders(config, { logger, offline, onAttempt: this.onAttempt });
+    this.providers = createProviders(config, {
+      logger,
+      offline,
+      onAttempt: this.onAttempt,
+      ...(onCircuit && { onCircuit }),
+    });
     this.known = {
       providers: [...this.providers.keys()],
       offline: offline.name,

@@ -91,9 +91,6 @@ export class WireProvider implements ModelProvider {
 
   private write(request: ModelRequest): WireRequest {
     const { tools } = request;
-    if (this.config.tools === 'none' && tools.length > 0) {
-      throw new AppError('invalid_value', `Models of provider '${this.name}' take no tools`, { param: 'tools' });
-    }
     if (tools.length > maxTools) {
       const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });

@@ -19,9 +19,12 @@ const completed: ToolOutcome = {
   queueWaitMs: 2,
 };
 
-async function run(result: ToolOutcome | Error, logContent = false) {
+async function run(
+  result: ToolOutcome | Error,
+  logContent = false,
+  metrics = createMetrics({ processMetrics: false }),
+) {
   const lines: LogFields[] = [];
-  const metrics = createMetrics({ processMetrics: false });
   const inner: ToolRunner = {
     run: async () => {
       if (result instanceof Error) throw result;
@@ -48,6 +51,14 @@ verifies('operations.metrics-tool-call', 'server, tool, outcome, time in the wor
   const refused = await run(new AppError('queue_full', 'full'));
   expect(refused.text).toContain('outcome="queue_full"} 1');
   expect(refused.text).toContain('signalbox_errors_total{type="overloaded_error",code="queue_full"} 1');
+});
+
+verifies('operations.metrics-bounded', 'tools past the limit are other', async () => {
+  const metrics = createMetrics({ processMetrics: false });
+  for (let at = 0; metrics.tools.label(`s/${at}`, true) !== 'other'; at++);
+  const { text } = await run(completed, false, metrics);
+  expect(text).toContain('signalbox_tool_calls_total{server="other",tool="other",outcome="ok"} 1');
+  expect(text).not.toContain('read_file');
 });
 
 verifies('operations.log-content', 'names, bytes and digest; content only when asked for', async () => {

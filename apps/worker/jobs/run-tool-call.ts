@@ -1,6 +1,6 @@
 // One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
-import { noFaults, type FaultPoint, type Faults } from '#libs/config/fault-points.js';
+import { noFaults, type Faults, type WorkerFaultPoint } from '#libs/config/fault-points.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, CallEnd, Journal } from '#libs/runs/run-store.js';
@@ -49,7 +49,7 @@ export class RunToolCall {
       const queueWaitMs = Math.max(0, Date.now() - job.queuedAt);
       const permit = await this.#permit(job, redelivered, queueWaitMs);
       if (permit !== undefined) await this.#runPermitted(job, { permit, queueWaitMs, controller });
-      await this.#fault('before-ack', job);
+      await this.#fault('before-ack');
     } finally {
       running.end(job.callId);
     }
@@ -60,7 +60,7 @@ export class RunToolCall {
     start: { permit: Permit; queueWaitMs: number; controller: AbortController },
   ): Promise<void> {
     const { replies, running, workerId } = this.parts;
-    await this.#fault('after-dispatch', job);
+    await this.#fault('after-dispatch');
     running.markStarted(job.callId);
     replies.send(job.replyTo, { kind: 'started', callId: job.callId, worker: workerId });
     const startedAt = performance.now();
@@ -68,7 +68,7 @@ export class RunToolCall {
     const read = await runTool(this.parts, job, {
       signal: start.controller,
       onProgress: (progress) => replies.send(job.replyTo, { kind: 'progress', callId: job.callId, ...progress }),
-      afterEffect: () => this.#fault('after-effect', job),
+      afterEffect: () => this.#fault('after-effect'),
     });
     const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
     const fence = start.permit.fence ?? (await late?.settle());
@@ -77,7 +77,7 @@ export class RunToolCall {
 
   /** Undefined: this delivery may not run the call, and what there was to say has been said. */
   async #permit(job: ToolJob, redelivered: boolean, queueWaitMs: number): Promise<Permit | undefined> {
-    await this.#fault('before-dispatch', job);
+    await this.#fault('before-dispatch');
     if (redelivered) {
       const stored = await this.#stored(job);
       if (stored?.state !== 'planned') return this.#judge(job, stored, redelivered);
@@ -158,12 +158,12 @@ export class RunToolCall {
     const ended = await outcomes.end(end);
     this.#log(job, outcome, ended);
     if (ended === 'stale') return;
-    await this.#fault('after-outcome', job);
+    await this.#fault('after-outcome');
     await this.#reply(job, outcome);
   }
 
   async #reply(job: ToolJob, outcome: ToolOutcome | undefined): Promise<void> {
-    await this.#fault('before-reply', job);
+    await this.#fault('before-reply');
     const reply = { kind: 'outcome' as const, callId: job.callId };
     this.parts.replies.send(job.replyTo, outcome === undefined ? reply : { ...reply, outcome });
   }
@@ -188,8 +188,8 @@ export class RunToolCall {
     );
   }
 
-  #fault(point: FaultPoint, job: ToolJob): Promise<void> {
-    return (this.parts.faults ?? noFaults).at(point, job.callId);
+  #fault(point: WorkerFaultPoint): Promise<void> {
+    return (this.parts.faults ?? noFaults).at(point);
   }
 }
 

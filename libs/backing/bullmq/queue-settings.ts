@@ -3,12 +3,18 @@
 export const queueSettings = {
   /** A job whose lock is older than this belongs to a dead worker. */
   lockMs: 10_000,
-  /** With the lock below 15 s together: so late is a worker's death known. */
-  stalledCheckMs: 4_000,
+  /**
+   * With the lock below 15 s together: so late is a worker's death known. On Redis every second check may be turned away,
+   * since the last one's mark has not quite run out.
+   */
+  stalledCheckMs: { postgres: 4_000, redis: 1_500 },
   /** Deaths that one job may cause before it is failed and left to the journal. 0 would fail jobs never started. */
   maxStalledCount: 3,
-  /** How long ended jobs are kept, so that adding one again does nothing. */
-  keepSeconds: 3_600,
+  /**
+   * How long, seconds, and how many ended jobs are kept, so that adding one again does nothing. Redis keeps them in memory;
+   * a job that is added and delivered again after all is refused by the journal.
+   */
+  keep: { postgres: { age: 3_600 }, redis: { age: 3_600, count: 10_000 } },
   /** An idle worker looks by itself so often: the net below a lost wake-up. */
   idlePollSeconds: 5,
   /** Pause before trying again while the store is away. */

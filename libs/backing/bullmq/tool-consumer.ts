@@ -34,7 +34,7 @@ export class ToolConsumer implements JobConsumer {
   }
 
   private open(name: string, options: ToolConsumerOptions): ToolWorker {
-    const keep = { age: queueSettings.keepSeconds };
+    const keep = queueSettings.keep[this.source.kind];
     const worker = new Worker(
       name,
       // No third parameter: with one BullMQ makes an AbortController for every job.
@@ -44,7 +44,7 @@ export class ToolConsumer implements JobConsumer {
         name: options.worker,
         concurrency: options.concurrency,
         lockDuration: queueSettings.lockMs,
-        stalledInterval: queueSettings.stalledCheckMs,
+        stalledInterval: queueSettings.stalledCheckMs[this.source.kind],
         maxStalledCount: queueSettings.maxStalledCount,
         drainDelay: queueSettings.idlePollSeconds,
         runRetryDelay: queueSettings.retryMs,
@@ -54,7 +54,10 @@ export class ToolConsumer implements JobConsumer {
       this.source.factory,
     ) as unknown as ToolWorker;
     worker.on('error', (error) => {
-      if (!this.closed.signal.aborted) this.logger.warn({ error, metadata: { queue: name } }, 'The tool queue reports');
+      if (this.closed.signal.aborted) return;
+      // A store that is away is told of once, by whoever lost it.
+      const level = this.source.isAway(error) ? 'debug' : 'warn';
+      this.logger[level]({ error, metadata: { queue: name } }, 'The tool queue reports');
     });
     worker.on('stalled', (callId) =>
       this.logger.warn({ metadata: { queue: name, callId } }, 'A tool job lost its worker and is delivered again'),

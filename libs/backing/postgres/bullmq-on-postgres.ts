@@ -1,30 +1,14 @@
 // BullMQ's PostgreSQL backend on our pool. LISTEN connections are opened apart from it, so that a small pool cannot be
-// used up by waiting, and a lost connection is told in the words that BullMQ takes for one: anything else fails a job.
+// used up by waiting.
 import { type IQueueBackend, PostgresConnection, PostgresQueueBackend, type QueueBaseOptions } from 'bullmq';
 import type pg from 'pg';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { queueSettings } from '../bullmq/queue-settings.js';
+import { told } from '../bullmq/store-away.js';
 import { isStoreAway } from '../store-error.js';
 import type { Database } from './database.js';
 
 type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], string>;
-
-/** BullMQ goes by this code to tell a store that is away from a step that failed. */
-class StoreAway extends Error {
-  readonly code = 'ECONNREFUSED';
-
-  constructor(cause: unknown) {
-    super('The database is not reachable', { cause });
-  }
-}
-
-async function told<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw isStoreAway(error) ? new StoreAway(error) : error;
-  }
-}
 
 /** The pool as BullMQ sees it: it neither ends it nor listens to it. */
 class QueuePool {
@@ -70,6 +54,7 @@ export function bullmqOnPostgres(database: Database): BullmqSource {
   const pool = new QueuePool(database) as unknown as PgPool;
   const shared = new OpenedConnection(pool);
   return {
+    kind: 'postgres',
     factory: (name, options, given): IQueueBackend => {
       const settings = options as QueueBaseOptions<never>;
       return given?.withBlockingConnection === true

@@ -65,6 +65,10 @@ export class Database {
     return withinDeadline(this.timeoutMs, signal, () => this.runRaw<Row>(text, values));
   }
 
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.run('select 1', [], signal);
+  }
+
   /** Without the port's deadline: for callers that retry (the queue's own loop). Ends by the driver's read timeout. */
   async runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
     if (this.closing !== undefined) throw storeUnavailable('The store is closed');

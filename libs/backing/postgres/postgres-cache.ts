@@ -1,14 +1,8 @@
 // The cache in an unlogged table, bounded in rows and bytes for all processes together: whoever wrote a sixteenth of
 // the bound since the last look removes the oldest, so it is exceeded by that much for each process at most.
-import type { Cache } from '../cache.js';
+import type { Cache, CacheBounds } from '../cache.js';
+import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';
-import { storedKey } from './stored-key.js';
-
-export interface CacheBounds {
-  maxRows: number;
-  maxBytes: number;
-  maxValueBytes: number;
-}
 
 const setStatement = `
 insert into signalbox_backing.cache as c (key, value, bytes, expires_at)

@@ -1,8 +1,8 @@
 // Counters in unlogged tables. Exact while the server lives: sums by row locks, places by a lock of their key.
 // Times are the server's, so that clocks of gateways need not agree.
 import type { Counters } from '../counters.js';
+import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';
-import { storedKey } from './stored-key.js';
 
 const addStatement = `
 insert into signalbox_backing.counter as c (key, total, expires_at)

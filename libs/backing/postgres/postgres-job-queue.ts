@@ -5,7 +5,7 @@ import { JobAdder } from '../bullmq/job-adder.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { commonQueueName, jobIdOf, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
-import { isStoreAway, withinDeadline } from '../store-error.js';
+import { retryWhileAway } from '../retry-while-away.js';
 import type { Database } from './database.js';
 
 /** The names of our queues, found by steps through the primary key: jobs of an hour are not read for it. */
@@ -51,20 +51,9 @@ export class PostgresJobQueue implements JobQueue {
   }
 
   async add(job: ToolJob, options: AddOptions): Promise<void> {
-    const giveUpAt = performance.now() + this.database.timeoutMs;
-    await withinDeadline(this.database.timeoutMs, options.signal, async () => {
-      for (;;) {
-        try {
-          if (options.replaceEnded === true) await this.database.runRaw(forgetEnded, [jobIdOf(job.callId)]);
-          await this.adder.add(job, options.worker);
-          return;
-        } catch (error) {
-          // Once an id, so a cut connection is no reason to refuse a call: the same add again does no harm.
-          const again = isStoreAway(error) && !options.signal.aborted && performance.now() + 100 < giveUpAt;
-          if (!again) throw error;
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
-      }
+    await retryWhileAway(this.database.timeoutMs, options.signal, async () => {
+      if (options.replaceEnded === true) await this.database.runRaw(forgetEnded, [jobIdOf(job.callId)]);
+      await this.adder.add(job, options.worker);
     });
   }
 

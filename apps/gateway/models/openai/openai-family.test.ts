@@ -55,13 +55,13 @@ verifies('models.tool-names', 'the caller sees the name it knows, in calls and h
   ]);
 });
 
-test('a provider without tools refuses them, 129 tools are too many', async () => {
-  await start([{ text: 'x' }], { tools: 'none' });
-  expect((await errorOf(ask({ tools: [{ name: 'f' }] }))).code).toBe('invalid_value');
-  await provider.close();
-  use(upstream!.baseUrl);
+test('129 tools are too many', async () => {
+  await start([{ text: 'x' }]);
   const tools = Array.from({ length: 129 }, (_, n) => ({ name: `f${n}` }));
-  expect(await errorOf(ask({ tools }))).toMatchObject({ code: 'too_many_tools', message: /129.*128/ });
+  expect(await errorOf(ask({ tools }))).toMatchObject({
+    code: 'too_many_tools',
+    message: expect.stringMatching(/129.*128/),
+  });
 });
 
 test('connections are used again', async () => {

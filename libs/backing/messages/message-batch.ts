@@ -1,45 +1,47 @@
-// Sends messages with NOTIFY: those of one tick, and those that came while the last statement ran, in one statement.
-// One statement at a time, so the order of publishing is the order of arrival. Never sends twice.
+// Sends messages: those of one tick, and those that came while the last step ran, in one step. One step at a time, so the
+// order of publishing is the order of arrival. Never sends twice.
 import { storeUnavailable, toStoreError, withinDeadline } from '../store-error.js';
-import type { Database } from './database.js';
+import type { CarriedMessage, Carrier } from './carrier.js';
 
-export interface NotifyBounds {
+export interface BatchBounds {
   maxWaiting: number;
+  maxWaitingCharacters: number;
   maxAtOnce: number;
 }
 
-interface Waiting {
-  shard: string;
-  payload: string;
+interface Waiting extends CarriedMessage {
   abandoned: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-const statement = 'select pg_notify(m.shard, m.payload) from unnest($1::text[], $2::text[]) as m(shard, payload)';
-
-export class NotifyBatch {
+export class MessageBatch {
   private waiting: Waiting[] = [];
+  private waitingCharacters = 0;
   private sending: Promise<void> | undefined;
   private closed = false;
 
   constructor(
-    private readonly database: Database,
-    private readonly bounds: NotifyBounds,
+    private readonly carrier: Carrier,
+    private readonly bounds: BatchBounds,
   ) {}
 
-  async send(shard: string, payload: string, signal?: AbortSignal): Promise<void> {
+  async send(message: CarriedMessage, signal?: AbortSignal): Promise<void> {
     if (this.closed) throw storeUnavailable('The channels are closed');
-    if (this.waiting.length >= this.bounds.maxWaiting) throw storeUnavailable('Too many messages wait to be published');
+    const { maxWaiting, maxWaitingCharacters } = this.bounds;
+    if (this.waiting.length >= maxWaiting || this.waitingCharacters >= maxWaitingCharacters) {
+      throw storeUnavailable('Too many messages wait to be published');
+    }
     let entry: Waiting | undefined;
     try {
       await withinDeadline(
-        this.database.timeoutMs,
+        this.carrier.timeoutMs,
         signal,
         () =>
           new Promise<void>((resolve, reject) => {
-            entry = { shard, payload, abandoned: false, resolve, reject };
+            entry = { ...message, abandoned: false, resolve, reject };
             this.waiting.push(entry);
+            this.waitingCharacters += message.payload.length;
             this.sending ??= this.flush().finally(() => (this.sending = undefined));
           }),
       );
@@ -51,13 +53,15 @@ export class NotifyBatch {
   }
 
   private async flush(): Promise<void> {
-    // What else this tick publishes goes into the first statement.
+    // What else this tick publishes goes into the first step.
     await Promise.resolve();
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, this.bounds.maxAtOnce).filter((entry) => !entry.abandoned);
+      const taken = this.waiting.splice(0, this.bounds.maxAtOnce);
+      for (const { payload } of taken) this.waitingCharacters -= payload.length;
+      const batch = taken.filter((entry) => !entry.abandoned);
       if (batch.length === 0) continue;
       try {
-        await this.database.runRaw(statement, [batch.map((entry) => entry.shard), batch.map((entry) => entry.payload)]);
+        await this.carrier.send(batch);
         for (const entry of batch) entry.resolve();
       } catch (error) {
         for (const entry of batch) entry.reject(toStoreError(error));
@@ -70,7 +74,7 @@ export class NotifyBatch {
     this.closed = true;
     const { sending } = this;
     if (sending !== undefined) {
-      await withinDeadline(this.database.timeoutMs, undefined, () => sending).catch(() => undefined);
+      await withinDeadline(this.carrier.timeoutMs, undefined, () => sending).catch(() => undefined);
     }
   }
 }

@@ -1,23 +1,14 @@
-// One message of a channel as a NOTIFY payload: which channel it is for, since many share a physical one, and a number,
+// One message of a channel as it is carried: which channel it is for, since many may share a physical one, and a number,
 // since PostgreSQL drops equal payloads of one transaction.
-import { createHash } from 'node:crypto';
 
-/** A NOTIFY payload is shorter than 8,000 bytes. */
-const maxPayloadBytes = 7_999;
+/** Longest name of a channel, bytes. */
 const maxChannelBytes = 500;
 
-/** Every message of so many bytes fits, whatever its channel. */
-export const maxMessageBytes = 7_400;
-
-/**
- * Physical channels. A session's list of channels is searched for every message, so thousands of them would slow the
- * server, and one for all would wake every process for every message.
- */
-export const shardCount = 64;
-
-export function shardOf(channel: string): string {
-  const [first] = createHash('sha256').update(channel).digest();
-  return `signalbox_${first! % shardCount}`;
+export interface EnvelopeLimits {
+  /** Every message of so many bytes fits, whatever its channel. */
+  messageBytes: number;
+  /** Of what is carried, name and escapes counted. */
+  payloadBytes: number;
 }
 
 export interface Envelope {
@@ -26,16 +17,16 @@ export interface Envelope {
 }
 
 /** @throws RangeError */
-export function toPayload({ channel, message }: Envelope, number: number): string {
+export function toPayload({ channel, message }: Envelope, number: number, limits: EnvelopeLimits): string {
   if (Buffer.byteLength(channel) > maxChannelBytes) throw new RangeError('Channel name too long');
-  if (Buffer.byteLength(message) > maxMessageBytes) {
-    throw new RangeError(`Message too large: a channel carries at most ${maxMessageBytes} bytes`);
+  if (Buffer.byteLength(message) > limits.messageBytes) {
+    throw new RangeError(`Message too large: a channel carries at most ${limits.messageBytes} bytes`);
   }
   const plain = isPlain(channel) && isPlain(message);
   const body = plain ? `${channel.length} ${channel}${message}` : JSON.stringify([channel, message]);
   const payload = `${number.toString(36)}${plain ? ' ' : '!'}${body}`;
   // Only text that had to be escaped can come here: NUL and half characters take six bytes then.
-  if (Buffer.byteLength(payload) > maxPayloadBytes) throw new RangeError('Message too large once escaped');
+  if (Buffer.byteLength(payload) > limits.payloadBytes) throw new RangeError('Message too large once escaped');
   return payload;
 }
 
@@ -65,5 +56,5 @@ function fromEscaped(body: string): Envelope | undefined {
   }
 }
 
-/** PostgreSQL's text holds neither NUL nor half of a surrogate pair. */
+/** PostgreSQL's text holds neither NUL nor half of a surrogate pair; UTF-8 has no half either. */
 const isPlain = (text: string): boolean => !/\u0000|\p{Surrogate}/u.test(text);

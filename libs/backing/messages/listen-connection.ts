@@ -1,20 +1,19 @@
-// The one connection of a process that LISTENs for channels. Comes back by itself after a loss, with everything that
+// The one connection of a process that listens to channels. Comes back by itself after a loss, with everything that
 // was listened to, and then says so. Finds a silent server with a heartbeat.
-import type pg from 'pg';
 import type { Logger } from '#libs/logging/logger.js';
-import { withinDeadline } from '../store-error.js';
-import { type Database, destroy } from './database.js';
+import { storeUnavailable, withinDeadline } from '../store-error.js';
+import type { Carrier, ListenLink } from './carrier.js';
 
 const heartbeatMs = 5_000;
 const retryMs = { first: 100, most: 1_000 };
 
 export interface ListenEvents {
-  onNotification(payload: string): void;
+  onPayload(payload: string): void;
   onReconnect(): void;
 }
 
 export class ListenConnection {
-  private client: pg.Client | undefined;
+  private link: ListenLink | undefined;
   private connecting: Promise<void> | undefined;
   private retryTimer: NodeJS.Timeout | undefined;
   private retryDelayMs = retryMs.first;
@@ -22,13 +21,13 @@ export class ListenConnection {
   /** What should be listened to, and what the server has taken on this connection. */
   private readonly wanted = new Set<string>();
   private listened = new Set<string>();
-  /** The statement under way: a connection takes one at a time. */
+  /** The step under way: a connection takes one at a time. */
   private syncing: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
   private readonly heartbeat: NodeJS.Timeout;
 
   constructor(
-    private readonly database: Database,
+    private readonly carrier: Carrier,
     private readonly logger: Logger,
     private readonly events: ListenEvents,
   ) {
@@ -37,7 +36,7 @@ export class ListenConnection {
   }
 
   get isOpen(): boolean {
-    return this.client !== undefined;
+    return this.link !== undefined;
   }
 
   /** The first connection; later ones are made without being asked. */
@@ -50,10 +49,10 @@ export class ListenConnection {
     this.wanted.add(name);
     let wake: (() => void) | undefined;
     try {
-      await withinDeadline(this.database.timeoutMs, undefined, async () => {
+      await withinDeadline(this.carrier.timeoutMs, undefined, async () => {
         while (this.wanted.has(name) && !this.listened.has(name)) {
-          if (this.client === undefined) await new Promise<void>((resolve) => this.waiting.add((wake = resolve)));
-          else await this.sync(this.client);
+          if (this.link === undefined) await new Promise<void>((resolve) => this.waiting.add((wake = resolve)));
+          else await this.sync(this.link);
         }
       });
     } finally {
@@ -65,31 +64,29 @@ export class ListenConnection {
   unlisten(name: string): void {
     this.wanted.delete(name);
     // A lost connection listens to nothing; a failure here is a loss, which the next connection makes good.
-    if (this.client !== undefined) this.sync(this.client).catch(() => undefined);
+    if (this.link !== undefined) this.sync(this.link).catch(() => undefined);
   }
 
-  /** Tells the server what changed since the last statement, all at once. */
-  private sync(client: pg.Client): Promise<void> {
-    this.syncing ??= this.tell(client).finally(() => (this.syncing = undefined));
+  /** Tells the server what changed since the last step, all at once. */
+  private sync(link: ListenLink): Promise<void> {
+    this.syncing ??= this.tell(link).finally(() => (this.syncing = undefined));
     return this.syncing;
   }
 
-  private async tell(client: pg.Client): Promise<void> {
-    // What else this tick subscribes goes into the same statement.
+  private async tell(link: ListenLink): Promise<void> {
+    // What else this tick subscribes goes into the same step.
     await Promise.resolve();
     for (;;) {
       const added = [...this.wanted].filter((name) => !this.listened.has(name));
       const ended = [...this.listened].filter((name) => !this.wanted.has(name));
       if (added.length + ended.length === 0) return;
-      // Before the server does it: who wants one back now must wait for the next statement.
+      // Before the server does it: who wants one back now must wait for the next step.
       for (const name of ended) this.listened.delete(name);
       try {
-        await client.query(
-          [...added.map((name) => `listen ${name}`), ...ended.map((name) => `unlisten ${name}`)].join(';'),
-        );
+        await link.change(added, ended);
       } catch (error) {
         // What this connection listens to is not known any more.
-        this.lost(client);
+        this.lost(link);
         throw error;
       }
       for (const name of added) this.listened.add(name);
@@ -102,25 +99,29 @@ export class ListenConnection {
   }
 
   private async establish(again: boolean): Promise<void> {
-    const client = await this.database.openClient();
-    const lost = () => this.lost(client);
-    client.once('error', lost);
-    client.once('end', lost);
-    client.on('notification', ({ payload }) => this.events.onNotification(payload ?? ''));
+    let isLost = false;
+    const link: ListenLink = await this.carrier.openLink({
+      onPayload: (payload) => this.events.onPayload(payload),
+      onLost: () => {
+        isLost = true;
+        if (this.link !== undefined) this.lost(link);
+      },
+    });
     try {
-      // The last statement of the old connection, which cannot succeed any more.
+      // The last step of the old connection, which cannot succeed any more.
       await this.syncing?.catch(() => undefined);
       this.listened = new Set();
-      await this.sync(client);
+      await this.sync(link);
+      if (isLost) throw storeUnavailable('The channels lost their connection');
     } catch (error) {
-      destroy(client);
+      link.destroy();
       throw error;
     }
     if (this.closed) {
-      await this.database.endClient(client);
+      await link.close();
       return;
     }
-    this.client = client;
+    this.link = link;
     this.retryDelayMs = retryMs.first;
     for (const wake of this.waiting) wake();
     this.waiting.clear();
@@ -130,10 +131,10 @@ export class ListenConnection {
     }
   }
 
-  private lost(client: pg.Client): void {
-    if (this.client !== client || this.closed) return;
-    this.client = undefined;
-    destroy(client);
+  private lost(link: ListenLink): void {
+    if (this.link !== link || this.closed) return;
+    this.link = undefined;
+    link.destroy();
     this.logger.warn({}, 'The channels lost their connection');
     this.connectLater(0);
   }
@@ -150,22 +151,22 @@ export class ListenConnection {
   }
 
   private beat(): void {
-    const client = this.client;
-    // A statement under way tells as much.
-    if (client === undefined || this.syncing !== undefined) return;
-    const question = client.query('select 1').then(() => undefined);
+    const link = this.link;
+    // A step under way tells as much.
+    if (link === undefined || this.syncing !== undefined) return;
+    const question = link.ask();
     this.syncing = question.finally(() => (this.syncing = undefined));
     this.syncing.catch(() => undefined);
-    withinDeadline(this.database.timeoutMs, undefined, () => question).catch(() => this.lost(client));
+    withinDeadline(this.carrier.timeoutMs, undefined, () => question).catch(() => this.lost(link));
   }
 
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.heartbeat);
     clearTimeout(this.retryTimer);
-    const client = this.client;
-    this.client = undefined;
+    const link = this.link;
+    this.link = undefined;
     await this.connecting?.catch(() => undefined);
-    if (client !== undefined) await this.database.endClient(client);
+    await link?.close();
   }
 }

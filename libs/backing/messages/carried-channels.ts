@@ -1,35 +1,36 @@
-// Channels on LISTEN/NOTIFY. Many channels share a few physical ones; the envelope says which a message is for.
+// Channels on what carries them. Many may share a physical one; the envelope says which a message is for.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Channels } from '../channels.js';
-import { fromPayload, maxMessageBytes, shardOf, toPayload } from './channel-envelope.js';
-import type { Database } from './database.js';
+import type { Carrier } from './carrier.js';
+import { fromPayload, toPayload } from './channel-envelope.js';
 import { ListenConnection } from './listen-connection.js';
-import { NotifyBatch } from './notify-batch.js';
+import { MessageBatch } from './message-batch.js';
 
 type Listener = (message: string) => void;
 
-/** 10,000 messages of 8 kB: 80 MB at the worst, in a process that publishes faster than the database takes. */
-const bounds = { maxWaiting: 10_000, maxAtOnce: 256 };
+/** What may wait at the worst, in a process that publishes faster than the store takes. */
+const bounds = { maxWaiting: 10_000, maxWaitingCharacters: 64 * 1024 * 1024, maxAtOnce: 256 };
 
-export class PostgresChannels implements Channels {
-  readonly maxMessageBytes = maxMessageBytes;
+export class CarriedChannels implements Channels {
+  readonly maxMessageBytes: number;
   private readonly connection: ListenConnection;
-  private readonly batch: NotifyBatch;
+  private readonly batch: MessageBatch;
   private readonly listeners = new Map<string, Set<{ listener: Listener }>>();
   /** How many subscriptions a physical channel has. */
-  private readonly shards = new Map<string, number>();
+  private readonly subscribed = new Map<string, number>();
   private readonly reconnectListeners = new Set<() => void>();
   private number = 0;
 
   constructor(
-    database: Database,
+    private readonly carrier: Carrier,
     private readonly logger: Logger,
   ) {
-    this.connection = new ListenConnection(database, logger, {
-      onNotification: (payload) => this.receive(payload),
+    this.maxMessageBytes = carrier.limits.messageBytes;
+    this.connection = new ListenConnection(carrier, logger, {
+      onPayload: (payload) => this.receive(payload),
       onReconnect: () => this.tell([...this.reconnectListeners]),
     });
-    this.batch = new NotifyBatch(database, bounds);
+    this.batch = new MessageBatch(carrier, bounds);
   }
 
   open(): Promise<void> {
@@ -42,25 +43,30 @@ export class PostgresChannels implements Channels {
 
   async publish(channel: string, message: string, signal?: AbortSignal): Promise<void> {
     this.number += 1;
-    await this.batch.send(shardOf(channel), toPayload({ channel, message }, this.number), signal);
+    const payload = toPayload({ channel, message }, this.number, this.carrier.limits);
+    await this.batch.send({ name: this.carrier.physicalName(channel), payload }, signal);
   }
 
   async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
-    const shard = shardOf(channel);
+    const name = this.carrier.physicalName(channel);
     const subscription = { listener };
     const listeners = this.listeners.get(channel) ?? new Set();
     listeners.add(subscription);
     this.listeners.set(channel, listeners);
-    this.shards.set(shard, (this.shards.get(shard) ?? 0) + 1);
+    this.subscribed.set(name, (this.subscribed.get(name) ?? 0) + 1);
     const end = async () => {
       if (!listeners.delete(subscription)) return;
       if (listeners.size === 0 && this.listeners.get(channel) === listeners) this.listeners.delete(channel);
-      const left = this.shards.get(shard)! - 1;
-      this.shards.set(shard, left);
-      if (left === 0) this.connection.unlisten(shard);
+      const left = this.subscribed.get(name)! - 1;
+      if (left > 0) {
+        this.subscribed.set(name, left);
+        return;
+      }
+      this.subscribed.delete(name);
+      this.connection.unlisten(name);
     };
     try {
-      await this.connection.listen(shard);
+      await this.connection.listen(name);
     } catch (error) {
       await end();
       throw error;

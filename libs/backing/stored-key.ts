@@ -1,4 +1,4 @@
-// Keys as PostgreSQL can hold and index them: any string in, a bounded one out, different for different strings.
+// Keys as every store can hold and index them: any string in, a bounded one out, different for different strings.
 import { createHash } from 'node:crypto';
 
 const plainKey = /^[\x20-\x7e]{1,200}$/;

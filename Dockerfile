@@ -1,0 +1,40 @@
+# One image for every process of Signalbox: the command says which (gateway is the default).
+# Runs as uid 1000 on a read-only root; it writes to /mcp_workspaces, /var/lib/signalbox and /tmp only.
+ARG NODE_IMAGE=node:24.11-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# Without scripts: `prepare` would build what is not there yet.
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The optional packages are the embedded PostgreSQL of `npm start`: here the database is a service of its own.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM ${NODE_IMAGE} AS signalbox
+# Process 1 must take in what tool servers leave behind.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/* \
+  && install --directory --owner=1000 --group=1000 --mode=0700 /mcp_workspaces /var/lib/signalbox
+WORKDIR /app
+COPY package.json ./
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/prisma/migrations ./prisma/migrations
+COPY --from=build /app/dist ./dist
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    DATA_DIR=/var/lib/signalbox \
+    WORKSPACES_DIR=/mcp_workspaces
+USER 1000:1000
+VOLUME ["/mcp_workspaces", "/var/lib/signalbox"]
+EXPOSE 8000 8001
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "dist/scripts/check-health.js", "gateway"]
+ENTRYPOINT ["tini", "--"]
+CMD ["node", "dist/apps/gateway/main.js"]

@@ -1,0 +1,51 @@
+// The points of a turn at which a test may kill this gateway: around its ports, so that the loop knows of none.
+import type { Backing } from '#libs/backing/backing.js';
+import { type Faults, noFaults, replaceMembers } from '#libs/config/fault-points.js';
+import type { RunStore } from '#libs/runs/run-store.js';
+import type { ModelRouter } from './models/model-provider.js';
+
+interface FaultyPorts {
+  runs<T extends RunStore>(runs: T): T;
+  backing(backing: Backing): Backing;
+  models<T extends ModelRouter>(models: T): T;
+}
+
+/** The ports as they are, where no faults are asked for. */
+export function faultyPorts(faults: Faults): FaultyPorts {
+  if (faults === noFaults) return { runs: (runs) => runs, backing: (backing) => backing, models: (models) => models };
+  return {
+    runs: (runs) => {
+      const methods: Partial<RunStore> = {
+        async planRound(round, audit) {
+          await runs.planRound(round, audit);
+          await faults.at('after-plan');
+        },
+        async end(...end) {
+          await faults.at('before-end');
+          const ended = await runs.end(...end);
+          await faults.at('before-answer');
+          return ended;
+        },
+      };
+      return replaceMembers(runs, methods as Partial<typeof runs>);
+    },
+    backing: (backing) =>
+      replaceMembers(backing, {
+        queue: replaceMembers(backing.queue, {
+          async add(job, options) {
+            await backing.queue.add(job, options);
+            await faults.at('after-add');
+          },
+        }),
+      }),
+    models: (models) => {
+      const methods: Partial<ModelRouter> = {
+        async *call(route, request, call) {
+          if (request.messages.some((message) => message.role === 'tool')) await faults.at('before-round');
+          yield* models.call(route, request, call);
+        },
+      };
+      return replaceMembers(models, methods as Partial<typeof models>);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+// A circuit breaker around a provider: while it is open the caller, or the next candidate, is told at once. What happens
+// after the first piece of an answer does not count: the provider was there.
+import type { ProviderConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { CircuitBreaker, type CircuitPass, type CircuitState } from './circuit-breaker.js';
+import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
+
+export interface CircuitParts {
+  logger: Logger;
+  /** Told of every change, and of the state in the beginning. */
+  onCircuit?: (provider: string, state: CircuitState) => void;
+}
+
+export function guardProvider(
+  provider: ModelProvider,
+  settings: ProviderConfig['circuit'],
+  { logger, onCircuit }: CircuitParts,
+): ModelProvider {
+  const { failures, cool_down_ms: coolDownMs } = settings;
+  const onChange = (state: CircuitState) => {
+    const line = { metadata: { provider: provider.name, circuit: state } };
+    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not asked for a while');
+    else logger.info(line, 'a model provider is asked again');
+    onCircuit?.(provider.name, state);
+  };
+  onCircuit?.(provider.name, 'closed');
+  return new GuardedProvider(provider, new CircuitBreaker({ failures, coolDownMs }, onChange));
+}
+
+class GuardedProvider implements ModelProvider {
+  readonly name: string;
+
+  constructor(
+    private readonly inner: ModelProvider,
+    private readonly circuit: CircuitBreaker,
+  ) {
+    this.name = inner.name;
+  }
+
+  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+    const pass = this.circuit.enter();
+    if (typeof pass === 'number') {
+      const message = `Model provider '${this.name}' failed again and again and is not asked for ${pass} s`;
+      yield { type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: pass }) };
+      return;
+    }
+    try {
+      for await (const event of this.inner.call(request, call)) {
+        if (event.type === 'error') judge(event.error, call, pass);
+        else if (event.type !== 'message_start' && event.type !== 'usage') pass.succeeded();
+        yield event;
+      }
+    } catch (error) {
+      judge(toAppError(error), call, pass);
+      throw error;
+    } finally {
+      pass.left();
+    }
+  }
+
+  listModels(signal: AbortSignal): Promise<string[]> {
+    return this.inner.listModels(signal);
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}
+
+/** What the provider is to blame for; an answer that refuses this one request shows that it is there. */
+function judge(error: AppError, call: ModelCall, pass: CircuitPass): void {
+  const { code, upstreamStatus } = error;
+  switch (code) {
+    case 'model_timeout':
+      // The turn's own time was up, however little of it this call was given.
+      if (Date.now() >= call.deadline) return pass.left();
+      return pass.failed();
+    case 'model_error':
+    case 'model_stream_cut':
+    case 'model_bad_response':
+      return upstreamStatus === undefined || upstreamStatus >= 500 ? pass.failed() : pass.succeeded();
+    default:
+      return upstreamStatus === undefined ? pass.left() : pass.succeeded();
+  }
+}

@@ -1,0 +1,27 @@
+// Finds where a JSON object or array ends, one character at a time: strings and their escapes are told from the rest, so
+// that a bracket or a tag inside a string ends nothing. It checks nothing else; JSON.parse does.
+
+export class JsonScanner {
+  inString = false;
+  private escaped = false;
+  private depth = 0;
+
+  /** Whether this character would close the outermost bracket. */
+  ends(character: string): boolean {
+    return this.depth === 1 && !this.inString && (character === '}' || character === ']');
+  }
+
+  /** True with the character that closes the outermost bracket. The first character must be `{` or `[`. */
+  step(character: string): boolean {
+    if (this.inString) {
+      if (this.escaped) this.escaped = false;
+      else if (character === '\\') this.escaped = true;
+      else if (character === '"') this.inString = false;
+      return false;
+    }
+    if (character === '"') this.inString = true;
+    else if (character === '{' || character === '[') this.depth += 1;
+    else if (character === '}' || character === ']') this.depth -= 1;
+    return this.depth === 0;
+  }
+}

@@ -1,0 +1,102 @@
+// JSON as weak models write it: a comma before a closing bracket and a bare line break inside a string are repaired, a
+// bounded number of times. Values keep the very characters that the model wrote, so that no number loses a digit.
+import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import { JsonScanner } from './json-scanner.js';
+
+const maxRepairs = 1_000;
+
+export interface LenientJson {
+  value: Json;
+  /** Valid JSON of `value`. */
+  text: string;
+}
+
+/** @throws SyntaxError */
+export function parseLenient(text: string): LenientJson {
+  try {
+    return { value: JSON.parse(text) as Json, text };
+  } catch (error) {
+    const repaired = repair(text);
+    if (repaired === undefined) throw error;
+    return { value: JSON.parse(repaired) as Json, text: repaired };
+  }
+}
+
+const lineBreaks = new Map([
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+
+/** Undefined when nothing, or too much, would be repaired. */
+function repair(text: string): string | undefined {
+  const scanner = new JsonScanner();
+  const pieces: string[] = [];
+  let copied = 0;
+  let comma = -1;
+  const replace = (from: number, by: string) => {
+    pieces.push(text.slice(copied, from), by);
+    copied = from + 1;
+  };
+  for (let at = 0; at < text.length && pieces.length <= 2 * maxRepairs; at += 1) {
+    const character = text[at]!;
+    const escape = scanner.inString ? lineBreaks.get(character) : undefined;
+    if (escape !== undefined) replace(at, escape);
+    else if (!scanner.inString && (character === '}' || character === ']') && comma !== -1) replace(comma, '');
+    scanner.step(character);
+    if (character === ',' && !scanner.inString) comma = at;
+    else if (scanner.inString || !isSpace(character)) comma = -1;
+  }
+  if (pieces.length === 0 || pieces.length > 2 * maxRepairs) return undefined;
+  return pieces.join('') + text.slice(copied);
+}
+
+/**
+ * The values of a JSON object by key, or the elements of an array by position, each as its own text. `text` must be
+ * valid JSON of one of the two; a key that comes twice has its last value.
+ */
+export function rawParts(text: string): Map<string, string> {
+  const parts = new Map<string, string>();
+  const start = text.search(/\S/);
+  const keyed = text[start] === '{';
+  const scanner = new JsonScanner();
+  let depth = 0;
+  let key: string | undefined;
+  let from = start + 1;
+  const end = (at: number) => {
+    const value = text.slice(from, at).trim();
+    if (value !== '') parts.set(key ?? String(parts.size), value);
+    key = undefined;
+    from = at + 1;
+  };
+  for (let at = start; at < text.length; at += 1) {
+    const character = text[at]!;
+    if (!scanner.inString) {
+      if (character === '{' || character === '[') depth += 1;
+      else if (character === '}' || character === ']') depth -= 1;
+      if (depth === 0) {
+        end(at);
+        return parts;
+      }
+      if (depth === 1 && character === ',') end(at);
+      if (depth === 1 && character === ':' && keyed && key === undefined) {
+        key = JSON.parse(text.slice(from, at)) as string;
+        from = at + 1;
+      }
+    }
+    scanner.step(character);
+  }
+  return parts;
+}
+
+/** Whether the text is JSON of an object. */
+export function isObjectText(text: string): boolean {
+  try {
+    return isJsonObject(JSON.parse(text) as unknown);
+  } catch {
+    return false;
+  }
+}
+
+export const isSpace = (character: string): boolean =>
+  character === ' ' || character === '\n' || character === '\t' || character === '\r';

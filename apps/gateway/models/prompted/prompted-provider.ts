@@ -1,0 +1,39 @@
+// Tools for models without native tool use, around any provider (providers: prompted tools). The caller cannot tell the
+// difference. Mode `none` offers nothing: such a model answers in text, and a call that must be made is refused.
+import { AppError } from '#libs/schemas/errors.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { ModelCall, ModelProvider, ModelRequest } from '../model-provider.js';
+import { readPromptedAnswer } from './read-prompted-answer.js';
+import { toPromptedRequest } from './to-prompted-request.js';
+
+export class PromptedProvider implements ModelProvider {
+  readonly name: string;
+
+  constructor(
+    private readonly inner: ModelProvider,
+    private readonly mode: 'prompted' | 'none',
+  ) {
+    this.name = inner.name;
+  }
+
+  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+    const { toolChoice: choice } = request;
+    const without = this.mode === 'none';
+    if (without && (choice === 'required' || typeof choice === 'object')) {
+      const message = `Models of provider '${this.name}' call no tools, so tool_choice cannot ask for a call`;
+      yield { type: 'error', error: new AppError('invalid_value', message, { param: 'tool_choice' }) };
+      return;
+    }
+    const prompted = toPromptedRequest(without ? { ...request, tools: [] } : request);
+    const events = this.inner.call(prompted.request, call);
+    yield* prompted.mayCall ? readPromptedAnswer(events, prompted.offered) : events;
+  }
+
+  listModels(signal: AbortSignal): Promise<string[]> {
+    return this.inner.listModels(signal);
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}

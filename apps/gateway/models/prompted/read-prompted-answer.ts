@@ -1,0 +1,129 @@
+// The answer of a model that writes its calls as text, as the events of one that has native tool use. Streamed and whole
+// answers go the same way; all but the text of the first choice passes through.
+import { toAppError } from '#libs/schemas/errors.js';
+import { mintCallId } from '#libs/schemas/identifiers.js';
+import type { FinishReason, ModelEvent } from '#libs/schemas/model-event.js';
+import { BareCallGate } from './bare-call-gate.js';
+import { CallParser } from './call-parser.js';
+import type { ReadCall } from './read-calls.js';
+
+/** `offered`: empty when the model may call nothing; then its calls are dropped, as is their text. */
+export async function* readPromptedAnswer(
+  events: AsyncIterable<ModelEvent>,
+  offered: ReadonlySet<string>,
+): AsyncGenerator<ModelEvent> {
+  let reader = new PromptedAnswerReader(offered);
+  for await (const event of events) {
+    if (event.type === 'message_start') reader = new PromptedAnswerReader(offered);
+    for (const each of reader.read(event)) {
+      yield each;
+      if (each.type === 'error') return;
+    }
+  }
+}
+
+type TextDelta = Extract<ModelEvent, { type: 'text_delta' }>;
+type MessageEnd = Extract<ModelEvent, { type: 'message_end' }>;
+
+/** Reads one answer, event by event. */
+export class PromptedAnswerReader {
+  private out: ModelEvent[] = [];
+  private calls = 0;
+  /** Numbers of calls that the upstream made natively, unasked. */
+  private readonly native = new Map<number, number>();
+  private readonly parser: Pick<BareCallGate, 'feed' | 'finish' | 'examined' | 'heldChars'>;
+
+  constructor(private readonly offered: ReadonlySet<string>) {
+    const sink = { text: (text: string) => this.say(text), call: (call: ReadCall) => this.call(call) };
+    const parser = new CallParser(sink);
+    this.parser = offered.size === 0 ? parser : new BareCallGate(offered, parser, sink);
+  }
+
+  /** Characters looked at so far: what it costs. */
+  get examined(): number {
+    return this.parser.examined;
+  }
+
+  /** What is held back now. */
+  get heldChars(): number {
+    return this.parser.heldChars;
+  }
+
+  read(event: ModelEvent): ModelEvent[] {
+    this.out = [];
+    switch (event.type) {
+      case 'text_delta':
+        if (event.choice === undefined) this.readText(event);
+        else this.out.push(event);
+        break;
+      case 'message_end':
+        if (event.choice === undefined) this.end(event);
+        else this.out.push(event);
+        break;
+      case 'tool_call_start':
+        this.native.set(event.index, this.calls++);
+        this.out.push(this.renumbered(event));
+        break;
+      case 'tool_call_delta':
+      case 'tool_call_end':
+        this.out.push(this.renumbered(event));
+        break;
+      case 'message_start':
+      case 'reasoning_delta':
+      case 'usage':
+      case 'error':
+        this.out.push(event);
+    }
+    return this.out;
+  }
+
+  private readText(event: TextDelta): void {
+    if (!this.guarded(() => this.parser.feed(event.text)) || event.extras === undefined) return;
+    const [only] = this.out;
+    const whole = this.out.length === 1 && only?.type === 'text_delta' && only.text === event.text;
+    // Members that belong to characters held back would tell them.
+    if (whole || event.text === '') this.out = [event];
+  }
+
+  private end(event: MessageEnd): void {
+    const cut = event.finishReason === 'length' || event.finishReason === 'content_filter';
+    if (!this.guarded(() => this.parser.finish(cut))) return;
+    const { logprobs: _, ...choice } = event.extras?.choice ?? {};
+    this.out.push({
+      ...event,
+      ...(this.calls > 0 && event.extras !== undefined && { extras: { ...event.extras, choice } }),
+      finishReason: this.calls > 0 && event.finishReason === 'stop' ? 'tool_calls' : event.finishReason,
+    } satisfies { finishReason: FinishReason } & ModelEvent);
+  }
+
+  private guarded(body: () => void): boolean {
+    try {
+      body();
+      return true;
+    } catch (error) {
+      this.out.push({ type: 'error', error: toAppError(error) });
+      return false;
+    }
+  }
+
+  private say(text: string): void {
+    const last = this.out.at(-1);
+    if (last?.type === 'text_delta') last.text += text;
+    else this.out.push({ type: 'text_delta', text });
+  }
+
+  private call({ name, arguments: text, parseError }: ReadCall): void {
+    if (this.offered.size === 0) return;
+    const index = this.calls++;
+    const id = mintCallId(false);
+    this.out.push(
+      { type: 'tool_call_start', index, id, name },
+      { type: 'tool_call_delta', index, arguments: text },
+      { type: 'tool_call_end', index, id, name, arguments: text, ...(parseError !== undefined && { parseError }) },
+    );
+  }
+
+  private renumbered<Event extends { index: number }>(event: Event): Event {
+    return { ...event, index: this.native.get(event.index) ?? event.index };
+  }
+}

@@ -1,0 +1,97 @@
+// A request with tools as one that a model without tool use understands: rules in the system message, calls and results
+// of the history as text. Nothing of `tools` and `tool_choice` is left for the upstream.
+import type { AssistantMessage, ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
+import { messageText } from '#libs/schemas/message.js';
+import type { ModelRequest } from '../model-provider.js';
+import { isObjectText } from './lenient-json.js';
+import { noFunctionsRule, renderCall, renderResult, writeFunctionRules } from './write-function-rules.js';
+
+export interface PromptedRequest {
+  request: ModelRequest;
+  /** Names that the model was told of. */
+  offered: Set<string>;
+  /** Whether its answer may hold calls at all; else it is text as it stands. */
+  mayCall: boolean;
+}
+
+export function toPromptedRequest(request: ModelRequest): PromptedRequest {
+  const { toolChoice, parallelToolCalls, tools: given, ...rest } = request;
+  const tools = toolChoice === 'none' ? [] : given;
+  const messages = renderHistory(request.messages);
+  const called = messages.some((message, at) => message !== request.messages[at]);
+  const rules =
+    tools.length > 0
+      ? writeFunctionRules({
+          tools,
+          ...(toolChoice !== undefined && toolChoice !== 'none' && { toolChoice }),
+          ...(parallelToolCalls !== undefined && { parallelToolCalls }),
+        })
+      : called
+        ? noFunctionsRule
+        : undefined;
+  return {
+    request: { ...rest, tools: [], messages: rules === undefined ? messages : withRules(messages, rules) },
+    offered: new Set(tools.map(({ name }) => name)),
+    mayCall: rules !== undefined,
+  };
+}
+
+function withRules(messages: ChatMessage[], rules: string): ChatMessage[] {
+  const at = messages.findIndex(({ role }) => role === 'system' || role === 'developer');
+  const system = messages[at];
+  if (system === undefined) return [{ role: 'system', content: rules }, ...messages];
+  return messages.with(at, { ...system, content: appended(system.content ?? '', rules) });
+}
+
+function appended(content: MessageContent, text: string): MessageContent {
+  if (typeof content !== 'string') return [...content, { type: 'text', text }];
+  return content === '' ? text : `${content}\n\n${text}`;
+}
+
+/** Messages that need no change are the objects that came in. */
+function renderHistory(messages: readonly ChatMessage[]): ChatMessage[] {
+  const names = new Map<string, string>();
+  const rendered: ChatMessage[] = [];
+  let results: ToolMessage[] = [];
+  const flush = () => {
+    if (results.length > 0) rendered.push({ role: 'user', content: renderResults(results, names) });
+    results = [];
+  };
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      results.push(message);
+      continue;
+    }
+    flush();
+    rendered.push(message.role === 'assistant' ? renderCalls(message, names) : message);
+  }
+  flush();
+  return rendered;
+}
+
+function renderCalls(message: AssistantMessage, names: Map<string, string>): AssistantMessage {
+  const { tool_calls: calls = [], ...rest } = message;
+  if (calls.length === 0) return message;
+  for (const call of calls) names.set(call.id, call.function.name);
+  const blocks = calls.map(({ function: { name, arguments: text } }) =>
+    renderCall(name, isObjectText(text) ? text : JSON.stringify(text)),
+  );
+  const text = messageText(message.content);
+  return { ...rest, content: [...(text === '' ? [] : [text]), ...blocks].join('\n') };
+}
+
+function renderResults(results: readonly ToolMessage[], names: ReadonlyMap<string, string>): MessageContent {
+  const text = results
+    .map((message) =>
+      renderResult({
+        name: names.get(message.tool_call_id) ?? 'function',
+        text: messageText(message.content),
+        failed: message.is_error === true,
+      }),
+    )
+    .join('\n');
+  const others = results.flatMap(({ content }) => (typeof content === 'string' ? [] : content.filter(isNoText)));
+  return others.length === 0 ? text : [{ type: 'text', text }, ...others];
+}
+
+const isNoText = (part: ContentPart): boolean => typeof part['text'] !== 'string';

@@ -1,0 +1,54 @@
+// Carries channels by LISTEN and NOTIFY.
+import type pg from 'pg';
+import type { CarriedMessage, Carrier, LinkEvents, ListenLink } from '../messages/carrier.js';
+import { type Database, destroy } from './database.js';
+import { notifyLimits, shardOf } from './notify-shards.js';
+
+const statement = 'select pg_notify(m.shard, m.payload) from unnest($1::text[], $2::text[]) as m(shard, payload)';
+
+export class NotifyCarrier implements Carrier {
+  readonly timeoutMs: number;
+  readonly limits = notifyLimits;
+  readonly physicalName = shardOf;
+
+  constructor(private readonly database: Database) {
+    this.timeoutMs = database.timeoutMs;
+  }
+
+  async send(messages: readonly CarriedMessage[]): Promise<void> {
+    const columns = [messages.map(({ name }) => name), messages.map(({ payload }) => payload)];
+    await this.database.runRaw(statement, columns);
+  }
+
+  async openLink(events: LinkEvents): Promise<ListenLink> {
+    const client = await this.database.openClient();
+    client.once('error', () => events.onLost());
+    client.once('end', () => events.onLost());
+    client.on('notification', ({ payload }) => events.onPayload(payload ?? ''));
+    return new PostgresLink(this.database, client);
+  }
+}
+
+class PostgresLink implements ListenLink {
+  constructor(
+    private readonly database: Database,
+    private readonly client: pg.Client,
+  ) {}
+
+  async change(added: readonly string[], ended: readonly string[]): Promise<void> {
+    const statements = [...added.map((name) => `listen ${name}`), ...ended.map((name) => `unlisten ${name}`)];
+    await this.client.query(statements.join(';'));
+  }
+
+  async ask(): Promise<void> {
+    await this.client.query('select 1');
+  }
+
+  close(): Promise<void> {
+    return this.database.endClient(this.client);
+  }
+
+  destroy(): void {
+    destroy(this.client);
+  }
+}

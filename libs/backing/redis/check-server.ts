@@ -1,0 +1,63 @@
+// Looks once, at the start, whether a Redis can keep what is put into it. Too old a version ends the start; what may lose
+// jobs is a warning that says what to set.
+import { Cluster } from 'ioredis';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { RedisClient } from './redis-client.js';
+import { accessAnswers } from './redis-error.js';
+
+/** The least that BullMQ recommends; below it blocking waits and some commands differ. */
+const least = { major: 6, minor: 2 };
+
+/** @throws AppError internal_error for a version that is too old; else whatever the server says */
+export async function checkServer(client: RedisClient, logger: Logger): Promise<void> {
+  const masters = client instanceof Cluster ? client.nodes('master') : [client];
+  const found = new Map<string, string>();
+  for (const master of masters) {
+    const information = readInformation(await master.info());
+    refuseOld(information);
+    for (const warning of warningsOf(information)) found.set(warning, warning);
+  }
+  for (const warning of found.values()) logger.warn({}, warning);
+}
+
+/** What a failed first connection means to whoever set the address; undefined where nothing better can be said. */
+export function startProblem(error: unknown): AppError | undefined {
+  const message = error instanceof Error ? error.message : '';
+  if (accessAnswers.test(message)) {
+    return new AppError('internal_error', 'Redis refuses the user name or the password of REDIS_URL', { cause: error });
+  }
+  if (/cluster support disabled/i.test(message)) {
+    return new AppError('internal_error', 'REDIS_URL says redis+cluster://, but this Redis is no cluster', {
+      cause: error,
+    });
+  }
+  if (/^MOVED |^ERR SELECT is not allowed in cluster mode/.test(message)) {
+    return new AppError('internal_error', 'This Redis is a cluster: REDIS_URL must say redis+cluster://', {
+      cause: error,
+    });
+  }
+  return undefined;
+}
+
+function readInformation(text: string): Map<string, string> {
+  const lines = text.split(/\r?\n/).map((line) => line.split(':'));
+  return new Map(lines.flatMap(([name, ...rest]) => (rest.length > 0 ? [[name!, rest.join(':')]] : [])));
+}
+
+function refuseOld(information: Map<string, string>): void {
+  const version = information.get('redis_version') ?? '';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (version === '' || major > least.major || (major === least.major && minor >= least.minor)) return;
+  throw new AppError('internal_error', `Redis ${version} is too old: ${least.major}.${least.minor} or newer is needed`);
+}
+
+function* warningsOf(information: Map<string, string>): Generator<string> {
+  if (information.get('aof_enabled') === '0') {
+    yield 'Redis keeps no append-only file: a restart forgets waiting jobs, which are then added again. Set appendonly yes';
+  }
+  const policy = information.get('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    yield `Redis evicts keys when it is full (${policy.slice(0, 40)}): jobs may vanish. Set maxmemory-policy noeviction`;
+  }
+}

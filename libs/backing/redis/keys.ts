@@ -1,0 +1,27 @@
+// Keys of ours. What is used together has one hash tag, so that a cluster keeps it in one slot.
+
+/** Of everything about jobs: BullMQ's own keys (its `prefix`), and the names of the workers' queues. */
+export const queuePrefix = '{signalbox}';
+export const queueNamesKey = `${queuePrefix}:queue-names`;
+
+/** Where messages are published, so that all of a process go by one server and stay in order. */
+export const publisherKey = `${queuePrefix}:publisher`;
+export const channelPrefix = 'signalbox:channel:';
+
+/** One key each: a cluster spreads them. */
+export const counterKey = (key: string): string => `signalbox:counter:${key}`;
+export const placesKey = (key: string): string => `signalbox:places:${key}`;
+
+/** The cache is bounded as a whole, so it is in one slot. */
+const cachePrefix = '{signalbox:cache}';
+export const cacheKeys = {
+  valuePrefix: `${cachePrefix}:value:`,
+  /** Stored key → number that grows with each write. */
+  age: `${cachePrefix}:age`,
+  /** Stored key → epoch ms at which its value is gone. */
+  expiry: `${cachePrefix}:expiry`,
+  /** Stored key → bytes of its value. */
+  bytes: `${cachePrefix}:bytes`,
+  /** `total` bytes, last `number`. */
+  state: `${cachePrefix}:state`,
+};

@@ -1,0 +1,63 @@
+// The set of backing services on Redis. Connections of one process: one for commands (in a cluster one for each server),
+// one for channels, one for each queue it takes jobs from (two at most).
+import { parseRedisUrl } from '#libs/config/redis-url.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Backing } from '../backing.js';
+import type { CacheBounds } from '../cache.js';
+import { CarriedChannels } from '../messages/carried-channels.js';
+import { OpenedBacking } from '../opened-backing.js';
+import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { bullmqOnRedis } from './bullmq-on-redis.js';
+import { checkServer, startProblem } from './check-server.js';
+import { RedisCache } from './redis-cache.js';
+import { RedisCarrier } from './redis-carrier.js';
+import { RedisCounters } from './redis-counters.js';
+import { RedisJobQueue } from './redis-job-queue.js';
+import { RedisStore } from './redis-store.js';
+
+export interface RedisBackingOptions {
+  redisUrl: string;
+  /** Deadline of one port call. */
+  timeoutMs: number;
+  /** Shown by the server for each of our connections. */
+  applicationName: string;
+  cache: CacheBounds;
+  logger: Logger;
+}
+
+/** @throws AppError store_unavailable when Redis cannot be reached, internal_error when it cannot be used */
+export async function openRedisBacking(options: RedisBackingOptions): Promise<Backing> {
+  const { logger } = options;
+  const store = new RedisStore({ ...options, target: parseRedisUrl(options.redisUrl) });
+  const channels = new CarriedChannels(new RedisCarrier(store), logger);
+  try {
+    await store.connect();
+    await withinDeadline(store.timeoutMs, undefined, () => checkServer(store.client, logger));
+    await channels.open();
+  } catch (error) {
+    await channels.close();
+    await store.close();
+    throw error instanceof AppError && error.code === 'internal_error' ? error : toStartError(error);
+  }
+  const source = bullmqOnRedis(store);
+  return new OpenedBacking({
+    queue: new RedisJobQueue(store, source, (error) => logger.debug({ error }, 'The tool queue reports')),
+    channels,
+    counters: new RedisCounters(store),
+    cache: new RedisCache(store, options.cache),
+    source,
+    store,
+    others: [],
+    logger,
+  });
+}
+
+/** Names no host: the log shows this, and the cause beside it. */
+function toStartError(error: unknown): AppError {
+  const known = startProblem(error);
+  if (known !== undefined) return known;
+  const code: unknown = error instanceof AppError ? undefined : (error as { code?: unknown }).code;
+  const why = typeof code === 'string' && /^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : '';
+  return storeUnavailable(`The Redis of REDIS_URL cannot be reached${why}`, error);
+}

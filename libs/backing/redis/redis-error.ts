@@ -1,0 +1,23 @@
+// Tells a Redis that is away, starting, failing over or full from a command that is wrong.
+import { storeUnavailable } from '../store-error.js';
+
+/** What the server answers while it cannot serve; the same command may succeed later. */
+const awayAnswers = /^(?:LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|NOREPLICAS|UNBLOCKED|BUSY|MISCONF) /;
+
+/** What ioredis says without a code, a cluster's client too. */
+const clientMessages =
+  /^Connection is closed|^Command timed out|^Command aborted|^Stream isn't writeable|^Ready check failed|startup nodes|slots cache|^Cluster (?:is|isn't) |^Too many Cluster redirections|^Timeout|[Ss]entinels are unreachable|^connect ETIMEDOUT|No subscriber for the cluster/;
+
+/** An answer that refuses our user name or password. */
+export const accessAnswers = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH ))|invalid username-password/;
+
+/** An Error whose code says that the store is away; anything else as it is. */
+export function toRedisError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (/(?:^|: )OOM /.test(error.message)) return storeUnavailable('The store is full', error);
+  const away =
+    error.name === 'MaxRetriesPerRequestError' || awayAnswers.test(error.message) || clientMessages.test(error.message);
+  return away
+    ? Object.assign(new Error('The store is not reachable', { cause: error }), { code: 'ECONNRESET' })
+    : error;
+}

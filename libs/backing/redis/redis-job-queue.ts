@@ -1,0 +1,68 @@
+// The tool queues as the rest of the code sees them: adding goes through BullMQ, questions about many jobs by scripts.
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { BullmqSource } from '../bullmq/bullmq-source.js';
+import { JobAdder } from '../bullmq/job-adder.js';
+import { jobIdOf, workerQueueName } from '../bullmq/job-id.js';
+import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
+import { retryWhileAway } from '../retry-while-away.js';
+import { countJobs, existingJobs, forgetEnded, forgetQueue, removeWaiting } from './job-scripts.js';
+import { queueNamesKey } from './keys.js';
+import type { RedisScript } from './redis-script.js';
+import type { RedisStore } from './redis-store.js';
+
+/** A script of all of a long list would keep everyone else waiting. */
+const idsAtOnce = 500;
+
+export class RedisJobQueue implements JobQueue {
+  private readonly adder: JobAdder;
+
+  constructor(
+    private readonly store: RedisStore,
+    source: BullmqSource,
+    onError: (error: unknown) => void,
+  ) {
+    this.adder = new JobAdder(source, onError);
+  }
+
+  async add(job: ToolJob, { worker, replaceEnded, signal }: AddOptions): Promise<void> {
+    await retryWhileAway(this.store.timeoutMs, signal, () =>
+      this.store.runRaw(async (client) => {
+        if (replaceEnded === true) await forgetEnded.run(client, [queueNamesKey], [jobIdOf(job.callId)]);
+        // Each time: a server that forgot everything must be told of the queue again. Sent together with the job, before it.
+        const named = worker === undefined ? undefined : client.sadd(queueNamesKey, workerQueueName(worker));
+        await Promise.all([named, this.adder.add(job, worker)]);
+      }),
+    );
+  }
+
+  async existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let start = 0; start < callIds.length; start += idsAtOnce) {
+      const ids = callIds.slice(start, start + idsAtOnce).map(jobIdOf);
+      for (const id of (await this.ask(existingJobs, ids, signal)) as string[]) found.add(id);
+    }
+    return new Set(callIds.filter((callId) => found.has(jobIdOf(callId))));
+  }
+
+  async remove(callId: string, signal: AbortSignal): Promise<boolean> {
+    return ((await this.ask(removeWaiting, [jobIdOf(callId)], signal)) as number) > 0;
+  }
+
+  async counts(signal: AbortSignal): Promise<QueueCounts> {
+    const answer = await this.ask(countJobs, [], signal);
+    const [waiting, active, failed, oldest] = answer as [number, number, number, string];
+    return { waiting, active, failed, oldestAgeMs: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest)) };
+  }
+
+  async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {
+    while ((await this.ask(forgetQueue, [workerQueueName(worker)], signal)) !== 0);
+  }
+
+  private ask(script: RedisScript, values: readonly string[], signal: AbortSignal): Promise<unknown> {
+    return this.store.run((client) => script.run(client, [queueNamesKey], values), signal);
+  }
+
+  async close(): Promise<void> {
+    await this.adder.close();
+  }
+}

@@ -1,0 +1,23 @@
+// A script that runs in the server as one step, known by its digest and sent whole only where the server does not know it.
+import { createHash } from 'node:crypto';
+import type { RedisClient } from './redis-client.js';
+
+type Argument = string | number | Buffer;
+
+export class RedisScript {
+  private readonly digest: string;
+
+  constructor(private readonly lua: string) {
+    this.digest = createHash('sha1').update(lua).digest('hex');
+  }
+
+  /** All keys are in one slot. What the server answers is for the caller to know. */
+  async run(client: RedisClient, keys: readonly string[], values: readonly Argument[]): Promise<unknown> {
+    try {
+      return await client.evalsha(this.digest, keys.length, ...keys, ...values);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return client.eval(this.lua, keys.length, ...keys, ...values);
+    }
+  }
+}

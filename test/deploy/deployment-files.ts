@@ -1,0 +1,149 @@
+// The deployment's own files as tests read them: the compose file, the Kubernetes overlays as kustomize builds them, with
+// secrets that the script makes. Nothing is written into the checkout.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse, parseAllDocuments } from 'yaml';
+import { environmentSettings, knownProviders } from '#libs/config/environment.js';
+
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export type Settings = Record<string, string>;
+
+export interface ComposeService {
+  image: string;
+  user?: string;
+  command?: string[];
+  environment?: Settings;
+  healthcheck?: { test: string[] };
+  depends_on?: Record<string, { condition: string }>;
+  ports?: string[];
+  volumes?: string[];
+  networks?: string[];
+  secrets?: string[];
+  cap_drop?: string[];
+  security_opt?: string[];
+  read_only?: boolean;
+  restart?: string;
+  stop_grace_period?: string;
+}
+
+export interface ComposeFile {
+  services: Record<string, ComposeService>;
+  secrets: Record<string, { file: string }>;
+  volumes: Record<string, unknown>;
+  networks: Record<string, { internal?: boolean }>;
+}
+
+export const readText = (path: string): string => readFileSync(join(root, path), 'utf8');
+export const readYaml = (path: string): unknown => parse(readText(path), { merge: true });
+export const composeFile = (): ComposeFile => readYaml('docker-compose.yml') as ComposeFile;
+
+/** Makes all secrets in `directory` with the script that users run. */
+export function makeSecrets(directory: string): string {
+  return execFileSync(process.execPath, [join(root, 'scripts/make-secrets.mjs'), directory], { encoding: 'utf8' });
+}
+
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Settings };
+  spec: Record<string, unknown>;
+  data?: Settings;
+}
+
+export type Overlay = 'dev' | 'prod';
+
+/** What `kubectl apply -k` would send. */
+export function buildOverlay(overlay: Overlay): Manifest[] {
+  const copy = mkdtempSync(join(tmpdir(), 'signalbox-k8s-'));
+  try {
+    cpSync(join(root, 'k8s'), copy, { recursive: true });
+    const directory = join(copy, 'overlays', overlay);
+    if (overlay === 'dev') makeSecrets(join(directory, 'secrets'));
+    const text = execFileSync('kubectl', ['kustomize', directory], { encoding: 'utf8', timeout: 30_000 });
+    return parseAllDocuments(text).map((document) => unfolded(document.toJS() as Manifest));
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** Kustomize breaks long base64 into lines; what the API server is sent has none. */
+function unfolded(manifest: Manifest): Manifest {
+  if (manifest.kind !== 'Secret') return manifest;
+  const data = Object.entries(manifest.data ?? {}).map(([key, text]) => [key, text.replaceAll(/\s/g, '')]);
+  return { ...manifest, data: Object.fromEntries(data) as Settings };
+}
+
+export interface Probe {
+  httpGet?: { path: string; port: string };
+}
+
+export interface Container {
+  name: string;
+  image: string;
+  args?: string[];
+  envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string; optional?: boolean } }[];
+  ports?: { name: string; containerPort: number }[];
+  startupProbe?: Probe;
+  livenessProbe?: Probe;
+  readinessProbe?: Probe;
+  lifecycle?: { preStop: { exec: { command: string[] } } };
+  resources: { requests: Settings; limits: Settings };
+  securityContext: Record<string, unknown>;
+  volumeMounts?: { name: string; mountPath: string }[];
+}
+
+export interface PodTemplate {
+  metadata: { labels: Settings };
+  spec: {
+    automountServiceAccountToken?: boolean;
+    terminationGracePeriodSeconds?: number;
+    securityContext: Record<string, unknown>;
+    containers: Container[];
+    volumes: {
+      name: string;
+      secret?: { secretName: string };
+      configMap?: { name: string };
+      persistentVolumeClaim?: { claimName: string };
+    }[];
+  };
+}
+
+/** The pods that Deployments, StatefulSets and Jobs make, by the name of what makes them. */
+export function podsOf(manifests: readonly Manifest[]): Map<string, PodTemplate> {
+  const makers = manifests.filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind));
+  return new Map(makers.map(({ metadata, spec }) => [metadata.name, spec['template'] as PodTemplate]));
+}
+
+/** What a container's ConfigMaps set. */
+export function settingsOf(manifests: readonly Manifest[], { envFrom = [] }: Container): Settings {
+  const maps = envFrom.map(({ configMapRef }) => configMapRef?.name);
+  const found = manifests.filter(({ kind, metadata }) => kind === 'ConfigMap' && maps.includes(metadata.name));
+  return Object.assign({}, ...found.map(({ data }) => data)) as Settings;
+}
+
+/** Variables that no setting of ours has. */
+export function unknownSettings(names: readonly string[]): string[] {
+  const providers = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
+  const known = new Set([...environmentSettings.keys(), ...providers]);
+  return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
+}
+
+/** `${NAME:-text}` of a compose file as it is when nothing is set. */
+export function withDefaults(environment: Settings): Settings {
+  const fill = (text: string) => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, fill(value)]));
+}
+
+/** What a file of secrets could hold, by its name. */
+export const anySecret = (path: string): string =>
+  /redis.url/.test(path) ? 'redis://u:p@h:6379' : /database.url/.test(path) ? 'postgres://u:p@h/d' : 'a secret';
+
+/** Seconds of `35s`, `1m30s`. */
+export function seconds(text: string): number {
+  const [, minutes = '0', rest = '0'] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(text) ?? [];
+  return Number(minutes) * 60 + Number(rest);
+}

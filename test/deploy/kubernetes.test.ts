@@ -1,0 +1,180 @@
+import { expect } from 'vitest';
+import { readConfig } from '#libs/config/read-config.js';
+import { closingMs } from '#libs/process/run-process.js';
+import { verifies } from '../verifies.js';
+import {
+  anySecret,
+  buildOverlay,
+  type Manifest,
+  podsOf,
+  readText,
+  settingsOf,
+  unknownSettings,
+} from './deployment-files.js';
+import { withTools } from './tools.js';
+import { fieldProblems, valueProblems } from './validate-manifests.js';
+
+const overlays = ['dev', 'prod'] as const;
+
+withTools(['kubectl'], () => {
+  const built = new Map<string, Manifest[]>();
+  const manifests = (overlay: (typeof overlays)[number]): Manifest[] => {
+    const known = built.get(overlay) ?? buildOverlay(overlay);
+    built.set(overlay, known);
+    return known;
+  };
+  const names = (all: readonly Manifest[], kind: string) =>
+    all.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
+
+  verifies('deployment.kubernetes-valid', 'values by the JSON schemas, fields by the types of the API', async () => {
+    const all = overlays.flatMap(manifests);
+    expect(await valueProblems(all)).toEqual([]);
+    const unknown = { ...all.find(({ kind }) => kind === 'Deployment')!, speck: {} };
+    const wrong = { ...unknown, speck: undefined, spec: { replicas: 'two' } };
+    expect(await valueProblems([wrong])).toHaveLength(1);
+    expect(fieldProblems([...all, unknown])).toEqual([expect.stringContaining('\'"speck"\' does not exist')]);
+  });
+
+  verifies('deployment.kubernetes-consistent', 'secrets, settings, claims, services, scale targets', () => {
+    for (const overlay of overlays) {
+      const all = manifests(overlay);
+      const given = overlay === 'prod' ? ['signalbox-connections'] : [];
+      const there = (kind: string, name: string | undefined) =>
+        name === undefined
+          ? []
+          : [...names(all, kind), ...(kind === 'Secret' ? given : [])].includes(name)
+            ? []
+            : [name];
+      for (const [pod, { spec }] of podsOf(all)) {
+        const missing = [
+          ...spec.volumes.flatMap(({ secret, configMap, persistentVolumeClaim }) => [
+            ...there('Secret', secret?.secretName),
+            ...there('ConfigMap', configMap?.name),
+            ...there('PersistentVolumeClaim', persistentVolumeClaim?.claimName),
+          ]),
+          ...spec.containers.flatMap(({ envFrom = [] }) =>
+            envFrom.flatMap(({ configMapRef, secretRef }) => [
+              ...there('ConfigMap', configMapRef?.name),
+              ...(secretRef?.optional === true ? [] : there('Secret', secretRef?.name)),
+            ]),
+          ),
+        ];
+        expect(missing, `${overlay}: what ${pod} refers to`).toEqual([]);
+        const volumes = spec.volumes.map(({ name }) => name).concat('data');
+        const mounted = spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name));
+        expect(mounted.filter((name) => !volumes.includes(name), pod)).toEqual([]);
+      }
+      for (const { kind, metadata, spec } of all) {
+        expect(metadata.namespace ?? metadata.name, `${kind} ${metadata.name}`).toBe('signalbox');
+        const target = (spec?.['scaleTargetRef'] as { name: string } | undefined)?.name;
+        expect(there('Deployment', target), `${kind} ${metadata.name}`).toEqual([]);
+        if (kind === 'Deployment' && overlay === 'prod') expect(spec).not.toHaveProperty('replicas');
+      }
+    }
+    expect(names(manifests('prod'), 'Secret')).toEqual([]);
+    expect(names(manifests('prod'), 'StatefulSet')).toEqual([]);
+    const redis = manifests('dev').find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'redis');
+    const lines = readText('config/redis/redis.conf').split('\n');
+    expect(redis?.data?.['redis.conf']).toBe(lines.filter((line) => !line.startsWith('#')).join('\n'));
+  });
+
+  verifies('deployment.kubernetes-consistent', 'selectors select what they should, ports are named', () => {
+    for (const overlay of overlays) {
+      const all = manifests(overlay);
+      const pods = podsOf(all);
+      const selected = (labels: Record<string, string>) =>
+        [...pods.values()].filter(({ metadata }) =>
+          Object.entries(labels).every(([key, value]) => metadata.labels[key] === value),
+        );
+      for (const { kind, metadata, spec } of all) {
+        const selector = selectorOf(kind, spec);
+        if (selector === undefined) continue;
+        const found = selected(selector);
+        expect(found.length, `${overlay}: ${kind} ${metadata.name} selects`).toBeGreaterThan(0);
+        if (kind !== 'NetworkPolicy') expect(found, `${kind} ${metadata.name}`).toHaveLength(1);
+        for (const { targetPort } of (kind === 'Service' ? spec['ports'] : []) as { targetPort: string }[]) {
+          const ports = found.flatMap(({ spec }) => spec.containers.flatMap(({ ports = [] }) => ports));
+          expect(ports.map(({ name }) => name)).toContain(targetPort);
+        }
+      }
+    }
+  });
+
+  verifies('deployment.kubernetes-hardened', 'the restricted profile, probes, bounds', () => {
+    for (const overlay of overlays) {
+      const all = manifests(overlay);
+      const namespace = all.find(({ kind }) => kind === 'Namespace');
+      expect(namespace?.metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+      for (const [pod, { spec }] of podsOf(all)) {
+        expect(spec.automountServiceAccountToken, pod).toBe(false);
+        expect(spec.securityContext, pod).toMatchObject({
+          runAsNonRoot: true,
+          runAsUser: expect.any(Number) as number,
+          seccompProfile: { type: 'RuntimeDefault' },
+        });
+        for (const container of spec.containers) {
+          expect(container.securityContext, pod).toEqual({
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          });
+          expect(container.resources, pod).toHaveProperty('limits.memory');
+          expect(container.resources, pod).toHaveProperty('requests.cpu');
+          expect(container.image, pod).toMatch(/:\d+\.\d+/);
+        }
+      }
+      for (const name of ['gateway', 'worker']) {
+        const [container] = podsOf(all).get(`signalbox-${name}`)!.spec.containers;
+        expect(container?.startupProbe?.httpGet).toEqual({ path: '/health/live', port: 'http' });
+        expect(container?.livenessProbe?.httpGet).toEqual({ path: '/health/live', port: 'http' });
+        expect(container?.readinessProbe?.httpGet).toEqual({ path: '/health/ready', port: 'http' });
+        expect(names(all, 'PodDisruptionBudget')).toContain(`signalbox-${name}`);
+      }
+    }
+  });
+
+  verifies('deployment.kubernetes-hardened', 'denied by default; a worker reaches no private address', () => {
+    for (const overlay of overlays) {
+      const policies = manifests(overlay).filter(({ kind }) => kind === 'NetworkPolicy');
+      const named = (name: string) => policies.find(({ metadata }) => metadata.name === name)?.spec;
+      expect(named('default-deny')).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+      const [rule] = named('worker-web')!['egress'] as { to: { ipBlock: { cidr: string; except: string[] } }[] }[];
+      const [four, six] = rule!.to.map(({ ipBlock }) => ipBlock.except);
+      expect(four).toEqual(expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']));
+      expect(six).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));
+    }
+  });
+
+  verifies('deployment.kubernetes-settings', 'known settings, secrets by file, time to stop', () => {
+    for (const overlay of overlays) {
+      const all = manifests(overlay);
+      const ours = [...podsOf(all)].filter(([name]) => name.startsWith('signalbox-'));
+      for (const [name, { spec }] of ours) {
+        const [container] = spec.containers;
+        const settings = settingsOf(all, container!);
+        expect(unknownSettings(Object.keys(settings)), name).toEqual([]);
+        expect(Object.keys(settings).filter((key) => /(?:TOKEN|URL|KEY)$/.test(key))).toEqual([]);
+        const config = readConfig({ environment: settings, readSecretFile: anySecret });
+        for (const path of Object.values(settings).filter((value) => value.startsWith('/run/secrets/'))) {
+          const mounts = container!.volumeMounts!.map(({ mountPath }) => mountPath);
+          expect(
+            mounts.some((mount) => path.startsWith(`${mount}/`)),
+            path,
+          ).toBe(true);
+        }
+        if (container!.lifecycle === undefined) continue;
+        const preStop = Number(container!.lifecycle.preStop.exec.command.at(-1));
+        const needed = preStop + (config.server.shutdown_grace_ms + closingMs) / 1000;
+        expect(spec.terminationGracePeriodSeconds, name).toBeGreaterThan(needed);
+      }
+      expect(ours.map(([name]) => name).sort()).toEqual(['signalbox-gateway', 'signalbox-migrate', 'signalbox-worker']);
+    }
+  });
+});
+
+function selectorOf(kind: string, spec: Record<string, unknown>): Record<string, string> | undefined {
+  if (kind === 'Service') return spec['selector'] as Record<string, string>;
+  const selector = spec?.[kind === 'NetworkPolicy' ? 'podSelector' : 'selector'] as
+    { matchLabels?: object } | undefined;
+  return kind === 'ServiceMonitor' ? undefined : (selector?.matchLabels as Record<string, string> | undefined);
+}

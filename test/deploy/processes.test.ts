@@ -1,0 +1,219 @@
+// Every command of the compose file and of the overlay `dev`, run as plain processes with the user, the environment and
+// the files that they say; our own PostgreSQL and Redis stand in for theirs.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { postJson } from '#libs/testing/read-sse.js';
+import { freePort } from '#libs/testing/free-port.js';
+import { toolsReady } from '#libs/testing/start-signalbox.js';
+import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { killAll, type Program } from '../faults/processes.js';
+import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { rawRequest } from '../support/raw-request.js';
+import { verifies } from '../verifies.js';
+import {
+  composePlan,
+  ContainerFiles,
+  type ContainerPlan,
+  inContainer,
+  kubernetesPlan,
+  startContainer,
+} from './containers.js';
+import { buildOverlay, composeFile, makeSecrets, type Manifest, type Settings } from './deployment-files.js';
+import { withTools } from './tools.js';
+
+interface Deployment {
+  files: ContainerFiles;
+  migrate: ContainerPlan;
+  worker: ContainerPlan;
+  gateway: ContainerPlan;
+}
+
+/** Six processes start in it, on a machine that may be busy. */
+const LIFE_MS = 120_000;
+const running: Program[] = [];
+let files: ContainerFiles;
+let web: HeldWeb;
+let redisPort: number;
+let redisPassword: string;
+const compose = composeFile();
+
+/** What differs here: its port, and a private address that a tool may fetch. */
+const workerHere = { SERVER_WORKER_PORT: '0', TOOLS_FETCH_ALLOW: '127.0.0.1' };
+
+/** Ends with us: it runs as long as its input is open. */
+const holder = 'exec 3<&0; "$@" </dev/null 3<&- & p=$!; read _ <&3; kill -TERM $p; wait $p';
+
+withTools(['kubectl', 'redis-server'], () => {
+  let redis: Program;
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    files = new ContainerFiles();
+    web = await openHeldWeb();
+    makeSecrets(files.inside('/made'));
+    redisPassword = secret('redis_password');
+    redisPort = await freePort();
+    files.write('/etc/redis/redis.conf', readFileSync('config/redis/redis.conf', 'utf8'));
+    for (const name of ['redis_auth', 'redis_password', 'metrics_token']) {
+      files.write(`/run/secrets/${name}`, secret(name === 'redis_auth' ? 'redis_auth.conf' : name));
+    }
+    files.volume('/data', 999);
+    const here = ['--port', String(redisPort), '--dir', files.inside('/data'), '--bind', '127.0.0.1'];
+    const plan = composePlan(compose, 'redis');
+    redis = startContainer(files, { ...plan, command: ['sh', '-c', holder, 'sh', ...plan.command, ...here] });
+    await redis.line(/Ready to accept connections/);
+  });
+  afterEach(async () => {
+    await killAll(running.splice(0));
+    await database?.drop();
+  });
+  afterAll(async () => {
+    redis?.process.stdin.end();
+    await redis?.ended;
+    web?.close();
+    files?.remove();
+  });
+
+  verifies(
+    'deployment.processes',
+    'compose',
+    async () => {
+      database = await createTestDatabase();
+      files.write('/run/secrets/database_url', database.url);
+      files.write('/run/secrets/redis_url', urlHere(secret('redis_url')));
+      const redisHealth = composePlan(compose, 'redis').healthCommand![0]!;
+      const question = redisHealth.replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${redisPort}`);
+      const { code } = await inContainer(files, composePlan(compose, 'redis'), ['sh', '-c', question]);
+      expect(code).toBe(0);
+      const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) => composePlan(compose, name));
+      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
+    },
+    LIFE_MS,
+  );
+
+  verifies(
+    'deployment.processes',
+    'Kubernetes',
+    async () => {
+      database = await createTestDatabase();
+      const manifests = buildOverlay('dev');
+      const secrets = secretOf(manifests, 'signalbox-connections');
+      expect(new URL(secrets['redis-url']!).hostname).toBe('redis');
+      files.write('/run/secrets/signalbox/database-url', database.url);
+      files.write('/run/secrets/signalbox/redis-url', urlHere(secrets['redis-url']!));
+      files.write('/run/secrets/signalbox/metrics-token', secrets['metrics-token']!);
+      const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) =>
+        kubernetesPlan(manifests, `signalbox-${name}`),
+      );
+      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
+    },
+    LIFE_MS,
+  );
+});
+
+/** Migrate, start, be healthy, run a tool, stop in time. */
+async function liveThrough({ files, migrate, worker, gateway }: Deployment): Promise<void> {
+  for (const path of ['/mcp_workspaces', '/var/lib/signalbox']) files.volume(path, gateway.uid);
+  const applied = start(migrate);
+  expect([await applied.ended, applied.lines.at(-1)]).toEqual([0, 'The database is up to date.']);
+  const processes = { worker: start(worker, workerHere), gateway: start(gateway, { PORT: '0' }) };
+  const [workerPort, gatewayPort] = await Promise.all([portOf(processes.worker), portOf(processes.gateway)]);
+  await healthy(worker, 'SERVER_WORKER_PORT', workerPort);
+  await healthy(gateway, 'PORT', gatewayPort);
+  const url = `http://127.0.0.1:${gatewayPort}`;
+  await toolsReady(url);
+  const answer = await postJson(`${url}/api/chat/completions`, {
+    messages: [{ role: 'user', content: 'Write "hello" to notes.txt' }],
+    tools: [{ type: 'mcp', server_label: 'workspace' }],
+  });
+  expect(await answer.json()).toMatchObject({
+    tool_execution: { tools_called: ['write_file'], calls: [{ success: true }] },
+  });
+  await drains(processes, { worker, gateway }, { url, port: gatewayPort });
+}
+
+/** A call is under way and a connection is open when both are told to stop. */
+async function drains(
+  processes: Record<'worker' | 'gateway', Program>,
+  plans: Pick<Deployment, 'worker' | 'gateway'>,
+  { url, port }: { url: string; port: number },
+): Promise<void> {
+  const unused = connect(port, '127.0.0.1');
+  await once(unused, 'connect');
+  const path = `/${randomUUID()}`;
+  const held = { url: `${web.url}${path}`, method: 'POST' };
+  const call = postJson(`${url}/api/tools/call`, { name: 'fetch', arguments: held });
+  await web.reached(path);
+  const ends = Promise.all([stopped(processes.gateway, plans.gateway), stopped(processes.worker, plans.worker)]);
+  await Promise.all(Object.values(processes).map((program) => program.line(/stopping: SIGTERM/)));
+  web.answer(path);
+  expect(await (await call).json()).toMatchObject({ success: true });
+  await ends;
+  unused.destroy();
+}
+
+function start(plan: ContainerPlan, more?: Settings): Program {
+  const program = startContainer(files, plan, more);
+  running.push(program);
+  return program;
+}
+
+async function portOf(program: Program): Promise<number> {
+  const line = await program.line(/"message":"listening"/);
+  if (process.getuid?.() === 0) {
+    const status = readFileSync(`/proc/${program.process.pid}/status`, 'utf8');
+    expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
+  }
+  return (JSON.parse(line) as { metadata: { port: number } }).metadata.port;
+}
+
+async function healthy(plan: ContainerPlan, portSetting: string, port: number): Promise<void> {
+  if (plan.healthCommand !== undefined) {
+    const asked = await inContainer(files, plan, plan.healthCommand, { [portSetting]: String(port) });
+    expect([asked.code, asked.stderr]).toEqual([0, '']);
+    const nobody = await inContainer(files, plan, plan.healthCommand, { [portSetting]: '1' });
+    expect(nobody.code).toBe(1);
+  }
+  for (const path of plan.probes) {
+    // As kubelet asks: by the pod's address.
+    const headers = { host: `10.1.2.3:${port}` };
+    const answer = await rawRequest(`http://127.0.0.1:${port}`, { method: 'GET', path, headers });
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+  const token = readFileSync(plan.settings['METRICS_TOKEN_FILE']!.replace('/run', files.inside('/run')), 'utf8');
+  const scrape = async (given: string) => {
+    const headers = { authorization: `Bearer ${given}`, 'x-forwarded-for': '10.0.0.9' };
+    return (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).status;
+  };
+  expect([await scrape(token.trim()), await scrape('another')]).toEqual([200, 401]);
+}
+
+async function stopped({ process: child, ended, lines }: Program, { graceMs }: ContainerPlan): Promise<void> {
+  child.kill('SIGTERM');
+  const deadline = setTimeout(() => child.kill('SIGKILL'), graceMs);
+  const code = await ended;
+  clearTimeout(deadline);
+  expect([code, lines.at(-1)]).toEqual([0, expect.stringContaining('"message":"stopped"')]);
+  // A Redis that could forget jobs would have been warned of.
+  expect(lines.filter((line) => /"level":"(?:warn|error)"/.test(line))).toEqual([]);
+}
+
+const secret = (name: string): string => readFileSync(files.inside(`/made/${name}`), 'utf8').trim();
+
+/** The same user and password, at the Redis of this test. */
+function urlHere(made: string): string {
+  const url = new URL(made);
+  url.hostname = '127.0.0.1';
+  url.port = String(redisPort);
+  url.password = redisPassword;
+  return url.href;
+}
+
+function secretOf(manifests: readonly Manifest[], name: string): Settings {
+  const found = manifests.find(({ kind, metadata }) => kind === 'Secret' && metadata.name.startsWith(name));
+  const data = Object.entries(found?.data ?? {});
+  return Object.fromEntries(data.map(([key, text]) => [key, Buffer.from(text, 'base64').toString('utf8').trim()]));
+}

@@ -1,0 +1,119 @@
+// Redis goes away from under a gateway and a worker: restarted, stopped, silent, full, flushed (reliability: fault matrix).
+// Runs, journal and audit are in PostgreSQL all the while: nothing of them may be lost or doubled.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { postJson } from '#libs/testing/read-sse.js';
+import { noRedis } from '#libs/testing/redis-server.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import type { TestRedis } from '#libs/testing/start-redis.js';
+import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { getTime, OutageProbe } from '../support/outage-probe.js';
+import { verifies } from '../verifies.js';
+import { suitesOnRedis } from './suites-on-redis.js';
+
+if (noRedis !== undefined) {
+  for (const suite of suitesOnRedis) test.skip(`${suite} on Redis (${noRedis})`);
+}
+
+describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' : ` (${noRedis})`}`, () => {
+  let box: Signalbox;
+  let redis: TestRedis;
+  let web: HeldWeb;
+  const probe = new OutageProbe(() => box.url);
+
+  beforeAll(async () => {
+    web = await openHeldWeb();
+    // One call at a time, so that a second one waits in the queue.
+    const environment = { TOOLS_FETCH_ALLOW: '127.0.0.1', WORKER_CONCURRENCY: '1' };
+    box = await startSignalbox({ script: () => ({ text: 'plain' }), environment });
+    redis = box.redis!;
+  });
+  afterEach(async () => {
+    await redis.client.config('SET', 'maxmemory', '0');
+    await probe.servesAgain();
+  });
+  afterAll(async () => {
+    await box?.close();
+    web?.close();
+  });
+
+  const heldPost = (path: string) =>
+    probe.post('/api/tools/call', { name: 'fetch', arguments: { url: `${web.url}${path}`, method: 'POST' } });
+
+  const audits = (callId: string) =>
+    box.rows<{ state: string }>('select state from audit_events where call_id = $1', [callId]);
+
+  const openCalls = () =>
+    box.rows<{ id: string }>(`select id from tool_calls where state in ('planned', 'dispatched')`);
+
+  verifies('reliability.redis-restarted', 'without a disk, while an unsafe tool runs', async () => {
+    const call = heldPost('/restarted');
+    await web.reached('/restarted');
+    await redis.restart();
+    web.answer('/restarted');
+    const { status, told } = await call;
+    expect(status).toBe(200);
+    expect(web.count('/restarted')).toBe(1);
+    expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
+  });
+
+  for (const [how, away, back] of [
+    ['stopped', () => redis.kill(), () => redis.restart()],
+    ['silent', () => redis.signal('SIGSTOP'), () => redis.signal('SIGCONT')],
+  ] as const) {
+    verifies('reliability.redis-away-refused', how, async () => {
+      await away();
+      probe.expectRefused(await Promise.all([1, 2, 3].map(() => probe.post('/api/tools/call', getTime))));
+      await probe.expectPlainChats();
+      expect(await openCalls()).toEqual([]);
+      await back();
+      expect(await probe.servesAgain()).toBeLessThan(10_000);
+      await expect.poll(probe.ready, { timeout: 10_000 }).not.toContain('degraded');
+    });
+  }
+
+  verifies('reliability.redis-full', 'refused at once, and no half job is left', async () => {
+    const jobs = () => redis.client.keys('{signalbox}:tools:call_*');
+    const before = await jobs();
+    await redis.client.config('SET', 'maxmemory', '1');
+    const answers = await Promise.all([1, 2, 3].map(() => probe.post('/api/tools/call', getTime)));
+    probe.expectRefused(answers);
+    for (const { tookMs } of answers) expect(tookMs).toBeLessThan(1_500);
+    expect(await openCalls()).toEqual([]);
+    expect((await jobs()).sort()).toEqual(before.sort());
+  });
+
+  verifies('reliability.lost-jobs-added-again', 'Redis was flushed while a call waited in it', async () => {
+    const first = heldPost('/flushed');
+    await web.reached('/flushed');
+    const second = probe.post('/api/tools/call', getTime);
+    await expect.poll(() => redis.client.llen('{signalbox}:tools:wait')).toBe(1);
+    await redis.client.flushall();
+    web.answer('/flushed');
+    const [held, waited] = await Promise.all([first, second]);
+    expect([held.status, waited.status]).toEqual([200, 200]);
+    expect(web.count('/flushed')).toBe(1);
+    for (const { told } of [held, waited]) expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
+  });
+
+  verifies('reliability.worker-killed-unsafe', 'on Redis, after its effect', async () => {
+    await Promise.all(box.workers.map((worker) => worker.stop()));
+    const faulty = await box.startWorker({ SIGNALBOX_FAULTS: 'after-effect' });
+    await toolsReady(box.url);
+    const call = postJson(`${box.url}/api/tools/call`, {
+      name: 'write_file',
+      arguments: { path: 'effect.txt', content: 'x', append: true },
+      session_id: 'killed',
+    });
+    expect((await faulty.ended).signal).toBe('SIGKILL');
+    await box.startWorker();
+    await (await call).arrayBuffer();
+    const rows = await box.rows<{ state: string; audits: number; directory: string }>(
+      `select c.state, s.directory, (select count(*)::int from audit_events a where a.call_id = c.id) as audits
+       from tool_calls c, sessions s where c.name = 'write_file' and s.id = 'killed'`,
+    );
+    expect(rows).toMatchObject([{ state: 'indeterminate', audits: 1 }]);
+    expect(await readFile(join(box.workspacesDir, rows[0]!.directory, 'effect.txt'), 'utf8')).toBe('x');
+  });
+});

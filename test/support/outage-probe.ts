@@ -1,0 +1,59 @@
+// What a gateway answers, and how soon, while something that it stands on is away.
+import { expect } from 'vitest';
+import { postJson } from '#libs/testing/read-sse.js';
+
+export interface Answer {
+  status: number;
+  told: { error?: { code: string }; id?: string };
+  tookMs: number;
+  /** Of the header, seconds as text. */
+  retry: string | null;
+}
+
+export const getTime = { name: 'get_time', arguments: {} };
+export const plainChat = { messages: [{ role: 'user', content: 'hi' }] };
+
+export class OutageProbe {
+  /** A function, since the gateway is started after the probe is made. */
+  constructor(private readonly gatewayUrl: () => string) {}
+
+  async post(path: string, body: object): Promise<Answer> {
+    const startedAt = performance.now();
+    const answer = await postJson(`${this.gatewayUrl()}${path}`, body);
+    const told = (await answer.json()) as Answer['told'];
+    const tookMs = performance.now() - startedAt;
+    return { status: answer.status, told, tookMs, retry: answer.headers.get('retry-after') };
+  }
+
+  /** As `200 degraded`. */
+  readonly ready = async (): Promise<string> => {
+    const answer = await fetch(`${this.gatewayUrl()}/health/ready`);
+    const { status } = (await answer.json()) as { status: string };
+    return `${answer.status} ${status}`;
+  };
+
+  /** Resolves, when tools run again, with how long that took, ms. */
+  async servesAgain(): Promise<number> {
+    const since = performance.now();
+    const status = async () => (await this.post('/api/tools/call', getTime)).status;
+    await expect.poll(status, { timeout: 20_000, interval: 250 }).toBe(200);
+    return performance.now() - since;
+  }
+
+  expectRefused(answers: readonly Answer[]): void {
+    for (const { status, told, tookMs, retry } of answers) {
+      expect([status, told.error?.code]).toEqual([503, 'store_unavailable']);
+      expect(Number(retry)).toBeGreaterThan(0);
+      expect(tookMs).toBeLessThan(2_300);
+    }
+  }
+
+  /** Plain chats go on all the while, and readiness says what is amiss. */
+  async expectPlainChats(): Promise<void> {
+    const plain = await Promise.all([1, 2, 3].map(() => this.post('/v1/chat/completions', plainChat)));
+    expect(plain.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(Math.max(...plain.map(({ tookMs }) => tookMs))).toBeLessThan(1_000);
+    expect((await fetch(`${this.gatewayUrl()}/health/live`)).status).toBe(200);
+    await expect.poll(this.ready, { timeout: 5_000 }).toBe('200 degraded');
+  }
+}
