@@ -53,6 +53,7 @@ export const providerSchema = z.strictObject({
     .enum(['minted', 'alphanumeric9'])
     .default('minted')
     .describe('Mistral takes nine letters and digits only'),
+  prompt_caching: z.boolean().default(false).describe('Anthropic: tools and system text are kept in its cache'),
   max_response_bytes: bytes('Largest answer read').default(64 * 1024 * 1024),
 });
 

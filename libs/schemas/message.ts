@@ -10,6 +10,8 @@ export interface ToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
+  /** What a vendor wants back with the call: `{google: {thought_signature}}`. */
+  extra_content?: JsonObject;
 }
 
 export interface SystemMessage {

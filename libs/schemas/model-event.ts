@@ -22,8 +22,11 @@ export type ModelEvent =
   /** `choice` is the index where the caller asked for `n > 1`; absent means 0. */
   | { type: 'text_delta'; text: string; choice?: number; extras?: AnswerExtras }
   | { type: 'reasoning_delta'; text: string; choice?: number }
-  /** `id` is the provider's own and may repeat between calls and rounds; `index` counts calls of this message from 0. */
-  | { type: 'tool_call_start'; index: number; id: string; name: string }
+  /**
+   * `id` is the provider's own and may repeat between calls and rounds; `index` counts calls of this message from 0.
+   * `extraContent` is what the vendor wants back with the call.
+   */
+  | { type: 'tool_call_start'; index: number; id: string; name: string; extraContent?: JsonObject }
   | { type: 'tool_call_delta'; index: number; arguments: string }
   /** Exactly once a complete call. `arguments` is JSON text of an object unless `parseError` says why it is not. */
   | { type: 'tool_call_end'; index: number; id: string; name: string; arguments: string; parseError?: string }

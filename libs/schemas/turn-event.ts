@@ -44,9 +44,10 @@ export type TurnEvent =
       type: 'tool_call';
       index: number;
       clientIndex: number | null;
-      /** `id` and `name` on the first fragment only. */
+      /** `id`, `name` and `extraContent` on the first fragment only. */
       id?: string;
       name?: string;
+      extraContent?: JsonObject;
       arguments: string;
     }
   | {

@@ -8,10 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import type { Json } from '#libs/schemas/json.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
-import { createErrorReader } from '../../apps/gateway/models/openai/read-openai-error.js';
-import { readOpenAiAnswer } from '../../apps/gateway/models/openai/read-openai-answer.js';
-import { OpenAiProvider } from '../../apps/gateway/models/openai/openai-provider.js';
+import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { wireFamily } from '../../apps/gateway/models/create-provider.js';
+import { WireProvider } from '../../apps/gateway/models/wire-provider.js';
+import { type Kind, readBytes, simpleRequest, writeRequest } from '../fixtures/read-family.js';
 
 interface Expected {
   text: string;
@@ -19,14 +20,23 @@ interface Expected {
   tool_calls: { name: string; arguments: Json }[];
   finish_reason: string;
   usage?: Record<string, number>;
+  /** Of a recorded failure. */
+  error_status?: number;
+  retry_after_s?: number;
 }
+
+const kinds: readonly Kind[] = ['openai', 'anthropic', 'gemini'];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const shared = [process.env['SHARED_DIR'], join(root, '../shared'), join(root, '../../shared')].find(
   (path) => path !== undefined && existsSync(join(path, 'recordings/expected.json')),
 );
 const recordings = shared === undefined ? '' : join(shared, 'recordings');
-const files = shared === undefined ? [] : readdirSync(join(recordings, 'openai')).map((file) => `openai/${file}`);
+const files =
+  shared === undefined
+    ? []
+    : kinds.flatMap((kind) => readdirSync(join(recordings, kind)).map((file) => `${kind}/${file}`));
+const isStream = (file: string) => file.endsWith('.chunks.txt');
 
 const expected =
   shared === undefined
@@ -35,6 +45,15 @@ const expected =
 
 function compare(file: string, events: ModelEvent[]): void {
   const wanted = expected[file]!;
+  if (wanted.error_status !== undefined) {
+    const last = events.at(-1);
+    expect(last?.type === 'error' && last.error).toMatchObject({
+      http: wanted.error_status,
+      upstreamStatus: wanted.error_status,
+      retryAfterSeconds: wanted.retry_after_s,
+    });
+    return;
+  }
   const answer = foldEvents(events);
   expect({
     text: answer.text,
@@ -50,31 +69,30 @@ function compare(file: string, events: ModelEvent[]): void {
   if (wanted.usage !== undefined) expect(answer.usage).toMatchObject(wanted.usage);
 }
 
-async function ask(base_url: string, stream: boolean): Promise<ModelEvent[]> {
-  const provider = new OpenAiProvider('recorded', providerSchema.parse({ kind: 'openai', base_url, max_retries: 0 }));
-  const request = { model: 'm', messages: [], tools: [], stream, parameters: {}, unknown: {} };
+const kindOf = (file: string) => file.split('/')[0] as Kind;
+
+async function ask(file: string, origin: string): Promise<ModelEvent[]> {
+  const base_url = file.startsWith('openai/') ? `${origin}/${file}/v1` : `${origin}/${file}`;
+  const config = providerSchema.parse({ kind: kindOf(file), base_url, max_retries: 0 });
+  const provider = new WireProvider('recorded', config, wireFamily(kindOf(file), config, silentLogger));
   const call = { requestId: 'r', deadline: Date.now() + 25_000, signal: new AbortController().signal };
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(request, call)) events.push(event);
+  for await (const event of provider.call(simpleRequest({ stream: isStream(file) }), call)) events.push(event);
   await provider.close();
   return events;
 }
 
-async function readPieces(body: Buffer, type: string, size: number): Promise<ModelEvent[]> {
-  let at = 0;
-  const read = () => Promise.resolve(at >= body.length ? undefined : body.subarray(at, (at += size)));
-  const errors = createErrorReader('recorded', []);
-  const reading = {
-    provider: 'recorded',
-    model: 'm',
-    toolNameOf: (name: string) => name,
-    errors,
-    keepReasoning: false,
-  };
-  const events: ModelEvent[] = [];
-  const answer = readOpenAiAnswer({ headers: { 'content-type': type }, read }, reading, { maxEventChars: 1_000_000 });
-  for await (const batch of answer) events.push(...batch);
-  return events;
+/** As its provider frames it. */
+function framed(file: string, text: string): Buffer {
+  const lines = text.split('\n').filter(Boolean);
+  switch (kindOf(file)) {
+    case 'openai':
+      return Buffer.from(`${lines.map((line) => `data: ${line}\n\n`).join('')}data: [DONE]\n\n`);
+    case 'anthropic':
+      return Buffer.from(lines.map((line) => `event: x\ndata: ${line}\n\n`).join(''));
+    case 'gemini':
+      return Buffer.from(lines.map((line) => `data: ${line}\r\n\r\n`).join(''));
+  }
 }
 
 describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
@@ -94,9 +112,7 @@ describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
         server.stdout!.once('data', (line: Buffer) => resolve(line.toString().trim()));
         server.once('exit', () => reject(new Error('the replay server ended')));
       });
-      for (const file of readable) {
-        answers.set(file, ask(`http://127.0.0.1:${port}/${file}/v1`, file.endsWith('.chunks.txt')));
-      }
+      for (const file of readable) answers.set(file, ask(file, `http://127.0.0.1:${port}`));
     });
     afterAll(() => {
       server.kill('SIGKILL');
@@ -109,13 +125,9 @@ describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
 describe.skipIf(shared === undefined).each([1, 7, 1000])('recordings read in pieces of %s bytes', (split) => {
   test.each(files)('%s', async (file) => {
     const text = readFileSync(join(recordings, file), 'utf8');
-    if (!file.endsWith('.chunks.txt'))
-      return compare(file, await readPieces(Buffer.from(text), 'application/json', split));
-    const frames = text
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => `data: ${line}\n\n`);
-    const body = Buffer.from(`${frames.join('')}data: [DONE]\n\n`);
-    compare(file, await readPieces(body, 'text/event-stream', split));
+    const body = isStream(file) ? framed(file, text) : Buffer.from(text);
+    const type = isStream(file) ? 'text/event-stream' : 'application/json';
+    const { reader } = writeRequest(kindOf(file), { stream: isStream(file) });
+    compare(file, await readBytes(reader, body, { type, size: split }));
   });
 });

@@ -4,6 +4,18 @@ export const modelRequirements = {
   'models.circuit': 'a provider that fails again and again is not asked for a while, and its callers are told at once',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
+  'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
+  'models.families.goes-on':
+    'a message that paused or was spoilt is gone on with or asked for again, a bounded number of times',
+  'models.families.lists': 'the models of every family can be listed, page by page',
+  'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
+  'models.families.restart':
+    'a message that begins again in the middle of a stream is told once, and none of its first calls run',
+  'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
+  'models.families.state':
+    'thinking and signatures go back unchanged, in their place, to the provider that made them only',
+  'models.families.tool-loop':
+    'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
   'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',

@@ -100,7 +100,9 @@ export async function* assembleMessage(
         if (options.isClientCall === undefined) break;
         const call = begin(event.name, options.isClientCall(event.name), options);
         open.set(event.index, call);
-        yield { type: 'tool_call', ...numbersOf(call), id: call.id, name: call.name, arguments: '' };
+        const { extraContent } = event;
+        const first = { id: call.id, name: call.name, ...(extraContent === undefined ? {} : { extraContent }) };
+        yield { type: 'tool_call', ...numbersOf(call), ...first, arguments: '' };
         break;
       }
       case 'tool_call_delta': {

@@ -93,6 +93,7 @@ export class TurnFold {
         id: event.id,
         type: 'function',
         function: { name: event.name ?? '', arguments: '' },
+        ...(event.extraContent === undefined ? {} : { extra_content: event.extraContent }),
       };
     }
     const call = toolCalls[event.clientIndex];
@@ -145,6 +146,7 @@ export function* answerEvents(answer: TurnAnswer): Generator<TurnEvent> {
       id,
       name: call.function.name,
       arguments: call.function.arguments,
+      ...(call.extra_content === undefined ? {} : { extraContent: call.extra_content }),
     };
   }
   const first = choices[0]!;

@@ -5,6 +5,8 @@ import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
 import { type ScriptedAnswer, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import { ends, message, start, text } from '../../../test/fixtures/anthropic-quirks.js';
+import { chunk, finish } from '../../../test/fixtures/gemini-quirks.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';
 import { verifies } from '../../../test/verifies.js';
 import { createProvider } from './create-provider.js';
@@ -20,12 +22,13 @@ interface Family {
   expected: Partial<CollectedAnswer>;
 }
 
+const framed = (chunks: object[]) => chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`);
 const openAiFrames = (...texts: string[]) =>
-  [
+  framed([
     ...texts.map((content) => ({ choices: [{ delta: { content } }] })),
     { choices: [{ delta: {}, finish_reason: 'stop' }] },
     { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } },
-  ].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+  ]);
 const written = ['Wait', '. <function_call>{"name":', '"f"}', '</function_call>'];
 
 const families: Family[] = [
@@ -43,6 +46,30 @@ const families: Family[] = [
     completeAt: 4,
     expected: { text: 'Wait.', finish: 'tool_calls' },
   },
+  {
+    name: 'anthropic',
+    config: { kind: 'anthropic' },
+    frames: framed([
+      message(),
+      start(0, { type: 'text', text: '' }),
+      text(0, 'Hel'),
+      text(0, 'lo'),
+      ...ends('end_turn'),
+    ]),
+    completeAt: 5,
+    expected: { text: 'Hello', finish: 'stop' },
+  },
+  {
+    name: 'gemini',
+    config: { kind: 'gemini' },
+    frames: framed([
+      chunk([{ text: 'Hel' }]),
+      finish('STOP', [{ text: 'lo' }]),
+      { usageMetadata: { promptTokenCount: 1 } },
+    ]),
+    completeAt: 1,
+    expected: { text: 'Hello', finish: 'stop' },
+  },
 ];
 
 for (const { name, config, frames, completeAt, expected } of families) {
@@ -50,7 +77,7 @@ for (const { name, config, frames, completeAt, expected } of families) {
     const upstream = await startScriptedUpstream(answers);
     const timeouts = { max_retries: 0, timeout_ms: { idle: 200 }, circuit: { failures: 1_000 } };
     const parsed = providerSchema.parse({ ...config, ...timeouts, base_url: upstream.baseUrl });
-    const provider = createProvider('up', parsed, { logger: silentLogger, offline: new OfflineProvider() })!;
+    const provider = createProvider('up', parsed, { logger: silentLogger, offline: new OfflineProvider() });
     const heard: CollectedAnswer[] = [];
     try {
       for (let each = 0; each < answers.length; each += 1) {

@@ -201,6 +201,9 @@ verifies('models.router.fallback', 'never for a caller that has gone', async () 
   expect(foldEvents(await asked).error).toBe('cancelled');
 });
 
-test('a family that is missing is left out', () => {
-  expect(resolved(route({ providers: { claude: { kind: 'anthropic' } } }))).toEqual(['offline/offline']);
+test('every family is called by its provider’s name', () => {
+  const base_url = 'http://127.0.0.1:9';
+  const providers = { claude: { kind: 'anthropic', base_url }, google: { kind: 'gemini', base_url } } as const;
+  expect(resolved(route({ providers }), 'claude/m')).toEqual(['claude/m']);
+  expect(resolved(route({ providers }), 'google/m')).toEqual(['google/m']);
 });

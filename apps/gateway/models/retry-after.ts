@@ -2,8 +2,11 @@
 
 const firstDelayMs = 250;
 const longestDelayMs = 8_000;
-/** A longer pause asked for by an upstream is the caller's to wait for. */
-export const longestRetryAfterMs = 60_000;
+/**
+ * A longer pause asked for by an upstream is the caller's to wait for: told at once, while there still is a status to tell
+ * it with. Streams send their headers after ten seconds.
+ */
+export const longestRetryAfterMs = 8_000;
 
 /** Seconds of a `Retry-After` (seconds or a date) or `retry-after-ms` header; undefined when neither says anything. */
 export function readRetryAfter(

@@ -1,6 +1,7 @@
 // One reversible, deterministic mapping between the tool names that callers know and those that a provider takes
 // (providers: tool definitions). A name that the provider takes already never changes.
 import { createHash } from 'node:crypto';
+import type { ModelRequest } from './model-provider.js';
 
 export interface ToolNames {
   toWire(name: string): string;
@@ -22,6 +23,9 @@ export const openAiToolNames: ToolNameRule = {
   maxLength: 64,
 };
 
+/** As OpenAI's, and not beginning with a digit or a dash. */
+export const geminiToolNames: ToolNameRule = { ...openAiToolNames, valid: /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/ };
+
 const unchanged: ToolNames = { toWire: (name) => name, fromWire: (name) => name };
 
 /** `names`: every name of the request, offered or in its history; their order does not matter. */
@@ -38,10 +42,12 @@ export function mapToolNames(names: Iterable<string>, rule: ToolNameRule = openA
   }
   const wire = new Map<string, string>();
   const back = new Map<string, string>();
-  for (const name of strange) {
+  // Sorted, so that the order of the names decides nothing where suffixes collide.
+  for (const name of [...strange].sort()) {
     const wish = cleaned(name, rule);
     const clear = rule.valid.test(wish) && !taken.has(wish) && wished.get(wish) === 1;
-    const given = clear ? wish : withSuffix(name, wish, rule);
+    const isFree = (given: string) => !taken.has(given) && !back.has(given) && !wished.has(given);
+    const given = clear ? wish : withSuffix(name, wish, { ...rule, isFree });
     wire.set(name, given);
     back.set(given, name);
   }
@@ -51,10 +57,23 @@ export function mapToolNames(names: Iterable<string>, rule: ToolNameRule = openA
   };
 }
 
+/** Every name of a request: offered, or called in its history. */
+export function* namesIn(request: Pick<ModelRequest, 'tools' | 'messages'>): Iterable<string> {
+  for (const tool of request.tools) yield tool.name;
+  for (const message of request.messages) {
+    if (message.role !== 'assistant') continue;
+    for (const call of message.tool_calls ?? []) yield call.function.name;
+  }
+}
+
 const cleaned = (name: string, rule: ToolNameRule) => name.replace(rule.forbidden, '_');
 
-function withSuffix(name: string, wish: string, rule: ToolNameRule): string {
-  const suffix = `_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
-  const stem = wish.slice(0, rule.maxLength - suffix.length);
-  return `${rule.valid.test(stem + suffix) ? stem : `t${stem.slice(1)}`}${suffix}`;
+function withSuffix(name: string, wish: string, rule: ToolNameRule & { isFree: (given: string) => boolean }): string {
+  for (let salt = ''; ; salt += '#') {
+    const hash = createHash('sha256').update(name + salt);
+    const suffix = `_${hash.digest('hex').slice(0, 8)}`;
+    const stem = wish.slice(0, rule.maxLength - suffix.length);
+    const given = `${rule.valid.test(stem + suffix) ? stem : `t${stem.slice(1)}`}${suffix}`;
+    if (rule.isFree(given)) return given;
+  }
 }

@@ -17,7 +17,7 @@ export interface TransportOptions {
 
 export interface UpstreamRequest {
   method: 'GET' | 'POST';
-  /** Below the base address: `/chat/completions`. */
+  /** Below the base address: `/chat/completions`, with its own query if it has one. */
   path: string;
   body?: string;
   headers?: Record<string, string>;
@@ -73,7 +73,7 @@ export class Transport {
     try {
       await exchange.begin({
         method: request.method,
-        path: `${this.path}${request.path}${this.search}`,
+        path: `${this.path}${withQuery(request.path, this.search)}`,
         headers: { ...this.options.headers, ...request.headers },
         body: request.body ?? null,
       });
@@ -90,3 +90,6 @@ export class Transport {
     await this.connections.close();
   }
 }
+
+/** `search` is the base address's own, '' or with its question mark. */
+const withQuery = (path: string, search: string) => `${path}${path.includes('?') ? search.replace('?', '&') : search}`;

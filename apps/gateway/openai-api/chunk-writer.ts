@@ -69,11 +69,10 @@ export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning
       return { reasoning_content: event.text };
     case 'tool_call': {
       const index = event.clientIndex ?? event.index;
-      const call: JsonObject =
-        event.id === undefined
-          ? { index, function: { arguments: event.arguments } }
-          : { index, id: event.id, type: 'function', function: { name: event.name ?? '', arguments: event.arguments } };
-      return { tool_calls: [call] };
+      const { id, name = '', arguments: text, extraContent } = event;
+      if (id === undefined) return { tool_calls: [{ index, function: { arguments: text } }] };
+      const extra: JsonObject = extraContent === undefined ? {} : { extra_content: extraContent };
+      return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: text }, ...extra }] };
     }
   }
 }

@@ -1,5 +1,6 @@
 // The finish reasons of OpenAI and everyone compatible, in our four words. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
+import { reasonWithCalls } from '../reason-with-calls.js';
 
 /** `failed`: the provider says that it broke off, which is not an end. */
 export type EndedBy = FinishReason | 'failed';
@@ -28,7 +29,5 @@ const reasons = new Map<string, EndedBy>([
 /** `reason` undefined: the provider said that the message is over but not why. */
 export function mapFinishReason(reason: string | undefined, hasCalls: boolean): EndedBy {
   const mapped = reason === undefined ? 'stop' : (reasons.get(reason.toLowerCase()) ?? 'stop');
-  if (mapped === 'stop' && hasCalls) return 'tool_calls';
-  // Some say tool_calls by habit when there is none; a caller would wait for calls that never come.
-  return mapped === 'tool_calls' && !hasCalls ? 'stop' : mapped;
+  return mapped === 'failed' ? mapped : reasonWithCalls(mapped, hasCalls);
 }

@@ -40,7 +40,8 @@ verifies('models.retries', 'within the budget, never past the deadline, never af
     [
       { status: 500, json: { error: { message: 'no' } } },
       { status: 500, json: { error: { message: 'no' } } },
-      { status: 429, headers: { 'retry-after': '30' }, json: {} },
+      { status: 429, headers: { 'retry-after': '5' }, json: {} },
+      { status: 429, headers: { 'retry-after': '9' }, json: {} },
       { chunks: [{ choices: [{ delta: { content: 'half' } }] }], end: 'rst' },
       { status: 400, json: { error: { message: 'bad', param: 'stop' } } },
     ],
@@ -49,10 +50,12 @@ verifies('models.retries', 'within the budget, never past the deadline, never af
   expect(await errorOf(ask())).toMatchObject({ code: 'model_error', upstreamStatus: 500, http: 502 });
   expect(requests).toHaveLength(2);
   const limited = await errorOf(ask({}, { deadline: Date.now() + 2_000 }));
-  expect(limited).toMatchObject({ code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 30 });
+  expect(limited).toMatchObject({ code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 5 });
+  // Longer than headers can wait: the caller is told at once.
+  expect(await errorOf(ask())).toMatchObject({ code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 9 });
   expect(['model_stream_cut', 'model_error']).toContain((await errorOf(ask())).code);
   expect(await errorOf(ask())).toMatchObject({ code: 'invalid_value', param: 'stop' });
-  expect(requests.length).toBeLessThanOrEqual(6);
+  expect(requests.length).toBeLessThanOrEqual(7);
 });
 
 verifies('models.upstream-cut', 'by FIN and by RST, inside a call too', async () => {

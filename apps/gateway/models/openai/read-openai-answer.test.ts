@@ -4,8 +4,11 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { openAiQuirks, quirkBody } from '../../../../test/fixtures/openai-quirks.js';
 import { verifies } from '../../../../test/verifies.js';
-import { createErrorReader } from './read-openai-error.js';
-import { readOpenAiAnswer } from './read-openai-answer.js';
+import { readAnswer } from '../read-answer.js';
+import { createErrorReader } from '../read-upstream-error.js';
+import { mapToolNames } from '../tool-names.js';
+import { OpenAiAnswerReader } from './read-openai-chunk.js';
+import { readOpenAiError } from './read-openai-error.js';
 
 async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReasoning = false): Promise<ModelEvent[]> {
   const waiting = [...pieces];
@@ -13,12 +16,13 @@ async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReason
   const reading = {
     provider: 'p',
     model: 'asked',
-    toolNameOf: (name: string) => name,
-    errors: createErrorReader('p', []),
+    names: mapToolNames([]),
+    errors: createErrorReader({ provider: 'p', secrets: [], readError: readOpenAiError }),
     keepReasoning,
   };
   const events: ModelEvent[] = [];
-  for await (const batch of readOpenAiAnswer(answer, reading, { maxEventChars: 1_000_000 })) events.push(...batch);
+  const bounds = { provider: 'p', maxEventChars: 1_000_000 };
+  for await (const batch of readAnswer(answer, new OpenAiAnswerReader(reading), bounds)) events.push(...batch);
   return events;
 }
 

@@ -4,18 +4,16 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, ModelEvent } from '#libs/schemas/model-event.js';
 import type { ProviderState } from '#libs/schemas/message.js';
-import type { Usage } from '#libs/schemas/usage.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
+import type { AnswerReader, Reading } from '../wire-family.js';
 import { mapFinishReason } from './map-finish-reason.js';
 import { ToolCallMerger } from './merge-tool-calls.js';
 import { extrasOf, readContent, readReasoning, readUsage, unknownMembers } from './read-openai-content.js';
-import { readErrorMember, type ErrorReader } from './read-openai-error.js';
+import { readErrorMember } from './read-openai-error.js';
 
-export interface AnswerReading {
-  provider: string;
+export interface AnswerReading extends Reading {
   /** What was asked for, shown when the answer names no model. */
   model: string;
-  toolNameOf: (wireName: string) => string;
-  errors: ErrorReader;
   /** How many were asked for; default 1. */
   choices?: number;
   /** Reasoning is kept as provider state, to be replayed. */
@@ -27,18 +25,20 @@ interface Choice {
   extras?: AnswerExtras;
 }
 
-export class OpenAiAnswerReader {
-  /** An error was read: nothing after it counts. */
-  failed = false;
+export class OpenAiAnswerReader implements AnswerReader {
   private started = false;
   private readonly choices = new Map<number, Choice>();
   private readonly calls: ToolCallMerger;
-  private usage?: Usage;
+  private readonly ending = new AnswerEnding();
   private chunkExtras?: JsonObject;
   private reasoning = '';
 
   constructor(private readonly reading: AnswerReading) {
-    this.calls = new ToolCallMerger(reading.toolNameOf);
+    this.calls = new ToolCallMerger(reading.names.fromWire);
+  }
+
+  get over(): boolean {
+    return this.ending.over;
   }
 
   /** No choice that was asked for is still to come. */
@@ -59,7 +59,7 @@ export class OpenAiAnswerReader {
     const choices = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
     const first = choices[0];
     const usage = readUsage(chunk, isJsonObject(first) ? first : undefined);
-    if (usage !== undefined) this.usage = usage;
+    if (usage !== undefined) this.ending.usage = usage;
     const whole = isJsonObject(first) && isJsonObject(first['message']);
     const beside = unknownMembers('chunk', chunk, whole);
     if (beside !== undefined) this.chunkExtras = { ...this.chunkExtras, ...beside };
@@ -73,14 +73,10 @@ export class OpenAiAnswerReader {
 
   /** The body is over. `complete`: the upstream said so itself (`[DONE]`, or a whole answer). */
   end(complete: boolean, out: ModelEvent[]): void {
-    if (this.failed) return;
+    if (this.over) return;
     const { provider } = this.reading;
-    if (!complete && !this.finished) {
-      return this.fail(new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`), out);
-    }
-    if (this.choices.size === 0) {
-      return this.fail(new AppError('model_bad_response', `Model provider '${provider}' answered nothing`), out);
-    }
+    if (!complete && !this.finished) return this.fail(cutShort(provider), out);
+    if (this.choices.size === 0) return this.fail(answeredNothing(provider), out);
     const ends: ModelEvent[] = [];
     for (const [index, choice] of [...this.choices].sort(([left], [right]) => left - right)) {
       const reason = mapFinishReason(choice.finishReason, index === 0 && this.calls.count > 0);
@@ -103,16 +99,11 @@ export class OpenAiAnswerReader {
         ...(state && { providerState: state }),
       });
     }
-    this.pushUsage(out);
-    out.push(...ends);
+    this.ending.end(ends, out);
   }
 
-  /** The answer failed; what was counted until then is still told. */
   fail(error: AppError, out: ModelEvent[]): void {
-    if (this.failed) return;
-    this.failed = true;
-    this.pushUsage(out);
-    out.push({ type: 'error', error });
+    this.ending.fail(error, out);
   }
 
   private readChoice(choice: JsonObject, beside: JsonObject | undefined, out: ModelEvent[]): void {
@@ -157,12 +148,6 @@ export class OpenAiAnswerReader {
   private state(): ProviderState | undefined {
     if (!this.reading.keepReasoning || this.reasoning === '') return undefined;
     return { provider: this.reading.provider, state: { reasoning_content: this.reasoning } };
-  }
-
-  private pushUsage(out: ModelEvent[]): void {
-    if (this.usage === undefined) return;
-    out.push({ type: 'usage', usage: this.usage });
-    delete this.usage;
   }
 }
 

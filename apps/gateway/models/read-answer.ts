@@ -1,32 +1,33 @@
-// An open answer of an OpenAI-compatible upstream as model events: SSE or one JSON, whichever its content type says.
+// An open answer of an upstream as model events: SSE or one JSON, whichever its content type says.
 // Reads on demand, so a slow reader slows the upstream. It leaves closing the answer to whoever opened it.
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { createSseReader } from '../sse-reader.js';
-import type { UpstreamAnswer } from '../transport.js';
-import { OpenAiAnswerReader, type AnswerReading } from './read-openai-chunk.js';
+import { createSseReader } from './sse-reader.js';
+import type { UpstreamAnswer } from './transport.js';
+import type { AnswerReader } from './wire-family.js';
 
 /** After the finish reason only usage and `[DONE]` may come: an upstream that keeps the connection open sends neither. */
 const afterFinishMs = 1_000;
 
 export interface AnswerBounds {
+  provider: string;
   /** One SSE event, characters. */
   maxEventChars: number;
 }
 
-/** The last batch ends with `message_end` or `error`. */
-export async function* readOpenAiAnswer(
+/** The last batch ends with `message_end` or `error`, unless the reader wants to go on with another answer. */
+export async function* readAnswer(
   answer: Pick<UpstreamAnswer, 'headers' | 'read'>,
-  reading: AnswerReading,
+  reader: AnswerReader,
   bounds: AnswerBounds,
 ): AsyncGenerator<ModelEvent[]> {
-  const reader = new OpenAiAnswerReader(reading);
+  const { provider } = bounds;
   const out: ModelEvent[] = [];
   try {
     const first = await answer.read();
     if (kindOf(answer.headers['content-type'], first) === 'json') {
-      await readWhole(answer, first, { reader, reading, out });
+      await readWhole(answer, first, { reader, provider, out });
       yield out;
       return;
     }
@@ -34,7 +35,7 @@ export async function* readOpenAiAnswer(
     let finishedAt: number | undefined;
     for (let bytes = first; bytes !== undefined;) {
       const batch: ModelEvent[] = [];
-      const over = readEvents(sse.feed(bytes), { reader, reading, out: batch });
+      const over = readEvents(sse.feed(bytes), { reader, provider, out: batch });
       // What still says something is waited for anew; keep-alive comments say nothing.
       if (batch.length > 0) {
         finishedAt = undefined;
@@ -45,7 +46,7 @@ export async function* readOpenAiAnswer(
       const left = finishedAt === undefined ? undefined : finishedAt + afterFinishMs - performance.now();
       bytes = await answer.read(left === undefined ? undefined : Math.max(0, left));
     }
-    if (!readEvents(lastFrames(sse.finish()), { reader, reading, out })) reader.end(false, out);
+    if (!readEvents(lastFrames(sse.finish()), { reader, provider, out })) reader.end(false, out);
   } catch (error) {
     // The finish reason was there: the message is whole, whatever became of the connection after it.
     if (reader.finished && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
@@ -55,13 +56,13 @@ export async function* readOpenAiAnswer(
 }
 
 interface Target {
-  reader: OpenAiAnswerReader;
-  reading: AnswerReading;
+  reader: AnswerReader;
+  provider: string;
   out: ModelEvent[];
 }
 
 /** True when the answer is over. */
-function readEvents(events: string[], { reader, reading, out }: Target): boolean {
+function readEvents(events: string[], { reader, provider, out }: Target): boolean {
   for (const data of events) {
     const text = data.trim();
     if (text === '') continue;
@@ -71,8 +72,8 @@ function readEvents(events: string[], { reader, reading, out }: Target): boolean
     }
     const chunk = parse(text);
     if (isJsonObject(chunk)) reader.read(chunk, out);
-    else reader.fail(badResponse(reading, 'sent a chunk that is not a JSON object'), out);
-    if (reader.failed) return true;
+    else reader.fail(badResponse(provider, 'sent a chunk that is not a JSON object'), out);
+    if (reader.over) return true;
   }
   return false;
 }
@@ -80,7 +81,7 @@ function readEvents(events: string[], { reader, reading, out }: Target): boolean
 async function readWhole(
   answer: Pick<UpstreamAnswer, 'read'>,
   first: Uint8Array | undefined,
-  { reader, reading, out }: Target,
+  { reader, provider, out }: Target,
 ): Promise<void> {
   const pieces: Uint8Array[] = [];
   for (let bytes = first; bytes !== undefined; bytes = await answer.read()) pieces.push(bytes);
@@ -88,9 +89,9 @@ async function readWhole(
     .toString('utf8')
     .replace(/^\ufeff/, '');
   const body = parse(text);
-  if (!isJsonObject(body)) return reader.fail(badResponse(reading, `sent ${describe(text)} instead of JSON`), out);
+  if (!isJsonObject(body)) return reader.fail(badResponse(provider, `sent ${describe(text)} instead of JSON`), out);
   reader.read(body, out);
-  reader.end(true, out);
+  if (!reader.over) reader.end(true, out);
 }
 
 /** A last frame without its blank line counts when it is whole; half a frame is a cut, not bad JSON. */
@@ -120,5 +121,5 @@ function describe(text: string): string {
   return /^\s*</.test(text) ? 'a web page' : 'something else';
 }
 
-const badResponse = (reading: AnswerReading, what: string) =>
-  new AppError('model_bad_response', `Model provider '${reading.provider}' ${what}`);
+const badResponse = (provider: string, what: string) =>
+  new AppError('model_bad_response', `Model provider '${provider}' ${what}`);

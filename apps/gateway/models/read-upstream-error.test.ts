@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { verifies } from '../../../../test/verifies.js';
-import { createErrorReader } from './read-openai-error.js';
+import { verifies } from '../../../test/verifies.js';
+import { readOpenAiError } from './openai/read-openai-error.js';
+import { createErrorReader } from './read-upstream-error.js';
 
-const errors = createErrorReader('up', ['my-own-secret']);
+const errors = createErrorReader({ provider: 'up', secrets: ['my-own-secret'], readError: readOpenAiError });
 const of = (status: number, body: unknown, headers = {}) =>
   errors.ofStatus(status, headers, typeof body === 'string' ? body : JSON.stringify(body));
 

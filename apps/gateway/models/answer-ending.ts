@@ -1,0 +1,29 @@
+// How a message ends, once: its usage, then its end or its error. Readers of all families end through it.
+import { AppError } from '#libs/schemas/errors.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { Usage } from '#libs/schemas/usage.js';
+
+export class AnswerEnding {
+  /** Nothing after it counts. */
+  over = false;
+  usage?: Usage;
+
+  end(ends: readonly ModelEvent[], out: ModelEvent[]): void {
+    if (this.over) return;
+    this.over = true;
+    if (this.usage !== undefined) out.push({ type: 'usage', usage: this.usage });
+    out.push(...ends);
+  }
+
+  /** The answer failed; what was counted until then is still told. */
+  fail(error: AppError, out: ModelEvent[]): void {
+    this.end([{ type: 'error', error }], out);
+  }
+}
+
+/** The body is over and the message is not. */
+export const cutShort = (provider: string) =>
+  new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`);
+
+export const answeredNothing = (provider: string) =>
+  new AppError('model_bad_response', `Model provider '${provider}' answered nothing`);

@@ -1,0 +1,195 @@
+// One answer of Anthropic's, event by event, as model events; a whole answer is one event of type `message`. A message
+// that begins again is read anew, one that pauses is gone on with. It knows no HTTP and never throws.
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { addUsage, NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
+import { StreamedCalls } from '../streamed-calls.js';
+import type { AnswerReader, Reading } from '../wire-family.js';
+import { mapStopReason } from './map-stop-reason.js';
+import { MessageBlocks } from './message-blocks.js';
+import { readAnthropicError } from './read-anthropic-error.js';
+import { Retelling } from './retelling.js';
+import { laterUsage, toUsage } from './read-anthropic-usage.js';
+
+export interface AnswerReading extends Reading {
+  /** What was asked for, shown when the answer names no model. */
+  model: string;
+  /** The request that goes on after what a paused message has said so far. */
+  goOn: (content: JsonObject[]) => string;
+}
+
+const mostPauses = 16;
+
+export class AnthropicAnswerReader implements AnswerReader {
+  readonly finished = false;
+  readonly settled = false;
+  private readonly ending = new AnswerEnding();
+  private calls: StreamedCalls;
+  private blocks: MessageBlocks;
+  private started = false;
+  private messageId?: Json | undefined;
+  /** The start of the same message, told in its middle. */
+  private startedTwice?: JsonObject;
+  private readonly retelling = new Retelling();
+  private stopReason = '';
+  private refusal?: string;
+  private usage: JsonObject = {};
+  /** Of the parts of a message that paused. */
+  private earlier: { content: JsonObject[]; usage: Usage; pauses: number } = {
+    content: [],
+    usage: NO_USAGE,
+    pauses: 0,
+  };
+  private paused = false;
+
+  constructor(private readonly reading: AnswerReading) {
+    this.calls = new StreamedCalls(reading.names.fromWire);
+    this.blocks = new MessageBlocks(this.calls);
+  }
+
+  get over(): boolean {
+    return this.paused || this.ending.over;
+  }
+
+  read(event: JsonObject, out: ModelEvent[]): void {
+    const heard: ModelEvent[] = [];
+    this.readEvent(event, heard);
+    this.retelling.tell(heard, out);
+  }
+
+  end(complete: boolean, out: ModelEvent[]): void {
+    const heard: ModelEvent[] = [];
+    this.endMessage(complete, heard);
+    this.retelling.tell(heard, out);
+  }
+
+  fail(error: AppError, out: ModelEvent[]): void {
+    this.ending.fail(error, out);
+  }
+
+  again(): string | undefined {
+    if (!this.paused) return undefined;
+    this.paused = false;
+    return this.reading.goOn(this.earlier.content);
+  }
+
+  private readEvent(event: JsonObject, out: ModelEvent[]): void {
+    const index = typeof event['index'] === 'number' ? event['index'] : 0;
+    switch (event['type']) {
+      case 'message_start':
+        return this.start(event['message'], out);
+      case 'content_block_start':
+        // The same message from its beginning, not its first event alone.
+        if (this.startedTwice !== undefined && this.blocks.has(index)) this.begin(this.startedTwice, out);
+        return this.blocks.start(index, event['content_block'], out);
+      case 'content_block_delta':
+        return this.blocks.delta(index, event['delta'], out);
+      case 'content_block_stop':
+        return this.blocks.stop(index, out);
+      case 'message_delta':
+        this.readStop(event['delta']);
+        return this.count(event['usage']);
+      case 'message_stop':
+        return this.endMessage(true, out);
+      case 'message':
+        return this.readWhole(event, out);
+      default: {
+        const error = readAnthropicError(event);
+        if (error !== undefined) this.fail(this.reading.errors.inAnswer(error), out);
+      }
+    }
+  }
+
+  private endMessage(complete: boolean, out: ModelEvent[]): void {
+    if (this.over) return;
+    const { provider } = this.reading;
+    if (!complete) return this.fail(cutShort(provider), out);
+    if (!this.started) return this.fail(answeredNothing(provider), out);
+    this.blocks.stopAll(out);
+    if (this.stopReason === 'pause_turn') return this.pause(out);
+    const reason = mapStopReason(this.stopReason, this.calls.list.length > 0);
+    const ended = this.calls.finish(reason === 'length' || reason === 'content_filter', out);
+    const content = this.contentToKeep(ended);
+    const end: ModelEvent = {
+      type: 'message_end',
+      finishReason: reason,
+      ...(this.refusal !== undefined && { extras: { delta: { refusal: this.refusal } } }),
+      ...(content !== undefined && { providerState: { provider, state: { content } } }),
+    };
+    this.ending.end([end], out);
+  }
+
+  private start(given: Json | undefined, out: ModelEvent[]): void {
+    const message = isJsonObject(given) ? given : {};
+    const { provider } = this.reading;
+    const goesOn = this.earlier.pauses > 0;
+    if (goesOn && this.started) {
+      const what = 'began the rest of its answer twice';
+      return this.fail(new AppError('model_bad_response', `Model provider '${provider}' ${what}`), out);
+    }
+    const isSame = this.started && message['id'] !== undefined && message['id'] === this.messageId;
+    if (isSame) this.startedTwice = message;
+    else this.begin(message, out);
+  }
+
+  private begin(message: JsonObject, out: ModelEvent[]): void {
+    const goesOn = this.earlier.pauses > 0;
+    if (!goesOn) this.calls = new StreamedCalls(this.reading.names.fromWire);
+    delete this.startedTwice;
+    this.messageId = message['id'];
+    this.blocks = new MessageBlocks(this.calls);
+    this.started = true;
+    this.stopReason = '';
+    this.usage = {};
+    this.count(message['usage']);
+    const responseId = typeof message['id'] === 'string' ? message['id'] : '';
+    const { model } = this.reading;
+    const named = typeof message['model'] === 'string' && message['model'] !== '' ? message['model'] : model;
+    if (!goesOn) out.push({ type: 'message_start', model: named, responseId });
+  }
+
+  private readWhole(message: JsonObject, out: ModelEvent[]): void {
+    this.start(message, out);
+    const content = Array.isArray(message['content']) ? message['content'] : [];
+    content.forEach((block, index) => {
+      this.blocks.start(index, block, out);
+      this.blocks.stop(index, out);
+    });
+    this.readStop(message);
+  }
+
+  private readStop(given: Json | undefined): void {
+    if (!isJsonObject(given)) return;
+    if (typeof given['stop_reason'] === 'string') this.stopReason = given['stop_reason'];
+    const details = given['stop_details'];
+    if (isJsonObject(details) && typeof details['explanation'] === 'string') this.refusal = details['explanation'];
+  }
+
+  private count(usage: Json | undefined): void {
+    this.usage = laterUsage(this.usage, usage);
+    if (Object.keys(this.usage).length > 0) this.ending.usage = addUsage(this.earlier.usage, toUsage(this.usage));
+  }
+
+  private pause(out: ModelEvent[]): void {
+    const { content, pauses } = this.earlier;
+    if (pauses >= mostPauses) {
+      const message = `Model provider '${this.reading.provider}' paused its answer more than ${mostPauses} times`;
+      return this.fail(new AppError('model_bad_response', message), out);
+    }
+    this.earlier = {
+      content: [...content, ...this.blocks.raw],
+      usage: this.ending.usage ?? NO_USAGE,
+      pauses: pauses + 1,
+    };
+    this.started = false;
+    this.paused = true;
+  }
+
+  private contentToKeep(ended: ReturnType<StreamedCalls['finish']>): JsonObject[] | undefined {
+    const last = this.blocks.replayed(ended);
+    if (this.earlier.content.length === 0) return last;
+    return [...this.earlier.content, ...(last ?? this.blocks.raw.filter(({ type }) => type === 'text'))];
+  }
+}

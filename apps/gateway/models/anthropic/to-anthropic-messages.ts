@@ -1,0 +1,95 @@
+// A history as Anthropic takes it: roles in turn, all results of one assistant turn in the one user message after it,
+// before any text, and what the model thought put back unchanged in the place where it was.
+import { createHash } from 'node:crypto';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
+import { readArguments, type AssistantTurn, type Conversation, type UserTurn } from '../read-conversation.js';
+import type { ToolNames } from '../tool-names.js';
+import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
+
+export interface MessageRules {
+  /** Whose `provider_state` is ours to read. */
+  provider: string;
+  names: ToolNames;
+}
+
+export interface AnthropicMessage {
+  role: 'user' | 'assistant';
+  content: JsonObject[];
+}
+
+/** @throws AppError invalid_value for content that the API does not take */
+export function toAnthropicMessages({ turns }: Conversation, rules: MessageRules): AnthropicMessage[] {
+  const messages: AnthropicMessage[] = [];
+  for (const turn of turns) {
+    const content = turn.role === 'user' ? userBlocks(turn, rules) : assistantBlocks(turn, rules);
+    const last = messages.at(-1);
+    if (last?.role === turn.role) last.content.push(...content);
+    else if (content.length > 0) messages.push({ role: turn.role, content });
+  }
+  // The API wants the user to begin; a history may not.
+  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: textBlocks('…') });
+  trimPrefill(messages.at(-1)!);
+  return messages;
+}
+
+/**
+ * Whether the calls that are being answered came without their thinking, from another model or a client that dropped
+ * it: a model with a budget refuses to think on from there.
+ */
+export function lacksThinking({ turns }: Conversation, provider: string): boolean {
+  const began = turns.findLastIndex((turn) => turn.role === 'user' && turn.messages.length > 0);
+  return turns
+    .slice(began + 1)
+    .some((turn) => turn.role === 'assistant' && turn.messages.some((message) => !stateOf(message, provider)));
+}
+
+function userBlocks(turn: UserTurn, { provider }: MessageRules): JsonObject[] {
+  const results = turn.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id)));
+  return [...results, ...turn.messages.flatMap((message) => toBlocks(message.content, provider))];
+}
+
+function assistantBlocks(turn: AssistantTurn, rules: MessageRules): JsonObject[] {
+  return turn.messages.flatMap((message) => {
+    const calls = (message.tool_calls ?? []).map((call) => toToolUse(call, rules.names));
+    const kept = stateOf(message, rules.provider);
+    if (kept === undefined) {
+      const said = message.content ?? (typeof message.refusal === 'string' ? message.refusal : null);
+      return [...toBlocks(said, rules.provider), ...calls];
+    }
+    const rest = new Set(calls);
+    const blocks = kept.flatMap((block) => {
+      if (typeof block['text'] === 'string') return block['text'].trim() === '' ? [] : [block];
+      if (block['type'] !== 'tool_use') return [block];
+      const call = calls[Number(block['call'])];
+      return call !== undefined && rest.delete(call) ? [call] : [];
+    });
+    return [...blocks, ...rest];
+  });
+}
+
+/** The blocks as they came, calls by their number among the message's. */
+function stateOf(message: AssistantMessage, provider: string): JsonObject[] | undefined {
+  const state = message.provider_state;
+  const content = state?.provider === provider ? state.state['content'] : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : undefined;
+}
+
+function toToolUse({ id, function: called }: ToolCall, names: ToolNames): JsonObject {
+  const input = readArguments(called.arguments);
+  return { type: 'tool_use', id: wireCallId(id), name: names.toWire(called.name), input };
+}
+
+/** Ids that clients made may hold what the API refuses: the same letters for the same id, in calls and results. */
+function wireCallId(id: string): string {
+  if (/^[A-Za-z0-9_-]{1,128}$/.test(id)) return id;
+  return `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+}
+
+/** A message that the model is to go on with may not end in white space. */
+function trimPrefill(message: AnthropicMessage): void {
+  const last = message.content.at(-1);
+  if (message.role === 'assistant' && typeof last?.['text'] === 'string') {
+    message.content[message.content.length - 1] = { ...last, text: last['text'].trimEnd() };
+  }
+}

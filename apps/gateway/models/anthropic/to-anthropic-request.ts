@@ -1,0 +1,126 @@
+// A model request as the JSON text that Anthropic's Messages API is sent. Fields of OpenAI's that it has no words for are
+// left out; what would change the meaning of the answer is refused.
+import type { ProviderConfig } from '#libs/config/schema.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { ModelRequest } from '../model-provider.js';
+import { unsupported } from '../read-content-part.js';
+import { readConversation } from '../read-conversation.js';
+import { readResponseFormat, readStops } from '../read-response-format.js';
+import { namesIn, type ToolNames } from '../tool-names.js';
+import { largestAnswer, takesOutputFormat, toThinking, type Thinking } from './claude-models.js';
+import {
+  lacksThinking,
+  toAnthropicMessages,
+  type AnthropicMessage,
+  type MessageRules,
+} from './to-anthropic-messages.js';
+import { toInputSchema, toOutputSchema } from './to-anthropic-schema.js';
+
+export interface RequestRules extends MessageRules {
+  promptCaching: ProviderConfig['prompt_caching'];
+  /** What the API's own list says of a model's largest answer. */
+  listedMaximum: number | undefined;
+}
+
+export interface AnthropicRequest extends JsonObject {
+  messages: AnthropicMessage[] & JsonObject[];
+}
+
+const cached = { cache_control: { type: 'ephemeral' } };
+
+/** @throws AppError invalid_value */
+export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): AnthropicRequest {
+  const { model, parameters } = request;
+  if (Number(parameters['n'] ?? 1) > 1) throw unsupported(rules.provider, 'n above 1', 'n');
+  const conversation = readConversation(request.messages);
+  const maxTokens = numberOf(parameters['max_completion_tokens'] ?? parameters['max_tokens']);
+  const max_tokens = maxTokens ?? rules.listedMaximum ?? largestAnswer(model);
+  const format = toFormat(request, rules.provider);
+  const system = [conversation.system, format.instruction ?? ''].filter((text) => text !== '').join('\n\n');
+  const { thinking, effort } = thinkingOf(request, max_tokens, lacksThinking(conversation, rules.provider));
+  const outputConfig: JsonObject = { ...(effort !== undefined && { effort }), ...format.config };
+  return {
+    model,
+    max_tokens,
+    ...(system !== '' && { system: rules.promptCaching ? [{ type: 'text', text: system, ...cached }] : system }),
+    messages: toAnthropicMessages(conversation, rules) as AnthropicRequest['messages'],
+    stream: request.stream,
+    ...toTools(request, rules),
+    ...sampling(parameters, thinking !== undefined),
+    ...(thinking !== undefined && { thinking }),
+    ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
+    ...labels(parameters['user']),
+  };
+}
+
+/** No thinking where the model is made to call a tool, or cannot be shown what it thought before. */
+function thinkingOf({ model, parameters, toolChoice }: ModelRequest, maxTokens: number, lacks: boolean): Thinking {
+  const effort = parameters['reasoning_effort'];
+  const wanted = toThinking(model, typeof effort === 'string' ? effort : undefined, maxTokens);
+  const forced = toolChoice === 'required' || typeof toolChoice === 'object';
+  const refused = forced || (lacks && wanted.thinking?.type === 'enabled');
+  return refused ? { ...(wanted.effort !== undefined && { effort: wanted.effort }) } : wanted;
+}
+
+function sampling(parameters: JsonObject, thinks: boolean): JsonObject {
+  const { temperature, top_p: topP } = parameters;
+  const stops = readStops(parameters);
+  return {
+    ...(stops.length > 0 && { stop_sequences: stops }),
+    // A thinking model takes its own temperature only.
+    ...(!thinks && typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
+    ...(!thinks && typeof topP === 'number' && typeof temperature !== 'number' && { top_p: topP }),
+  };
+}
+
+const labels = (user: Json | undefined): JsonObject =>
+  typeof user === 'string' && user !== '' && user.length <= 256 ? { metadata: { user_id: user } } : {};
+
+const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value : undefined);
+
+/** The names of calls in a history without tools are declared, or the API refuses the history. */
+function toTools(request: ModelRequest, { names, promptCaching }: RequestRules): JsonObject {
+  const offered = request.tools.length > 0;
+  const definitions = offered ? request.tools : [...new Set(namesIn(request))].map((name) => ({ name }));
+  if (definitions.length === 0) return {};
+  const tools = definitions.map((tool) => toTool(tool, names));
+  if (promptCaching) tools[tools.length - 1] = { ...tools.at(-1)!, ...cached };
+  const choice = offered ? toToolChoice(request, names) : { type: 'none' };
+  return { tools, ...(choice !== undefined && { tool_choice: choice }) };
+}
+
+/** Definitions are the catalog's own objects, the same for every request: each is written once. */
+const written = new WeakMap<ToolDefinition, JsonObject>();
+
+function toTool(tool: ToolDefinition, names: ToolNames): JsonObject {
+  const name = names.toWire(tool.name);
+  const known = written.get(tool);
+  if (known?.['name'] === name) return known;
+  const { description } = tool;
+  const made = { name, ...(description && { description }), input_schema: toInputSchema(tool.parameters) };
+  written.set(tool, made);
+  return made;
+}
+
+function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest, names: ToolNames): JsonObject | undefined {
+  if (toolChoice === 'none') return { type: 'none' };
+  const single: JsonObject = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
+  if (typeof toolChoice === 'object') return { type: 'tool', name: names.toWire(toolChoice.name), ...single };
+  if (toolChoice === 'required') return { type: 'any', ...single };
+  return toolChoice === 'auto' || parallelToolCalls === false ? { type: 'auto', ...single } : undefined;
+}
+
+function toFormat(
+  { model, parameters }: ModelRequest,
+  provider: string,
+): { config?: JsonObject; instruction?: string } {
+  const format = readResponseFormat(parameters);
+  if (format.type === 'text') return {};
+  // There is no mode for any JSON; OpenAI's callers say it in their prompt too.
+  if (format.type === 'json') return { instruction: 'Answer with one JSON object and nothing else.' };
+  if (!takesOutputFormat(model)) {
+    throw unsupported(provider, `response_format json_schema with ${model}`, 'response_format');
+  }
+  return { config: { format: { type: 'json_schema', schema: toOutputSchema(format.schema) } } };
+}

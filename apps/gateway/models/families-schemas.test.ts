@@ -1,0 +1,219 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { verifies } from '../../../test/verifies.js';
+import { toInputSchema } from './anthropic/to-anthropic-schema.js';
+import { toGeminiSchema } from './gemini/to-gemini-schema.js';
+import { toSchemaForm } from './gemini/to-gemini-tools.js';
+
+interface Pair {
+  schema: JsonObject;
+  /** Satisfies the schema. */
+  value: Json;
+}
+
+const text = fc.string({ maxLength: 6 }).map((value): Pair => ({ schema: { type: 'string' }, value }));
+const bounded = fc.tuple(fc.string({ minLength: 1, maxLength: 6 }), fc.nat(3)).map(([value, more]): Pair => ({
+  schema: { type: 'string', maxLength: 6 + more, format: 'uri-ish', 'x-own': 1 },
+  value,
+}));
+const whole = fc
+  .tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 1, max: 9 }))
+  .map(([value, room]): Pair => ({
+    schema: { type: 'integer', exclusiveMinimum: value - room, maximum: value + room, multipleOf: 1 },
+    value,
+  }));
+const decimal = fc
+  .double({ min: -9, max: 9, noNaN: true })
+  .map((value): Pair => ({ schema: { exclusiveMinimum: value - 1, exclusiveMaximum: value + 1 }, value }));
+const chosen = fc
+  .oneof(fc.string({ maxLength: 3 }), fc.integer(), fc.boolean(), fc.constant(null))
+  .chain((value) =>
+    fc.constantFrom<Pair>(
+      { schema: { const: value }, value },
+      { schema: { enum: [value, 'other', 7] }, value },
+      { schema: { enum: [value] }, value },
+    ),
+  );
+
+const { pair } = fc.letrec<{ pair: Pair }>((tie) => ({
+  pair: fc.oneof(
+    { maxDepth: 3 },
+    text,
+    bounded,
+    whole,
+    decimal,
+    chosen,
+    tie('pair').map(({ schema, value }): Pair => ({ schema: { anyOf: [{ type: 'null' }, schema] }, value })),
+    fc.tuple(tie('pair'), tie('pair')).map(([one, other]): Pair => ({
+      schema: { description: 'd', oneOf: [other.schema, one.schema] },
+      value: one.value,
+    })),
+    fc.array(tie('pair'), { minLength: 1, maxLength: 3 }).map((pairs): Pair => ({
+      schema: { type: ['array', 'null'], items: { anyOf: pairs.map(({ schema }) => schema) }, uniqueItems: false },
+      value: pairs.map(({ value }) => value),
+    })),
+    fc.array(tie('pair'), { minLength: 1, maxLength: 3 }).map((pairs): Pair => ({
+      schema: { type: 'array', prefixItems: pairs.map(({ schema }) => schema) },
+      value: pairs.map(({ value }) => value),
+    })),
+    objects(tie('pair')),
+    fc.tuple(objects(tie('pair')), objects(tie('pair'))).map(([left, right]): Pair => ({
+      schema: { allOf: [open(left.schema), open(right.schema)] },
+      value: { ...(left.value as JsonObject), ...(right.value as JsonObject) },
+    })),
+  ),
+}));
+
+function objects(members: fc.Arbitrary<Pair>): fc.Arbitrary<Pair> {
+  const name = fc.constantFrom('a', 'b', 'first name', '__proto__', 'constructor', '$ref-like');
+  return fc.dictionary(name, members, { maxKeys: 3 }).map((pairs) => ({
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(pairs).map(([key, { schema }]) => [key, schema])),
+      required: Object.keys(pairs).slice(0, 1),
+      additionalProperties: false,
+    },
+    value: Object.fromEntries(Object.entries(pairs).map(([key, { value }]) => [key, value])),
+  }));
+}
+
+const open = (schema: JsonObject): JsonObject => ({ ...schema, additionalProperties: true });
+
+/** As the arguments of a tool, one of them by reference. */
+const tools = fc.tuple(pair, pair).map(([direct, referred]): Pair => ({
+  schema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: { direct: direct.schema, referred: { $ref: '#/$defs/it' } },
+    required: ['direct'],
+    $defs: { it: referred.schema },
+  },
+  value: { direct: direct.value, referred: referred.value },
+}));
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+const accepts = (schema: JsonObject, value: Json) => ajv.compile(schema)(structuredClone(value));
+
+/** Gemini's subset read as JSON Schema. */
+function asJsonSchema(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(asJsonSchema);
+  if (!isJsonObject(schema)) return schema;
+  const { nullable, ...own } = schema;
+  const read = Object.fromEntries(
+    Object.entries(own).map(([key, value]) => {
+      const members = key === 'properties' && isJsonObject(value) ? Object.entries(value) : undefined;
+      if (members === undefined) return [key, ['items', 'anyOf'].includes(key) ? asJsonSchema(value) : value];
+      return [key, Object.fromEntries(members.map(([name, member]) => [name, asJsonSchema(member)]))];
+    }),
+  );
+  return nullable === true ? { anyOf: [read, { type: 'null' }] } : read;
+}
+
+verifies('models.families.schemas', 'a compiled schema accepts what the original accepts', () => {
+  fc.assert(
+    fc.property(tools, ({ schema, value }) => {
+      fc.pre(accepts(schema, value));
+      expect(accepts(asJsonSchema(toGeminiSchema(schema).schema) as JsonObject, value), 'OpenAPI').toBe(true);
+      const { form, schema: chosenForm } = toSchemaForm(schema, true);
+      const read = form === 'openApi' ? (asJsonSchema(chosenForm) as JsonObject) : chosenForm;
+      expect(accepts(read, value), form).toBe(true);
+      expect(accepts(toInputSchema(schema), value), 'Anthropic').toBe(true);
+    }),
+    { numRuns: 120 },
+  );
+});
+
+const openApiKeywords =
+  /^(?:type|description|title|default|properties|required|items|enum|nullable|anyOf|format|pattern|(?:min|max)(?:imum|Length|Items|Properties))$/;
+
+function keywordsOf(schema: Json): string[] {
+  if (!isJsonObject(schema)) return [];
+  const nested = [
+    schema['items'] ?? [],
+    schema['anyOf'] ?? [],
+    Object.values((schema['properties'] ?? {}) as JsonObject),
+  ];
+  return [...Object.keys(schema), ...nested.flat(2).flatMap(keywordsOf)];
+}
+
+verifies('models.families.schemas', 'nothing but the keywords of the subset, a type or a union everywhere', () => {
+  fc.assert(
+    fc.property(tools, ({ schema }) => {
+      for (const keyword of keywordsOf(toGeminiSchema(schema).schema)) expect(keyword).toMatch(openApiKeywords);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+const compiled = (property: JsonObject, more: JsonObject = {}) => {
+  const { schema, lost } = toGeminiSchema({ type: 'object', properties: { p: property }, ...more });
+  return { p: (schema['properties'] as JsonObject)['p'], lost };
+};
+
+const examples: [string, JsonObject, unknown, string[]][] = [
+  ['a string constant', { const: 'x' }, { type: 'string', enum: ['x'] }, []],
+  ['a number constant', { const: 5 }, { type: 'number', minimum: 5, maximum: 5 }, []],
+  ['nullable', { type: ['string', 'null'], minLength: 1 }, { type: 'string', minLength: 1, nullable: true }, []],
+  ['several types', { type: ['string', 'integer'] }, { anyOf: [{ type: 'string' }, { type: 'integer' }] }, []],
+  ['exclusive bounds', { type: 'integer', exclusiveMinimum: 0 }, { type: 'integer', minimum: 1 }, []],
+  [
+    'unknown keywords',
+    { type: 'string', contentEncoding: 'x', examples: [1] },
+    { type: 'string' },
+    ['contentEncoding', 'examples'],
+  ],
+  ['a closed object', { type: 'object', additionalProperties: false }, { type: 'object' }, ['additionalProperties']],
+  [
+    'required names that are no members',
+    { type: 'object', properties: { a: { type: 'string' } }, required: ['a', 'b'] },
+    { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+    [],
+  ],
+  [
+    'choices of required members',
+    { type: 'object', properties: { a: { type: 'string' } }, anyOf: [{ required: ['a'] }] },
+    { type: 'object', properties: { a: { type: 'string' } } },
+    ['anyOf'],
+  ],
+];
+
+for (const [name, schema, expected, lost] of examples) {
+  verifies('models.families.schemas', name, () => expect(compiled(schema)).toEqual({ p: expected, lost }));
+}
+
+verifies('models.families.schemas', 'recursion is bounded, and so is what references multiply to', () => {
+  const tree = { type: 'object', properties: { value: { type: 'string' }, next: { $ref: '#/$defs/tree' } } };
+  const { p, lost } = compiled({ $ref: '#/$defs/tree' }, { $defs: { tree } });
+  expect(lost).toEqual(['$ref']);
+  expect(JSON.stringify(p).length).toBeLessThan(2_000);
+  const bomb: JsonObject = { l0: { type: 'string' } };
+  for (let level = 1; level < 20; level += 1) {
+    const ref = { $ref: `#/$defs/l${level - 1}` };
+    bomb[`l${level}`] = { type: 'object', properties: { a: ref, b: ref, c: ref } };
+  }
+  const { schema } = toGeminiSchema({ $ref: '#/$defs/l19', $defs: bomb });
+  expect(JSON.stringify(schema).length).toBeLessThan(2_000_000);
+  expect(toGeminiSchema({ $ref: '#' }).schema).toBeDefined();
+});
+
+test('JSON Schema is used where it says more, and the model takes it', () => {
+  const recursive = {
+    type: 'object',
+    properties: { next: { $ref: '#/definitions/n' }, of: { enum: [1, 2] } },
+    definitions: { n: { type: 'object', properties: { next: { $ref: '#/definitions/n' } } } },
+    'x-own': true,
+  };
+  expect(toSchemaForm(recursive, false).form).toBe('openApi');
+  expect(toSchemaForm(recursive, true)).toEqual({
+    form: 'jsonSchema',
+    lost: ['x-own'],
+    schema: {
+      type: 'object',
+      properties: { next: { $ref: '#/$defs/n' }, of: { enum: [1, 2] } },
+      $defs: { n: { type: 'object', properties: { next: { $ref: '#/$defs/n' } } } },
+    },
+  });
+  expect(toSchemaForm({ type: 'object', properties: { a: { type: 'string' } } }, true).form).toBe('openApi');
+});

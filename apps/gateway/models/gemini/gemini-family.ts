@@ -1,0 +1,59 @@
+// The family of Gemini's generateContent. The quirks are in the files beside it.
+import type { ProviderConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import { geminiToolNames } from '../tool-names.js';
+import { versionPath } from '../version-path.js';
+import type { WireFamily } from '../wire-family.js';
+import { readGeminiError } from './read-gemini-error.js';
+import { GeminiAnswerReader } from './read-gemini-chunk.js';
+import { toGeminiRequest } from './to-gemini-request.js';
+import type { ReportLost } from './to-gemini-tools.js';
+
+/** Tools that have been reported; more than this are reported again. */
+const mostReported = 1_000;
+
+export function geminiFamily(config: ProviderConfig, logger: Logger): WireFamily {
+  const version = versionPath(config.base_url, '/v1beta');
+  const reported = new Set<string>();
+  const report: ReportLost = (tool, keywords) => {
+    const key = `${tool}\n${keywords.join()}`;
+    if (reported.has(key)) return;
+    if (reported.size >= mostReported) reported.clear();
+    reported.add(key);
+    logger.info({ metadata: { tool, keywords } }, 'a schema says more than Gemini takes: keywords were left out');
+  };
+  return {
+    baseUrl: 'https://generativelanguage.googleapis.com',
+    toolNames: geminiToolNames,
+    // In a header, never in the address: addresses are logged.
+    headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }),
+    toRequest(request, reading) {
+      const { provider, names } = reading;
+      const body = toGeminiRequest(request, { provider, names, report });
+      const method = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+      return {
+        path: `${version}/${modelPath(request.model)}:${method}`,
+        body,
+        reader: new GeminiAnswerReader({ ...reading, model: request.model, body }),
+      };
+    },
+    readError: readGeminiError,
+    modelsPath: `${version}/models?pageSize=1000`,
+    readModels({ models, nextPageToken: token }) {
+      const listed = Array.isArray(models) ? models.filter(isJsonObject) : [];
+      const names = listed.flatMap(({ name, supportedGenerationMethods: methods }) => {
+        const answers = !Array.isArray(methods) || methods.includes('generateContent');
+        return typeof name === 'string' && answers ? [name.replace(/^models\//, '')] : [];
+      });
+      if (typeof token !== 'string' || token === '') return { models: names };
+      return { models: names, nextPath: `${version}/models?pageSize=1000&pageToken=${encodeURIComponent(token)}` };
+    },
+  };
+}
+
+/** `tunedModels/x` is a path of its own. */
+function modelPath(model: string): string {
+  const path = model.includes('/') ? model : `models/${model}`;
+  return path.split('/').map(encodeURIComponent).join('/');
+}

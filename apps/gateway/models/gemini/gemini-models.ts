@@ -1,0 +1,40 @@
+// What can be told of a Gemini model by its name.
+import type { JsonObject } from '#libs/schemas/json.js';
+
+/** 2.5 for `gemini-2.5-flash`; undefined for names without a version. */
+export function geminiVersion(model: string): number | undefined {
+  const match = /gemini-(\d+(?:\.\d+)?)/.exec(model);
+  return match === null ? undefined : Number(match[1]);
+}
+
+/** Whether it takes JSON Schema beside the subset of OpenAPI. */
+export const takesJsonSchema = (model: string): boolean => /gemini/.test(model) && (geminiVersion(model) ?? 2) >= 2;
+
+/** Whether it refuses its own calls without the signature that they came with. */
+export const wantsSignatures = (model: string): boolean => (geminiVersion(model) ?? 0) >= 3;
+
+/** The same as in Google's own OpenAI-compatible API. */
+const budgets = new Map<string, number>([
+  ['none', 0],
+  ['minimal', 1_024],
+  ['low', 1_024],
+  ['medium', 8_192],
+  ['high', 24_576],
+  ['xhigh', 24_576],
+]);
+
+/** `thinkingConfig` for OpenAI's `reasoning_effort`; undefined where the model does not think. */
+export function toThinkingConfig(model: string, effort: string): JsonObject | undefined {
+  const version = geminiVersion(model) ?? 3;
+  if (version < 2.5) return undefined;
+  if (version < 3) {
+    const thinkingBudget = budgets.get(effort) ?? 8_192;
+    return { thinkingBudget, includeThoughts: thinkingBudget > 0 };
+  }
+  const least = /flash/.test(model) ? 'minimal' : 'low';
+  const levels: Record<string, string> = { none: least, minimal: least, low: 'low', medium: 'medium' };
+  return {
+    thinkingLevel: Object.hasOwn(levels, effort) ? levels[effort]! : 'high',
+    includeThoughts: effort !== 'none',
+  };
+}

@@ -1,0 +1,46 @@
+// The parts of one message that must go back as they came, for the signatures on them: text, thoughts that are signed,
+// and calls by their number.
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { StreamedCall } from '../streamed-calls.js';
+
+interface KeptPart {
+  raw: JsonObject;
+  call?: StreamedCall;
+}
+
+export class KeptParts {
+  private readonly parts: KeptPart[] = [];
+
+  /** A part that is no call; text that follows text is one part unless a signature lies between. */
+  add(part: JsonObject): void {
+    const last = this.parts.at(-1);
+    const joins =
+      last?.call === undefined &&
+      typeof last?.raw['text'] === 'string' &&
+      typeof part['text'] === 'string' &&
+      last.raw['thought'] === part['thought'] &&
+      last.raw['thoughtSignature'] === undefined &&
+      part['thoughtSignature'] === undefined;
+    if (joins) last.raw['text'] = `${last.raw['text'] as string}${part['text'] as string}`;
+    else this.parts.push({ raw: { ...part } });
+  }
+
+  addCall(call: StreamedCall, part: JsonObject): void {
+    const signature = part['thoughtSignature'];
+    let kept = this.parts.find((one) => one.call === call);
+    if (kept === undefined) this.parts.push((kept = { raw: {}, call }));
+    if (call.id !== '') kept.raw['id'] = call.id;
+    if (signature !== undefined) kept.raw['thoughtSignature'] = signature;
+  }
+
+  /** Undefined when nothing is signed or named, so that the history says it all. */
+  replayed(ended: readonly StreamedCall[]): JsonObject[] | undefined {
+    if (!this.parts.some(({ raw }) => raw['thoughtSignature'] !== undefined || raw['id'] !== undefined))
+      return undefined;
+    return this.parts.flatMap(({ raw, call }) => {
+      if (call === undefined) return raw['thought'] === true && raw['thoughtSignature'] === undefined ? [] : [raw];
+      const number = ended.indexOf(call);
+      return number === -1 ? [] : [{ ...raw, call: number }];
+    });
+  }
+}

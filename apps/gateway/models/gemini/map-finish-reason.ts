@@ -1,0 +1,31 @@
+// Gemini's finish reasons in our four words. A tool turn ends with STOP too: its calls decide. Pure.
+import type { FinishReason } from '#libs/schemas/model-event.js';
+import { reasonWithCalls } from '../reason-with-calls.js';
+
+/** `malformed`: the model's own slip, which another try may not have. */
+export type EndedBy = FinishReason | 'malformed';
+
+const reasons = new Map<string, EndedBy>([
+  ['STOP', 'stop'],
+  ['MAX_TOKENS', 'length'],
+  ['SAFETY', 'content_filter'],
+  ['RECITATION', 'content_filter'],
+  ['LANGUAGE', 'content_filter'],
+  ['BLOCKLIST', 'content_filter'],
+  ['PROHIBITED_CONTENT', 'content_filter'],
+  ['SPII', 'content_filter'],
+  ['IMAGE_SAFETY', 'content_filter'],
+  ['IMAGE_PROHIBITED_CONTENT', 'content_filter'],
+  ['IMAGE_RECITATION', 'content_filter'],
+  ['MODEL_ARMOR', 'content_filter'],
+  ['MALFORMED_FUNCTION_CALL', 'malformed'],
+  ['UNEXPECTED_TOOL_CALL', 'malformed'],
+  ['TOO_MANY_TOOL_CALLS', 'malformed'],
+  ['MALFORMED_RESPONSE', 'malformed'],
+  ['MISSING_THOUGHT_SIGNATURE', 'malformed'],
+]);
+
+export function mapFinishReason(reason: string | undefined, hasCalls: boolean): EndedBy {
+  const mapped = reasons.get(reason ?? 'STOP') ?? 'stop';
+  return mapped === 'malformed' ? mapped : reasonWithCalls(mapped, hasCalls);
+}

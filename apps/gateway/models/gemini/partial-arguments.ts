@@ -1,0 +1,97 @@
+// The arguments of one call as they stream in: values with their place (`$.to[0].name`), strings in pieces. Bounded in
+// depth and length; a place that is none is skipped.
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { define } from '../schema-parts.js';
+
+const maxDepth = 64;
+const maxIndex = 9_999;
+
+type Container = JsonObject | Json[];
+
+export class PartialArguments {
+  readonly value: JsonObject = {};
+  /** The place whose string goes on. */
+  private continuing?: string;
+
+  /** Whole members, as a provider that does not stream gives them. */
+  merge(args: JsonObject): void {
+    for (const [name, value] of Object.entries(args)) define(this.value, name, value);
+  }
+
+  /** One entry of `partialArgs`. */
+  add(entry: Json): void {
+    if (!isJsonObject(entry) || typeof entry['jsonPath'] !== 'string') return;
+    const path = readPath(entry['jsonPath']);
+    const value = valueOf(entry);
+    if (path === undefined || value === undefined) return;
+    const place = JSON.stringify(path);
+    const before = this.continuing === place ? this.at(path) : undefined;
+    this.put(path, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+    if (entry['willContinue'] === true) this.continuing = place;
+    else delete this.continuing;
+  }
+
+  /** Whether `entry` says more of a value that was announced to go on. */
+  continues(entry: Json | undefined): boolean {
+    const place = isJsonObject(entry) ? entry['jsonPath'] : undefined;
+    if (typeof place !== 'string' || this.continuing === undefined) return false;
+    return JSON.stringify(readPath(place)) === this.continuing;
+  }
+
+  private at(path: (string | number)[]): Json | undefined {
+    let found: Json | undefined = this.value;
+    for (const key of path) {
+      const holds: boolean = typeof found === 'object' && found !== null && Object.hasOwn(found, key);
+      found = holds ? (found as JsonObject)[key] : undefined;
+    }
+    return found;
+  }
+
+  private put(path: (string | number)[], value: Json): void {
+    let target: Container = this.value;
+    path.forEach((key, at) => {
+      const next = path[at + 1];
+      if (next === undefined) return set(target, key, value);
+      const inner: Json | undefined = Object.hasOwn(target, key) ? (target as JsonObject)[key] : undefined;
+      const fits = typeof next === 'number' ? Array.isArray(inner) : isJsonObject(inner);
+      const container: Container = fits ? (inner as Container) : typeof next === 'number' ? [] : {};
+      if (!fits) set(target, key, container);
+      target = container;
+    });
+  }
+}
+
+function set(target: Container, key: string | number, value: Json): void {
+  if (!Array.isArray(target)) return define(target, String(key), value);
+  // A list has no holes in JSON.
+  while (target.length < Number(key)) target.push(null);
+  target[Number(key)] = value;
+}
+
+function valueOf(entry: JsonObject): Json | undefined {
+  for (const name of ['stringValue', 'numberValue', 'boolValue', 'structValue', 'listValue']) {
+    if (entry[name] !== undefined && entry[name] !== null) return entry[name];
+  }
+  return Object.hasOwn(entry, 'nullValue') ? null : undefined;
+}
+
+const step = /\.([^.[\]'"\s]+)|\[\s*(\d{1,9})\s*\]|\[\s*'((?:[^'\\]|\\.)*)'\s*\]|\[\s*"((?:[^"\\]|\\.)*)"\s*\]/y;
+
+/** The names and numbers of a JSON Path (RFC 9535) to one place; undefined for any other query. */
+export function readPath(path: string): (string | number)[] | undefined {
+  const text = path.startsWith('$') ? path.slice(1) : `.${path}`;
+  const keys: (string | number)[] = [];
+  step.lastIndex = 0;
+  while (step.lastIndex < text.length) {
+    const match = step.exec(text);
+    if (match === null) return undefined;
+    const [, name, index, single, double] = match;
+    const key = index === undefined ? (name ?? unescape(single ?? double ?? '')) : Number(index);
+    if (keys.length >= maxDepth || (typeof key === 'number' && key > maxIndex)) return undefined;
+    keys.push(key);
+  }
+  // What the model fills is an object.
+  return typeof keys[0] === 'string' ? keys : undefined;
+}
+
+const unescape = (text: string) => text.replace(/\\(.)/g, '$1');

@@ -1,0 +1,152 @@
+// One answer of Gemini's, chunk by chunk, as model events; a whole answer is one chunk. A message that the model spoilt
+// before anything of it was told is asked for once more. It knows no HTTP and never throws.
+import type { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
+import type { AnswerReader, Reading } from '../wire-family.js';
+import { GeminiCalls } from './gemini-calls.js';
+import { KeptParts } from './kept-parts.js';
+import { mapFinishReason } from './map-finish-reason.js';
+import { readGeminiError } from './read-gemini-error.js';
+import { toUsage } from './read-gemini-usage.js';
+
+export interface AnswerReading extends Reading {
+  /** What was asked for, shown when the answer names no model. */
+  model: string;
+  /** The request, to be sent once more. */
+  body: string;
+}
+
+interface Candidate {
+  finishReason?: string;
+  message?: string;
+}
+
+export class GeminiAnswerReader implements AnswerReader {
+  private readonly ending = new AnswerEnding();
+  private readonly candidates = new Map<number, Candidate>();
+  private calls: GeminiCalls;
+  private kept = new KeptParts();
+  private started = false;
+  private blocked = false;
+  /** Text or a call went out, which cannot be taken back. */
+  private told = false;
+  private tries = 1;
+  private spoilt = false;
+
+  constructor(private readonly reading: AnswerReading) {
+    this.calls = new GeminiCalls(reading.names.fromWire);
+  }
+
+  get over(): boolean {
+    return this.spoilt || this.ending.over;
+  }
+
+  get finished(): boolean {
+    if (this.blocked) return true;
+    if (this.candidates.size === 0) return false;
+    for (const { finishReason } of this.candidates.values()) if (finishReason === undefined) return false;
+    return true;
+  }
+
+  get settled(): boolean {
+    return this.finished;
+  }
+
+  read(chunk: JsonObject, out: ModelEvent[]): void {
+    const error = readGeminiError(chunk);
+    if (error !== undefined) return this.fail(this.reading.errors.inAnswer(error), out);
+    const usage = toUsage(chunk['usageMetadata']);
+    if (usage !== undefined) this.ending.usage = usage;
+    const candidates = Array.isArray(chunk['candidates']) ? chunk['candidates'] : [];
+    const feedback = chunk['promptFeedback'];
+    this.blocked ||= isJsonObject(feedback) && typeof feedback['blockReason'] === 'string' && candidates.length === 0;
+    if (!this.started && (candidates.length > 0 || this.blocked)) {
+      this.started = true;
+      const model = text(chunk['modelVersion']) || this.reading.model;
+      out.push({ type: 'message_start', model, responseId: text(chunk['responseId']) });
+    }
+    for (const candidate of candidates) if (isJsonObject(candidate)) this.readCandidate(candidate, out);
+  }
+
+  end(complete: boolean, out: ModelEvent[]): void {
+    if (this.over) return;
+    const { provider } = this.reading;
+    if (!complete && !this.finished) return this.fail(cutShort(provider), out);
+    if (this.blocked) return this.ending.end([{ type: 'message_end', finishReason: 'content_filter' }], out);
+    if (this.candidates.size === 0) return this.fail(answeredNothing(provider), out);
+    const ends: ModelEvent[] = [];
+    for (const [index, candidate] of [...this.candidates].sort(([left], [right]) => left - right)) {
+      const reason = mapFinishReason(candidate.finishReason, index === 0 && this.calls.count > 0);
+      if (reason === 'malformed') return this.spoil(candidate, out);
+      const first = index === 0;
+      const ended = first ? this.calls.finish(reason === 'length' || reason === 'content_filter', out) : [];
+      const parts = first && ended.length > 0 ? this.kept.replayed(ended) : undefined;
+      ends.push({
+        type: 'message_end',
+        finishReason: reason,
+        ...(!first && { choice: index }),
+        ...(parts && { providerState: { provider, state: { parts } } }),
+      });
+    }
+    this.ending.end(ends, out);
+  }
+
+  fail(error: AppError, out: ModelEvent[]): void {
+    this.ending.fail(error, out);
+  }
+
+  again(): string | undefined {
+    if (!this.spoilt) return undefined;
+    this.spoilt = false;
+    this.tries += 1;
+    this.candidates.clear();
+    this.calls = new GeminiCalls(this.reading.names.fromWire);
+    this.kept = new KeptParts();
+    return this.reading.body;
+  }
+
+  private readCandidate(candidate: JsonObject, out: ModelEvent[]): void {
+    const index = typeof candidate['index'] === 'number' ? candidate['index'] : 0;
+    let known = this.candidates.get(index);
+    if (known === undefined) this.candidates.set(index, (known = {}));
+    const finish = text(candidate['finishReason']);
+    if (finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') known.finishReason = finish;
+    if (text(candidate['finishMessage']) !== '') known.message = text(candidate['finishMessage']);
+    const content = candidate['content'];
+    const parts = isJsonObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
+    for (const part of parts) if (isJsonObject(part)) this.readPart(part, index, out);
+  }
+
+  private readPart(part: JsonObject, index: number, out: ModelEvent[]): void {
+    const call = part['functionCall'];
+    if (isJsonObject(call)) {
+      // Calls belong to the first choice: `n > 1` with tools is refused at the door.
+      if (index > 0) return;
+      this.told = true;
+      const found = this.calls.read(call, part['thoughtSignature'], out);
+      if (found !== undefined) this.kept.addCall(found, part);
+      return;
+    }
+    if (index === 0 && !isEmpty(part)) this.kept.add(part);
+    const said = text(part['text']);
+    if (said === '') return;
+    const numbered = index > 0 ? { choice: index } : undefined;
+    if (part['thought'] === true) return void out.push({ type: 'reasoning_delta', text: said, ...numbered });
+    this.told = true;
+    out.push({ type: 'text_delta', text: said, ...numbered });
+  }
+
+  private spoil({ finishReason, message }: Candidate, out: ModelEvent[]): void {
+    if (this.tries === 1 && !this.told) {
+      this.spoilt = true;
+      return;
+    }
+    const words = `broke off its answer (${finishReason})${message === undefined ? '' : `: ${message}`}`;
+    this.fail(this.reading.errors.inAnswer({ message: words, code: '' }), out);
+  }
+}
+
+const text = (value: Json | undefined) => (typeof value === 'string' ? value : '');
+const isEmpty = (part: JsonObject) => part['text'] === '' && part['thoughtSignature'] === undefined;

@@ -1,0 +1,145 @@
+// A history as Gemini takes it: user and model in turn, all responses to one turn's calls together and first, signatures
+// on the parts that they came with.
+import type { AssistantMessage, MessageContent, ToolCall, ToolMessage } from '#libs/schemas/message.js';
+import { messageText } from '#libs/schemas/message.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { readContent, readResult, unsupported, type ReadPart } from '../read-content-part.js';
+import { readArguments, type AssistantTurn, type Conversation, type UserTurn } from '../read-conversation.js';
+import type { ToolNames } from '../tool-names.js';
+
+export interface ContentRules {
+  /** Whose `provider_state` is ours to read. */
+  provider: string;
+  names: ToolNames;
+  /** Whether the model refuses calls of the turn under way that have no signature. */
+  wantsSignatures: boolean;
+}
+
+export interface GeminiContent {
+  role: 'user' | 'model';
+  parts: JsonObject[];
+}
+
+/** By the caller's id of a call: its name on the wire, and the provider's own id if it had one. */
+type CalledTools = Map<string, { name: string; id?: Json }>;
+
+/** Documented for calls that another model made: https://ai.google.dev/gemini-api/docs/thought-signatures */
+const foreignSignature = 'skip_thought_signature_validator';
+
+/** @throws AppError invalid_value for content that the API does not take */
+export function toGeminiContents({ turns }: Conversation, rules: ContentRules): GeminiContent[] {
+  const contents: GeminiContent[] = [];
+  const called: CalledTools = new Map();
+  const underWay = turns.findLastIndex((turn) => turn.role === 'user' && turn.messages.length > 0);
+  turns.forEach((turn, at) => {
+    const isUser = turn.role === 'user';
+    const parts = isUser ? userParts(turn, called, rules) : modelParts(turn, called, rules);
+    if (!isUser && rules.wantsSignatures && at > underWay) signForeign(parts);
+    if (parts.length > 0) contents.push({ role: isUser ? 'user' : 'model', parts });
+  });
+  return contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }];
+}
+
+function userParts(
+  turn: UserTurn,
+  called: Map<string, { name: string; id?: Json }>,
+  rules: ContentRules,
+): JsonObject[] {
+  const media: JsonObject[] = [];
+  const responses = turn.results.map((result) => {
+    for (const part of readResult(result)) if (part.kind === 'data') media.push(inline(part));
+    const { name, id } = called.get(result.tool_call_id) ?? { name: 'unknown' };
+    return { functionResponse: { ...(id !== undefined && { id }), name, response: toResponse(result) } };
+  });
+  return [...responses, ...media, ...turn.messages.flatMap(({ content }) => toParts(content, rules.provider))];
+}
+
+/** An object always. */
+function toResponse(result: ToolMessage): JsonObject {
+  const said = messageText(result.content);
+  return result.is_error === true ? { error: said } : { output: said };
+}
+
+function modelParts(turn: AssistantTurn, called: CalledTools, rules: ContentRules): JsonObject[] {
+  return turn.messages.flatMap((message) => {
+    const calls = message.tool_calls ?? [];
+    for (const call of calls) called.set(call.id, { name: rules.names.toWire(call.function.name) });
+    const kept = stateOf(message, rules.provider);
+    const rest = new Set(calls);
+    const parts = (kept ?? []).flatMap((part) => {
+      const { call: number, ...beside } = part;
+      if (number === undefined) return [part];
+      const call = calls[Number(number)];
+      return call !== undefined && rest.delete(call) ? [callPart(call, beside, called)] : [];
+    });
+    const said = kept === undefined ? toParts(message.content, rules.provider) : parts;
+    return [...said, ...[...rest].map((call) => callPart(call, offered(call), called))];
+  });
+}
+
+/** `id` and `thoughtSignature` as they came with the call. */
+function callPart(call: ToolCall, { id, thoughtSignature }: JsonObject, called: CalledTools): JsonObject {
+  const { name } = called.get(call.id)!;
+  if (id !== undefined) called.set(call.id, { name, id });
+  return {
+    functionCall: { ...(id !== undefined && { id }), name, args: readArguments(call.function.arguments) },
+    ...(thoughtSignature !== undefined && { thoughtSignature }),
+  };
+}
+
+/** The parts as they came, calls by their number among the message's. */
+function stateOf(message: AssistantMessage, provider: string): JsonObject[] | undefined {
+  const state = message.provider_state;
+  const parts = state?.provider === provider ? state.state['parts'] : undefined;
+  return Array.isArray(parts) ? parts.filter(isJsonObject) : undefined;
+}
+
+/** `extra_content.google.thought_signature`, which a client may send back where nothing was kept. */
+function offered(call: ToolCall): JsonObject {
+  const extra = call.extra_content;
+  const google = isJsonObject(extra) ? extra['google'] : undefined;
+  const signature = isJsonObject(google) ? google['thought_signature'] : undefined;
+  return typeof signature === 'string' ? { thoughtSignature: signature } : {};
+}
+
+function signForeign(parts: JsonObject[]): void {
+  const first = parts.find((part) => part['functionCall'] !== undefined);
+  if (first !== undefined) first['thoughtSignature'] ??= foreignSignature;
+}
+
+function toParts(content: MessageContent | null, provider: string): JsonObject[] {
+  return readContent(content).flatMap((part): JsonObject[] => {
+    switch (part.kind) {
+      case 'text':
+        return part.text === '' ? [] : [{ text: part.text }];
+      case 'data':
+        return [inline(part)];
+      case 'url':
+        return [{ fileData: { fileUri: part.url, ...mediaTypeOf(part.url) } }];
+      case 'other':
+        throw unsupported(provider, `${part.type} content`);
+    }
+  });
+}
+
+const inline = ({ mediaType, data }: Extract<ReadPart, { kind: 'data' }>): JsonObject => ({
+  inlineData: { mimeType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, data },
+});
+
+const mediaTypes: Record<string, string> = {
+  gif: 'image/gif',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  mp3: 'audio/mp3',
+  mp4: 'video/mp4',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  wav: 'audio/wav',
+  webp: 'image/webp',
+};
+
+function mediaTypeOf(url: string): { mimeType?: string } {
+  const ending = /\.([a-z0-9]{2,5})(?:[?#]|$)/i.exec(url)?.[1]?.toLowerCase() ?? '';
+  const mimeType = Object.hasOwn(mediaTypes, ending) ? mediaTypes[ending] : undefined;
+  return mimeType === undefined ? {} : { mimeType };
+}

@@ -1,0 +1,66 @@
+// A model request as the JSON text that Gemini's generateContent is sent. Nothing is invented: what the caller left out
+// stays out. Fields of OpenAI's that Gemini has no words for are left out too.
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ModelRequest } from '../model-provider.js';
+import { readConversation } from '../read-conversation.js';
+import { readResponseFormat, readStops } from '../read-response-format.js';
+import type { ToolNames } from '../tool-names.js';
+import { takesJsonSchema, toThinkingConfig, wantsSignatures } from './gemini-models.js';
+import { toGeminiContents } from './to-gemini-contents.js';
+import { toGeminiTools, toSchemaForm, type ReportLost } from './to-gemini-tools.js';
+
+export interface RequestRules {
+  provider: string;
+  names: ToolNames;
+  report: ReportLost;
+}
+
+/** @throws AppError invalid_value */
+export function toGeminiRequest(request: ModelRequest, { provider, names, report }: RequestRules): string {
+  const { model } = request;
+  const conversation = readConversation(request.messages);
+  const generationConfig = toGenerationConfig(request, report);
+  return JSON.stringify({
+    ...(conversation.system !== '' && { systemInstruction: { parts: [{ text: conversation.system }] } }),
+    contents: toGeminiContents(conversation, { provider, names, wantsSignatures: wantsSignatures(model) }),
+    ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), report }),
+    ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
+  });
+}
+
+/** OpenAI's name of a parameter, and Gemini's. */
+const sameMeaning: Record<string, string> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  seed: 'seed',
+  presence_penalty: 'presencePenalty',
+  frequency_penalty: 'frequencyPenalty',
+  n: 'candidateCount',
+  logprobs: 'responseLogprobs',
+  top_logprobs: 'logprobs',
+  max_tokens: 'maxOutputTokens',
+  max_completion_tokens: 'maxOutputTokens',
+};
+
+function toGenerationConfig({ model, parameters }: ModelRequest, report: ReportLost): JsonObject {
+  const config: JsonObject = {};
+  for (const [name, theirs] of Object.entries(sameMeaning)) {
+    if (parameters[name] !== undefined) config[theirs] = parameters[name];
+  }
+  const stops = readStops(parameters);
+  if (stops.length > 0) config['stopSequences'] = stops;
+  const effort = parameters['reasoning_effort'];
+  const thinking = typeof effort === 'string' ? toThinkingConfig(model, effort) : undefined;
+  if (thinking !== undefined) config['thinkingConfig'] = thinking;
+  return { ...config, ...toFormat(parameters, model, report) };
+}
+
+function toFormat(parameters: JsonObject, model: string, report: ReportLost): JsonObject {
+  const format = readResponseFormat(parameters);
+  if (format.type === 'text') return {};
+  const json = { responseMimeType: 'application/json' };
+  if (format.type === 'json') return json;
+  const { form, schema, lost } = toSchemaForm(format.schema, takesJsonSchema(model));
+  if (lost.length > 0) report('response_format', lost);
+  return { ...json, [form === 'openApi' ? 'responseSchema' : 'responseJsonSchema']: schema };
+}

@@ -1,0 +1,76 @@
+// What a content part holds, whichever way it is written: text, bytes with a media type, or an address. Families that
+// take less refuse the rest by name.
+import type { ContentBlock } from '#libs/schemas/content-block.js';
+import { contentText } from '#libs/schemas/content-block.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
+
+export type ReadPart =
+  | { kind: 'text'; text: string }
+  /** `data` is base64. */
+  | { kind: 'data'; mediaType: string; data: string; name?: string }
+  | { kind: 'url'; url: string; image: boolean }
+  | { kind: 'other'; type: string };
+
+/** @throws AppError invalid_value for a data URL that is none */
+export function readContent(content: MessageContent | null): ReadPart[] {
+  if (content === null) return [];
+  return typeof content === 'string' ? [{ kind: 'text', text: content }] : content.map(readPart);
+}
+
+/** A result with the blocks that its tool gave; without them what its text says. */
+export function readResult(message: ToolMessage): ReadPart[] {
+  return message.blocks === undefined ? readContent(message.content) : message.blocks.map(readBlock);
+}
+
+export function unsupported(provider: string, what: string, param = 'messages'): AppError {
+  return new AppError('invalid_value', `Models of provider '${provider}' take no ${what}`, { param });
+}
+
+function readPart(part: ContentPart): ReadPart {
+  const { type } = part;
+  const member = part[type];
+  if (type === 'text' || type === 'refusal') return { kind: 'text', text: typeof member === 'string' ? member : '' };
+  if (!isJsonObject(member)) return { kind: 'other', type };
+  if (type === 'image_url' && typeof member['url'] === 'string') return fromUrl(member['url'], true);
+  const { data, format } = member;
+  if (type === 'input_audio' && typeof data === 'string' && typeof format === 'string') {
+    return { kind: 'data', mediaType: `audio/${format}`, data };
+  }
+  if (type === 'file' && typeof member['file_data'] === 'string') {
+    const name = member['filename'];
+    return { ...fromUrl(member['file_data'], false), ...(typeof name === 'string' && { name }) };
+  }
+  return { kind: 'other', type };
+}
+
+function readBlock(block: ContentBlock): ReadPart {
+  if (block.type === 'image' || block.type === 'audio') {
+    return { kind: 'data', mediaType: block.mimeType, data: block.data };
+  }
+  if (block.type === 'resource' && block.resource.blob !== undefined && block.resource.mimeType !== undefined) {
+    return { kind: 'data', mediaType: block.resource.mimeType, data: block.resource.blob };
+  }
+  return { kind: 'text', text: contentText([block]) };
+}
+
+function fromUrl(url: string, image: boolean): ReadPart {
+  if (!/^data:/i.test(url)) return { kind: 'url', url, image };
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...options] = url.slice('data:'.length, comma).split(';');
+  if (comma === -1 || !mediaType.includes('/')) {
+    throw new AppError('invalid_value', 'A data URL must be data:<media type>;base64,<data>', { param: 'messages' });
+  }
+  const data = url.slice(comma + 1);
+  if (options.at(-1)?.toLowerCase() === 'base64') return { kind: 'data', mediaType, data };
+  return { kind: 'data', mediaType, data: Buffer.from(decoded(data)).toString('base64') };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,164 @@
+// A provider over HTTP, whatever its family: one request out, one answer in, retries before the first byte, lists of
+// models. What the bytes mean is the family's; nothing of a vendor is known here.
+import type { ProviderConfig } from '#libs/config/schema.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { AttemptObserver } from './model-attempt.js';
+import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
+import { openWithRetries, type UpstreamFailure } from './open-with-retries.js';
+import { readAnswer } from './read-answer.js';
+import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
+import { mapToolNames, namesIn } from './tool-names.js';
+import { Transport, type UpstreamAnswer } from './transport.js';
+import type { WireFamily, WireRequest } from './wire-family.js';
+
+const errorBodyBytes = 64 * 1024;
+const listedModels = 10_000;
+const listedPages = 10;
+/** OpenAI's own limit, which the others share. */
+const maxTools = 128;
+
+export class WireProvider implements ModelProvider {
+  private readonly transport: Transport;
+  private readonly errors: ErrorReader;
+
+  constructor(
+    readonly name: string,
+    private readonly config: ProviderConfig,
+    private readonly family: WireFamily,
+    private readonly onAttempt: AttemptObserver = () => undefined,
+  ) {
+    const { api_key, headers } = config;
+    this.transport = new Transport({
+      provider: name,
+      baseUrl: config.base_url ?? family.baseUrl,
+      headers: {
+        accept: 'text/event-stream, application/json',
+        'content-type': 'application/json',
+        ...family.headers(api_key),
+        ...lowerCased(headers),
+      },
+      timeoutMs: config.timeout_ms,
+      maxConcurrency: config.max_concurrency,
+      maxResponseBytes: config.max_response_bytes,
+    });
+    const secrets = [api_key, ...Object.values(headers)].filter((text) => text !== undefined && text.length >= 6);
+    this.errors = createErrorReader({
+      provider: name,
+      secrets: secrets as string[],
+      readError: (body) => family.readError(body),
+    });
+  }
+
+  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+    let answer: UpstreamAnswer | undefined;
+    let complete = false;
+    try {
+      const wire = this.write(request);
+      for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
+        answer?.close(true);
+        answer = undefined;
+        complete = false;
+        answer = await this.open({ ...wire, body }, request.model, call);
+        const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
+        for await (const batch of readAnswer(answer, wire.reader, bounds)) {
+          complete = batch.at(-1)?.type === 'message_end';
+          for (const event of batch) yield event;
+        }
+      }
+    } catch (error) {
+      yield { type: 'error', error: toAppError(error) };
+    } finally {
+      answer?.close(complete);
+    }
+  }
+
+  async listModels(signal: AbortSignal): Promise<string[]> {
+    const models: string[] = [];
+    let path: string | undefined = this.family.modelsPath;
+    for (let page = 0; path !== undefined && page < listedPages && models.length < listedModels; page += 1) {
+      const listed = await this.listPage(path, signal);
+      models.push(...listed.models);
+      path = listed.nextPath;
+    }
+    return models.slice(0, listedModels);
+  }
+
+  close(): Promise<void> {
+    return this.transport.close();
+  }
+
+  private write(request: ModelRequest): WireRequest {
+    const { tools } = request;
+    if (tools.length > maxTools) {
+      const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
+      throw new AppError('too_many_tools', message, { param: 'tools' });
+    }
+    const names = mapToolNames(namesIn(request), this.family.toolNames);
+    return this.family.toRequest(request, { provider: this.name, errors: this.errors, names });
+  }
+
+  private open(wire: WireRequest, model: string, call: ModelCall): Promise<UpstreamAnswer> {
+    const headers: Record<string, string> = call.traceparent === undefined ? {} : { traceparent: call.traceparent };
+    const request = { method: 'POST', path: wire.path, body: wire.body, headers } as const;
+    return openWithRetries(this.transport, request, call, {
+      maxRetries: this.config.max_retries,
+      toError: (answer) => this.toError(answer),
+      onRetry: (attempt, error, waitMs) =>
+        this.onAttempt({
+          provider: this.name,
+          model,
+          requestId: call.requestId,
+          attempt,
+          error,
+          next: 'retry',
+          waitMs,
+        }),
+    });
+  }
+
+  private async toError(answer: UpstreamAnswer): Promise<UpstreamFailure> {
+    // What was said counts even when the rest of it was cut or is too long.
+    const body = await readText(answer, errorBodyBytes).catch(() => '');
+    answer.close(true);
+    return this.errors.ofStatus(answer.status, answer.headers, body);
+  }
+
+  private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
+    const deadline = Date.now() + this.config.timeout_ms.first_byte;
+    const answer = await this.transport.open({ method: 'GET', path }, { signal, deadline });
+    try {
+      if (answer.status === 404 || answer.status === 405) return { models: [] };
+      const body = parse(await readText(answer, this.config.max_response_bytes));
+      if (answer.status !== 200 || !isJsonObject(body)) {
+        throw new AppError('model_error', `Model provider '${this.name}' did not list its models (${answer.status})`);
+      }
+      return this.family.readModels(body);
+    } finally {
+      answer.close(true);
+    }
+  }
+}
+
+/** The first `maxBytes` of a body. */
+async function readText(answer: UpstreamAnswer, maxBytes: number): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for (let bytes = await answer.read(); bytes !== undefined && size < maxBytes; bytes = await answer.read()) {
+    pieces.push(bytes);
+    size += bytes.length;
+  }
+  return Buffer.concat(pieces).toString('utf8', 0, maxBytes);
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+const lowerCased = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
