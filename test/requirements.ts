@@ -1,6 +1,7 @@
 // What must hold, as data: id → sentence. A test says which it proves through `verifies`; requirements.test.ts fails
 // when an id has no test or a test names no id. The README's claims come from here.
 import { chatRequirements } from './requirements/chat.js';
+import { doorsRequirements } from './requirements/doors.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
@@ -8,6 +9,7 @@ import { toolRequirements } from './requirements/tools.js';
 
 export const requirements = {
   ...chatRequirements,
+  ...doorsRequirements,
   ...modelRequirements,
   ...operationsRequirements,
   ...reliabilityRequirements,

@@ -20,6 +20,7 @@ export const isKeptCallId = (id: string): boolean => isMintedCallId(id) && id[5]
 export const mintSessionId = (): string => `sess_${random(12)}`;
 export const mintRequestId = (): string => `req_${random(12)}`;
 export const mintCompletionId = (runId: string): string => `chatcmpl-${runId.slice(4)}`;
+export const mintMessageId = (runId: string): string => `msg_${runId.slice(4)}`;
 
 /** Time-ordered (UUIDv7 layout), so that index pages stay warm; `run_` + 32 hex digits. */
 export const mintRunId = (): string => `run_${uuidv7().replaceAll('-', '')}`;

@@ -47,6 +47,8 @@ export type TurnEvent =
       /** `id` and `name` on the first fragment only. */
       id?: string;
       name?: string;
+      /** Of a call that runs here, on its first fragment, where its tool is known. */
+      server?: string;
       arguments: string;
     }
   | {

@@ -39,6 +39,8 @@ export interface CallNumbering {
 export interface AssembleOptions {
   /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, they are dropped. */
   isClientCall?: (name: string) => boolean;
+  /** The server that runs a call of this name. */
+  serverOf: (name: string) => string | undefined;
   idsAreKept: boolean;
   /** Once a run: its first answer has begun. */
   onStart: (model: string) => TurnEvent | undefined;
@@ -100,7 +102,9 @@ export async function* assembleMessage(
         if (options.isClientCall === undefined) break;
         const call = begin(event.name, options.isClientCall(event.name), options);
         open.set(event.index, call);
-        yield { type: 'tool_call', ...numbersOf(call), id: call.id, name: call.name, arguments: '' };
+        const server = call.clientNumber === null ? options.serverOf(call.name) : undefined;
+        const of = server === undefined ? {} : { server };
+        yield { type: 'tool_call', ...numbersOf(call), id: call.id, name: call.name, ...of, arguments: '' };
         break;
       }
       case 'tool_call_delta': {

@@ -1,4 +1,5 @@
 // One chat turn as every door reads it and the loop runs it. OpenAI's wire shapes inside, ours around.
+import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -6,11 +7,10 @@ import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.j
 export type RequestedTool =
   | { type: 'function'; definition: ToolDefinition }
   /** `serverLabel` `*`: every server that the caller may use. */
-  | { type: 'mcp'; serverLabel: string; allowedTools?: string[] };
+  | { type: 'mcp'; serverLabel: string; allowedTools?: string[]; deniedTools?: string[] };
 
 export interface TurnRequest {
-  /** Which answer the caller reads: strict OpenAI chunks, or typed events that are also chunks. */
-  dialect: 'openai' | 'events';
+  dialect: Dialect;
   model?: string;
   messages: ChatMessage[];
   tools: RequestedTool[];
