@@ -140,6 +140,7 @@ export const messageRequestSchema = z.looseObject({
     .array(z.unknown())
     .max(0, 'is not taken: servers are defined in the configuration, an mcp_toolset in tools names one')
     .optional(),
+  thread: z.undefined({ error: 'is not taken: send all messages' }).optional(),
   stream: z.boolean().optional(),
   stop_sequences: z.array(text).max(16).optional(),
   temperature: z.number().min(0).max(1).optional(),

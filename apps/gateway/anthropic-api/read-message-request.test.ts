@@ -257,6 +257,7 @@ const faults: [string, object, string, string?][] = [
     { mcp_servers: [{ type: 'url', name: 'x', url: 'https://x.example/mcp' }] },
     'mcp_servers',
   ],
+  ['a conversation held elsewhere', { thread: { type: 'create' } }, 'thread'],
   ['an unknown tool_choice', { tool_choice: { type: 'required' } }, 'tool_choice.type'],
   ['a temperature above 1', { temperature: 1.5 }, 'temperature'],
   ['a session that is a path', { session_id: '../x' }, 'session_id'],

@@ -16,6 +16,9 @@ const types: Record<ErrorType, WireErrorType> = {
   timeout_error: 'timeout_error',
 };
 
+/** Conversations are not held under message ids: told so that the SDK's tool runner sends all messages instead. */
+const withoutThreads = { error_code: 'thread_unsupported_request' as const, unsupported: ['thread'] };
+
 function typeOf(error: AppError): WireErrorType {
   if (error.http === 404) return 'not_found_error';
   if (error.http === 413) return 'request_too_large';
@@ -30,6 +33,7 @@ export function renderMessageError(error: AppError, requestId: string): WireErro
       message: error.message,
       code: error.code,
       ...(error.param === undefined ? {} : { param: error.param }),
+      ...(error.param === 'thread' ? { details: withoutThreads } : {}),
       ...(error.toolName === undefined ? {} : { tool_name: error.toolName }),
     },
     request_id: requestId,

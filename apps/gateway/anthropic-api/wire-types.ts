@@ -91,6 +91,13 @@ export type WireErrorType =
 
 export interface WireError {
   type: 'error';
-  error: { type: WireErrorType; message: string; code: string; param?: string; tool_name?: string };
+  error: {
+    type: WireErrorType;
+    message: string;
+    code: string;
+    param?: string;
+    tool_name?: string;
+    details?: { error_code: 'thread_unsupported_request'; unsupported: string[] };
+  };
   request_id: string;
 }
