@@ -20,6 +20,7 @@ import {
 } from './http/injection-tokens.js';
 import { MessagesController } from './http/messages.controller.js';
 import { ModelsController } from './http/models.controller.js';
+import { ResponsesController } from './http/responses.controller.js';
 import { RunsController } from './http/runs.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
 import { ToolsController } from './http/tools.controller.js';
@@ -55,6 +56,7 @@ export class GatewayModule {
       controllers: [
         ChatController,
         MessagesController,
+        ResponsesController,
         RunsController,
         ModelsController,
         ToolsController,

@@ -123,6 +123,11 @@ export interface RunStore {
   /** An interrupted run that nobody owns becomes cancelled; false when it is in any other state. */
   cancel(principal: string, runId: string): Promise<boolean>;
   /**
+   * Forgets a run that has ended, with its rounds, calls and events; the audit stays. False when there is no such run,
+   * or it or a call of it is under way.
+   */
+  remove(principal: string, runId: string): Promise<boolean>;
+  /**
    * The runs (rounds up to the call's own, in order) in which these ids were handed to this principal's callers;
    * ids that are unknown or another principal's are absent.
    */

@@ -6,4 +6,10 @@ export const doorsRequirements = {
   'doors.messages.faults': 'on /v1/messages one fault is named by its field',
   'doors.messages.read': 'on /v1/messages a request is read as Anthropic reads it',
   'doors.messages.sdk': 'the official Anthropic SDK reads every answer and runs its tool loop, streamed and not',
+  'doors.responses.cut': 'on /v1/responses an upstream that is cut makes the official SDK throw',
+  'doors.responses.events': 'on /v1/responses a stream is typed, numbered events that come to its last one',
+  'doors.responses.faults': 'on /v1/responses one fault is named by its field',
+  'doors.responses.read': 'on /v1/responses a request is read as OpenAI reads it',
+  'doors.responses.sdk': 'the official OpenAI SDK reads every response, streamed and not',
+  'doors.responses.stored': 'a stored response can be gone on with, told again and deleted, by its caller only',
 } as const;

@@ -1,10 +1,9 @@
 // Anthropic's messages of blocks as ours. A message that shows several rounds (calls that ran here, with their results)
 // becomes those rounds again; where it ends with calls of the caller, the store knows its rounds better.
-import type { ContentBlock } from '#libs/schemas/content-block.js';
-import { contentText } from '#libs/schemas/content-block.js';
-import { isKeptCallId } from '#libs/schemas/identifiers.js';
-import type { AssistantMessage, ChatMessage, ContentPart, ToolCall, ToolMessage } from '#libs/schemas/message.js';
+import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
+import { readRounds, toCall, type TurnPiece } from '../doors/read-rounds.js';
 import type { AssistantBlock, BodyMessage, ResultContent, UserBlock } from './message-request.schema.js';
 
 type ResultBlock = Extract<UserBlock, { type: 'tool_result' }>;
@@ -107,46 +106,26 @@ function resultBlocks(content: ResultContent): ContentBlock[] {
   });
 }
 
-interface Round {
-  texts: string[];
-  thinking: string;
-  calls: ToolCall[];
-  results: ToolMessage[];
-}
-
-const newRound = (): Round => ({ texts: [], thinking: '', calls: [], results: [] });
-
 function readAssistant(blocks: AssistantBlock[], path: string, paths: ReadMessages['paths']): ChatMessage[] {
-  // The rounds of a turn with calls of the caller are put back from the store, those that ran here too.
-  const kept = blocks.some((block) => block.type === 'tool_use' && isKeptCallId(block.id));
-  const rounds = [newRound()];
-  blocks.forEach((block, at) => {
-    let round = rounds.at(-1)!;
-    if (block.type === 'mcp_tool_result') {
-      if (kept) return;
-      const result = readResult(block);
-      paths.set(result, `${path}[${at}].tool_use_id`);
-      round.results.push(result);
-      return;
+  const pieces = blocks.flatMap((block, at): TurnPiece[] => {
+    switch (block.type) {
+      case 'text':
+        return [{ type: 'text', text: block.text }];
+      case 'thinking':
+        return [{ type: 'reasoning', text: block.thinking }];
+      case 'redacted_thinking':
+        return [];
+      case 'tool_use':
+      case 'mcp_tool_use': {
+        const call = toCall(block.id, block.name, JSON.stringify(block.input));
+        return [{ type: 'call', call, here: block.type === 'mcp_tool_use' }];
+      }
+      case 'mcp_tool_result': {
+        const result = readResult(block);
+        paths.set(result, `${path}[${at}].tool_use_id`);
+        return [{ type: 'result', result }];
+      }
     }
-    if (round.results.length > 0) rounds.push((round = newRound()));
-    if (block.type === 'text') round.texts.push(block.text);
-    else if (block.type === 'thinking') round.thinking += block.thinking;
-    else if (block.type === 'tool_use' || (block.type === 'mcp_tool_use' && !kept)) round.calls.push(readCall(block));
   });
-  return rounds.flatMap((round) => [toAssistant(round, kept), ...round.results]);
-}
-
-function readCall({ id, name, input }: { id: string; name: string; input: object }): ToolCall {
-  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
-}
-
-function toAssistant({ texts, thinking, calls }: Round, manyRounds: boolean): AssistantMessage {
-  const text = texts.join(manyRounds ? roundSeparator : '');
-  return {
-    role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(thinking === '' ? {} : { reasoning_content: thinking }),
-  };
+  return readRounds(pieces);
 }

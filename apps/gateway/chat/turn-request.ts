@@ -13,6 +13,14 @@ export interface TurnRequest {
   dialect: Dialect;
   model?: string;
   messages: ChatMessage[];
+  /** What the model is told before everything else, of this turn only. */
+  instructions?: string;
+  /** Complete turns before `messages`, as the store told them: not looked up again. */
+  history?: ChatMessage[];
+  /** Kept as a run though nothing else asks for it, so that later turns and its caller can come back to it. */
+  store?: boolean;
+  /** Members of the request that its answer repeats. */
+  echo?: JsonObject;
   tools: RequestedTool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;

@@ -1,7 +1,8 @@
 // The chat-completions request as one compiled schema (chat-api: request). Unknown members stay, for the upstream.
 // class-validator costs more than the framework on this route, so it is not used here.
 import { z } from 'zod';
-import { gatewayFields, modelName, notFromRequests, toolName } from '../doors/gateway-fields.js';
+import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
+import { mcpTool } from '../doors/mcp-tool.js';
 
 const text = z.string();
 
@@ -63,17 +64,6 @@ const functionTool = z.looseObject({
     strict: z.boolean().nullish(),
   }),
 });
-const toolNames = z.array(z.string().min(1).max(256)).max(1024);
-const mcpTool = z.looseObject({
-  type: z.literal('mcp'),
-  server_label: z.string().min(1).max(64),
-  server_url: notFromRequests,
-  allowed_tools: z.union([toolNames, z.looseObject({ tool_names: toolNames })]).nullish(),
-  require_approval: z
-    .literal('never', { error: 'approval is not available here yet; leave it out or say "never"' })
-    .nullish(),
-});
-
 export const chatRequestSchema = z.looseObject({
   model: modelName.optional(),
   messages: z.array(messages).min(1),

@@ -6,6 +6,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import { gatewayOptions } from '../doors/gateway-fields.js';
 import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
+import { readMcpTool } from '../doors/mcp-tool.js';
 import { readFunction, refuseStrayResults, refuseTwice } from '../doors/read-tools.js';
 import { type ChatRequestBody, chatRequestSchema, forwardedParameters } from './chat-request.schema.js';
 
@@ -59,11 +60,7 @@ function messageWithoutNulls(message: Json): Json {
 type BodyTool = NonNullable<ChatRequestBody['tools']>[number];
 
 function readTool(tool: BodyTool, index: number, limits: Config['limits']): RequestedTool {
-  if (tool.type === 'mcp') {
-    const allowed = tool.allowed_tools ?? undefined;
-    const allowedTools = Array.isArray(allowed) ? allowed : allowed?.tool_names;
-    return { type: 'mcp', serverLabel: tool.server_label, ...(allowedTools === undefined ? {} : { allowedTools }) };
-  }
+  if (tool.type === 'mcp') return readMcpTool(tool);
   const at = `tools[${index}].function`;
   return readFunction(tool.function, { name: `${at}.name`, parameters: `${at}.parameters` }, limits);
 }
