@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { faultOf } from '../../../test/support/fault-of.js';
 import { verifies } from '../../../test/verifies.js';
 import { readMessageRequest } from './read-message-request.js';
 
@@ -283,13 +283,3 @@ verifies('doors.messages.faults', 'too many messages and tools', () => {
     param: 'tools',
   });
 });
-
-function faultOf(attempt: () => unknown): AppError {
-  try {
-    attempt();
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
-  throw new Error('it was accepted');
-}

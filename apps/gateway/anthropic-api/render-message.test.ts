@@ -1,56 +1,17 @@
 import { expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { readFrames } from '../../../test/support/read-frames.js';
+import {
+  turnExecution,
+  turnWithCalls as turn,
+  usageWithDetails as usage,
+} from '../../../test/support/turn-with-calls.js';
 import { verifies } from '../../../test/verifies.js';
 import { MessageFold } from './fold-message.js';
 import { renderMessageError } from './render-message-error.js';
 import { MessageSseRenderer } from './render-message-sse.js';
 import type { WireEvent } from './wire-types.js';
-
-const usage = {
-  prompt_tokens: 10,
-  completion_tokens: 2,
-  total_tokens: 12,
-  prompt_tokens_details: { cached_tokens: 4, cache_creation_tokens: 1 },
-};
-const execution = {
-  executed: true,
-  tools_called: ['read_file'],
-  session_id: 's',
-  workspace_path: '/mcp_workspaces/s',
-  rounds: 2,
-  stopped_by: null,
-  calls: [],
-};
-const done: TurnEvent = { type: 'done', finishReason: 'tool_calls', usage, toolExecution: execution };
-
-/** Two rounds: text and a call that runs here, then reasoning, text and two calls of the caller that come interleaved. */
-const turn: TurnEvent[] = [
-  { type: 'start', model: 'm', runId: 'run_1' },
-  { type: 'content', text: 'one' },
-  {
-    type: 'tool_call',
-    index: 0,
-    clientIndex: null,
-    id: 'call_a',
-    name: 'read_file',
-    server: 'workspace',
-    arguments: '',
-  },
-  { type: 'tool_call', index: 0, clientIndex: null, arguments: '{"path":"x"}' },
-  { type: 'tool_progress', callId: 'call_a', status: 'queued' },
-  { type: 'tool_result', callId: 'call_a', result: { success: true, content: 'text of x', duration_ms: 1 } },
-  { type: 'reasoning', text: 'hm' },
-  { type: 'content', text: '\n\ntw' },
-  { type: 'content', text: 'o' },
-  { type: 'tool_call', index: 1, clientIndex: 0, id: 'call_b', name: 'mine', arguments: '' },
-  { type: 'tool_call', index: 2, clientIndex: 1, id: 'call_c', name: 'yours', arguments: '' },
-  { type: 'tool_call', index: 2, clientIndex: 1, arguments: '{"c":' },
-  { type: 'tool_call', index: 1, clientIndex: 0, arguments: '{"b":{}' },
-  { type: 'tool_call', index: 1, clientIndex: 0, arguments: '}' },
-  { type: 'tool_call', index: 2, clientIndex: 1, arguments: '1}' },
-  done,
-];
 
 function fold(events: TurnEvent[]) {
   const message = new MessageFold('msg_1');
@@ -60,16 +21,7 @@ function fold(events: TurnEvent[]) {
 
 function streamed(events: TurnEvent[]): WireEvent[] {
   const renderer = new MessageSseRenderer('msg_1');
-  const text = events.map((event) => renderer.render(event)).join('') + renderer.end;
-  return text
-    .split('\n\n')
-    .filter((frame) => frame !== '')
-    .map((frame) => {
-      const [name, data] = frame.split('\n') as [string, string];
-      const event = JSON.parse(data.slice('data: '.length)) as WireEvent;
-      expect(name).toBe(`event: ${event.type}`);
-      return event;
-    });
+  return readFrames(events.map((event) => renderer.render(event)).join('') + renderer.end);
 }
 
 verifies(
@@ -105,7 +57,7 @@ verifies(
         cache_creation_input_tokens: 1,
         cache_read_input_tokens: 4,
       },
-      tool_execution: execution,
+      tool_execution: turnExecution,
     });
   },
 );
