@@ -45,12 +45,14 @@ function readPieces(item: Exclude<InputItem, Item<'function_call_output'>>): Tur
     case 'function_call':
       return [{ type: 'call', call: toCall(item.call_id, item.name, item.arguments), here: false }];
     case 'mcp_call': {
-      const failed = item.error !== undefined && item.error !== null;
-      const shown = typeof item.error === 'string' ? item.error : JSON.stringify(item.error);
+      const { error } = item;
+      const failed = error !== undefined && error !== null;
+      const told =
+        failed && typeof error !== 'string' ? (error.content ?? []).map(({ text }) => text).join('\n') : error;
       const result: ToolMessage = {
         role: 'tool',
         tool_call_id: item.id,
-        content: item.output ?? (failed ? shown : ''),
+        content: item.output ?? told ?? '',
         ...(failed ? { is_error: true } : {}),
       };
       const call = toCall(item.id, item.name, item.arguments);

@@ -129,6 +129,15 @@ verifies('doors.responses.read', 'items of every kind, a turn that shows what ra
   ]);
 });
 
+verifies('doors.responses.read', 'a call that failed here, as either major version of the SDK types it', () => {
+  const failed = { ...ranHere[2]!, output: null };
+  const errors = ['no', { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'no' }] }];
+  for (const error of errors) {
+    const { messages } = read({ input: [{ ...failed, error }] });
+    expect(messages[1]).toEqual({ role: 'tool', tool_call_id: 'mcp_1', content: 'no', is_error: true });
+  }
+});
+
 verifies('doors.responses.read', 'a mixed turn is one message, which the store knows better', () => {
   const kept = `call_8${'0'.repeat(31)}`;
   const { messages } = read({ input: [...ranHere, call(kept), output(kept)] });

@@ -113,7 +113,7 @@ verifies('doors.responses.events', 'an answer that was cut for its length, a too
     status: 'incomplete',
     incomplete_details: { reason: 'max_output_tokens' },
     output: [
-      { type: 'mcp_call', status: 'failed', output: null, error: 'no such file' },
+      { type: 'mcp_call', status: 'failed', output: null, error: { content: [{ text: 'no such file' }] } },
       { type: 'function_call', status: 'incomplete' },
     ],
   });

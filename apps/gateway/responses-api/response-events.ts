@@ -164,7 +164,7 @@ export class ResponseEvents {
     this.running.delete(callId);
     item.status = result.success ? 'completed' : 'failed';
     if (result.success) item.output = result.content;
-    else item.error = result.content;
+    else item.error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: result.content }] };
     yield { type: result.success ? 'response.mcp_call.completed' : 'response.mcp_call.failed', ...this.of(item) };
     yield this.itemDone(item);
   }

@@ -59,7 +59,7 @@ const items = z.discriminatedUnion(
       name: calledName,
       arguments: text,
       output: text.nullish(),
-      error: z.unknown().optional(),
+      error: z.union([text, z.looseObject({ content: z.array(z.looseObject({ text })).nullish() })]).nullish(),
     }),
     z.looseObject({ type: z.literal('mcp_list_tools') }),
   ],

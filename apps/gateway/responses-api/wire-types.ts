@@ -44,7 +44,7 @@ export interface WireMcpCall {
   arguments: string;
   status: ItemStatus | 'failed';
   output: string | null;
-  error: string | null;
+  error: { type: 'mcp_tool_execution_error'; content: { type: 'text'; text: string }[] } | null;
   approval_request_id: null;
 }
 export interface WireMcpListTools {
