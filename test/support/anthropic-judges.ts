@@ -20,14 +20,13 @@ const bodyOf = ({ content, tools = [] }: Question) => ({
       }),
 });
 
-const runnable = ({ name, parameters, run }: JudgeTool): BetaRunnableTool =>
-  ({
-    type: 'custom',
-    name,
-    input_schema: parameters as Anthropic.Tool.InputSchema,
-    run,
-    parse: (input: unknown) => input,
-  }) as BetaRunnableTool;
+const runnable = ({ name, parameters, run }: JudgeTool): BetaRunnableTool => ({
+  type: 'custom',
+  name,
+  input_schema: parameters as Anthropic.Tool.InputSchema,
+  run,
+  parse: (input: unknown) => input,
+});
 
 const loop = (stream: boolean) => async (question: Question) => {
   const { model, max_tokens, messages } = bodyOf(question);

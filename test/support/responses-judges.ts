@@ -26,7 +26,7 @@ type Ask = (client: OpenAI, body: Body) => Promise<Response>;
 const ways: [string, Ask][] = [
   ['whole', (client, body) => client.responses.create(body)],
   ['iterated', async (client, body) => readEvents(await client.responses.create({ ...body, stream: true }))],
-  ['.stream()', async (client, body) => (await client.responses.stream(body).finalResponse()) as unknown as Response],
+  ['.stream()', (client, body) => client.responses.stream(body).finalResponse()],
 ];
 
 export const responsesJudges: Judge[] = majors.flatMap(([major, Client]) =>

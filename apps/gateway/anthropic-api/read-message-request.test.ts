@@ -276,7 +276,7 @@ verifies('doors.messages.faults', 'a body that is no object', () => {
 });
 
 verifies('doors.messages.faults', 'too many messages and tools', () => {
-  const many = faultOf(() => read({ messages: Array(3).fill(hi) }, { ...limits, messages: 2 }));
+  const many = faultOf(() => read({ messages: [hi, hi, hi] }, { ...limits, messages: 2 }));
   expect(many).toMatchObject({ code: 'invalid_value', param: 'messages' });
   expect(faultOf(() => read(tool({}), { ...limits, tools: 0 }))).toMatchObject({
     code: 'too_many_tools',

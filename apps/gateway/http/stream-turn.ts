@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { SseRenderer } from '../doors/sse-renderer.js';
-import { openSse, type SseOptions, type SseStream } from './open-sse.js';
+import { openSse, type SseOptions } from './open-sse.js';
 
 export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
   requestId: string;

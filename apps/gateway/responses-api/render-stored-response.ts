@@ -1,7 +1,7 @@
 // A stored run as the response that it was, or is on its way to be.
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { storedError } from '../chat/chat-service.js';
 import { storedEvents } from '../chat/stored-events.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
@@ -43,7 +43,7 @@ export function renderStoredResponse(run: StoredRun, rounds: readonly StoredRoun
   }
 }
 
-function failureOf({ error }: StoredRun): string {
-  const shown = isJsonObject(error) ? error : {};
-  return `${String(shown['code'] ?? 'internal_error')}: ${String(shown['message'] ?? 'The run failed')}`;
+function failureOf(run: StoredRun): string {
+  const { code, message } = storedError(run);
+  return `${code}: ${message}`;
 }

@@ -119,7 +119,7 @@ export class ResponseEvents {
       const part = { ...item.summary[0]! };
       yield { type: 'response.reasoning_summary_part.added', ...of, summary_index: 0, part };
     }
-    const item = this.open as WireReasoning;
+    const item = this.open;
     item.summary[0]!.text += delta;
     yield { type: 'response.reasoning_summary_text.delta', ...this.of(item), summary_index: 0, delta };
   }
