@@ -211,3 +211,31 @@ verifies('doors.responses.events', 'every event has its name and number, over th
     'completed',
   ]);
 });
+
+verifies('doors.runs', 'a retry with the same key', async () => {
+  const messages = [{ role: 'user', content: 'a server tool' }];
+  const toolset = { type: 'mcp_toolset', mcp_server_name: 'workspace' };
+  const bodies: [string, object][] = [
+    ['/v1/responses', { input: 'a server tool', tools: [workspace] }],
+    ['/v1/messages', { max_tokens: 100, messages, tools: [toolset] }],
+  ];
+  for (const [path, body] of bodies) {
+    const post = async (more: object) => {
+      const answer = await postJson(
+        `${box.url}${path}`,
+        { ...body, ...more },
+        { 'idempotency-key': `key ${path}`.replace(' ', '') },
+      );
+      return { status: answer.status, run: answer.headers.get('x-run-id'), body: (await answer.json()) as object };
+    };
+    const asked = box.upstream.requests.length;
+    const first = await post({});
+    expect(first.status).toBe(200);
+    expect(await post({})).toEqual(first);
+    expect(box.upstream.requests.length).toBe(asked + 2);
+    expect(await post({ temperature: 0.5 })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'idempotency_mismatch' } },
+    });
+  }
+});

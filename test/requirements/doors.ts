@@ -12,4 +12,5 @@ export const doorsRequirements = {
   'doors.responses.read': 'on /v1/responses a request is read as OpenAI reads it',
   'doors.responses.sdk': 'the official OpenAI SDK reads every response, streamed and not',
   'doors.responses.stored': 'a stored response can be gone on with, told again and deleted, by its caller only',
+  'doors.runs': 'on every door the same Idempotency-Key and body is one run with one answer',
 } as const;

@@ -125,3 +125,7 @@ verifies('doors.errors', 'in Anthropic’s shape, and as the last event of a str
   ).map((code) => renderMessageError(new AppError(code, 'x'), 'r').error.type);
   expect(types).toEqual(['not_found_error', 'request_too_large', 'rate_limit_error', 'api_error', 'overloaded_error']);
 });
+
+verifies('doors.messages.events', 'silence is broken by pings', () => {
+  expect(readFrames(new MessageSseRenderer('msg_1').keepAlive)).toEqual([{ type: 'ping' }]);
+});

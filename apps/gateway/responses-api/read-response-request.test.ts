@@ -162,6 +162,17 @@ verifies('doors.responses.read', 'a result may answer the response before', () =
   expect(faultOf(() => continueFrom({ history }, turn, limits))).toMatchObject({ param: 'input' });
   const few = { ...limits, messages: 2 };
   expect(faultOf(() => continueFrom({ history, open }, turn, few))).toMatchObject({ param: 'previous_response_id' });
+  const small = { ...limits, body_bytes: 10 };
+  expect(faultOf(() => continueFrom({ history, open }, turn, small))).toMatchObject({
+    code: 'request_too_large',
+    param: 'previous_response_id',
+  });
+});
+
+verifies('doors.responses.read', 'credentials for a server are neither kept nor told again', () => {
+  const headers = { Authorization: 'canary' };
+  const tools = [{ type: 'mcp', server_label: 'a', authorization: 'canary', headers }];
+  expect(JSON.stringify(read({ tools }))).not.toContain('canary');
 });
 
 const user = (...content: object[]) => ({ input: [{ role: 'user', content }] });

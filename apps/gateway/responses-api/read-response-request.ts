@@ -48,12 +48,18 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
   };
 }
 
-/** The request after the turn that it goes on from. @throws AppError invalid_value */
+/** The request after the turn that it goes on from. @throws AppError invalid_value, request_too_large */
 export function continueFrom(previous: RecalledTurn, request: TurnRequest, limits: Config['limits']): TurnRequest {
   const { history, open } = previous;
   const messages = open === undefined ? request.messages : [open, ...request.messages];
   refuseStrayResults(messages, () => 'input');
   refuseTooMany([...history, ...messages], limits.messages, 'previous_response_id');
+  // As if it had been sent along: each turn that is stored holds all before it.
+  const size = Buffer.byteLength(JSON.stringify(history));
+  if (size > limits.body_bytes) {
+    const message = `The conversation before has ${size} bytes, at most ${limits.body_bytes} are taken`;
+    throw new AppError('request_too_large', message, { param: 'previous_response_id' });
+  }
   return { ...request, history, messages };
 }
 
@@ -97,6 +103,13 @@ function readFormat(format: TextFormat | undefined): JsonObject | undefined {
   };
 }
 
+/** What a caller sends for a server is not taken, and so not kept or told again. */
+function withoutCredentials(tool: NonNullable<ResponseRequestBody['tools']>[number]): object {
+  if (tool.type !== 'mcp') return tool;
+  const { authorization: _, headers: __, ...shown } = tool;
+  return shown;
+}
+
 /** Members that every response repeats, with OpenAI's words for what was left out. */
 function readEcho(request: ResponseRequestBody): JsonObject {
   const json = (value: unknown, otherwise: Json): Json => (value ?? otherwise) as Json;
@@ -111,7 +124,7 @@ function readEcho(request: ResponseRequestBody): JsonObject {
     temperature: json(request.temperature, null),
     text: { format: json(request.text?.format, { type: 'text' }) },
     tool_choice: json(request.tool_choice, 'auto'),
-    tools: json(request.tools, []),
+    tools: json(request.tools?.map(withoutCredentials), []),
     top_p: json(request.top_p, null),
     truncation: 'disabled',
     ...(request.user === undefined ? {} : { user: request.user }),
