@@ -2,6 +2,7 @@
 // when an id has no test or a test names no id. The README's claims come from here.
 import { chatRequirements } from './requirements/chat.js';
 import { deploymentRequirements } from './requirements/deployment.js';
+import { doorsRequirements } from './requirements/doors.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
@@ -10,6 +11,7 @@ import { toolRequirements } from './requirements/tools.js';
 export const requirements = {
   ...chatRequirements,
   ...deploymentRequirements,
+  ...doorsRequirements,
   ...modelRequirements,
   ...operationsRequirements,
   ...reliabilityRequirements,

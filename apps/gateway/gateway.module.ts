@@ -18,11 +18,14 @@ import {
   SESSION_STORE,
   TOOL_CATALOG,
 } from './http/injection-tokens.js';
+import { MessagesController } from './http/messages.controller.js';
 import { ModelsController } from './http/models.controller.js';
+import { ResponsesController } from './http/responses.controller.js';
 import { RunsController } from './http/runs.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
 import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
+import { TurnDoor } from './http/turn-door.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 
 export interface GatewayModuleParts {
@@ -52,6 +55,8 @@ export class GatewayModule {
       imports: [operations],
       controllers: [
         ChatController,
+        MessagesController,
+        ResponsesController,
         RunsController,
         ModelsController,
         ToolsController,
@@ -69,6 +74,7 @@ export class GatewayModule {
         { provide: Workspaces, useValue: workspaces },
         { provide: ChatService, useValue: gateway.chat },
         { provide: TurnAdmission, useValue: admission },
+        TurnDoor,
         { provide: APP_FILTER, useValue: new AppErrorFilter(logger, observeError) },
       ],
     };

@@ -119,6 +119,21 @@ describe('PostgresRunStore', () => {
     expect((await runs.get('local', run.id))?.state).toBe('cancelled');
   });
 
+  verifies('runs.removed', 'with all that it has; not while anything of it is under way, not by another', async () => {
+    const run = await begun();
+    const call = someCall();
+    await runs.planRound({ ...someRound(run.id, { calls: [call] }), owner: 'gateway-1' }, context);
+    expect(await runs.remove('local', run.id)).toBe(false);
+    await runs.end(run.id, 'gateway-1', { state: 'cancelled', usage });
+    expect(await runs.remove('local', run.id)).toBe(false);
+    await journal.cancelPlanned([call.id], context);
+    expect(await runs.remove('other', run.id)).toBe(false);
+    expect(await runs.remove('local', run.id)).toBe(true);
+    expect(await runs.get('local', run.id)).toBeUndefined();
+    expect(await journal.get(call.id)).toBeUndefined();
+    expect(await runs.remove('local', run.id)).toBe(false);
+  });
+
   verifies('runs.round-with-its-calls', 'all or nothing, refused once the run has ended', async () => {
     const run = await begun();
     const calls = [

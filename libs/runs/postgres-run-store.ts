@@ -162,6 +162,20 @@ export class PostgresRunStore implements RunStore {
     return cancelled.count === 1;
   }
 
+  async remove(principal: string, runId: string): Promise<boolean> {
+    const removed = await this.database.call((prisma) =>
+      prisma.run.deleteMany({
+        where: {
+          id: storedText(runId),
+          principal: storedText(principal),
+          state: { notIn: ['running', 'waiting'] },
+          calls: { none: { kind: 'server', state: { in: ['planned', 'parked', 'dispatched'] } } },
+        },
+      }),
+    );
+    return removed.count === 1;
+  }
+
   async findByCalls(
     principal: string,
     callIds: readonly string[],

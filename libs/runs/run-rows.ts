@@ -1,6 +1,7 @@
 // Runs and rounds as their statements take them and as their tables give them back. Pure.
 import type { Run as RunRow, RunRound as RoundRow } from '#libs/database/prisma-client/client.js';
 import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#libs/database/stored-text.js';
+import { isDialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
 import { NO_USAGE, type Usage } from '#libs/schemas/usage.js';
@@ -93,7 +94,7 @@ export function toStoredRun(row: RunRow): StoredRun {
     principal: row.principal,
     requestId: row.requestId,
     requestHash: row.requestHash,
-    dialect: row.dialect === 'openai' ? 'openai' : 'events',
+    dialect: isDialect(row.dialect) ? row.dialect : 'events',
     detached: row.detached,
     request: row.request as JsonObject,
     owner: row.owner,

@@ -1,5 +1,6 @@
 // The store of truth for turns (reliability: runs, rounds, calls). Ports only; PostgreSQL adapters stand beside.
 // Every method ends within the store's deadline or throws AppError store_unavailable.
+import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -18,7 +19,7 @@ export interface NewRun {
   /** SHA-256 of the canonical request body and path, to tell a retry from another request; '' where no key asks for it. */
   requestHash: string;
   sessionId?: string;
-  dialect: 'openai' | 'events';
+  dialect: Dialect;
   detached: boolean;
   /** The request as it was read, to go on from. */
   request: JsonObject;
@@ -121,6 +122,11 @@ export interface RunStore {
   interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]>;
   /** An interrupted run that nobody owns becomes cancelled; false when it is in any other state. */
   cancel(principal: string, runId: string): Promise<boolean>;
+  /**
+   * Forgets a run that has ended, with its rounds, calls and events; the audit stays. False when there is no such run,
+   * or it or a call of it is under way.
+   */
+  remove(principal: string, runId: string): Promise<boolean>;
   /**
    * The runs (rounds up to the call's own, in order) in which these ids were handed to this principal's callers;
    * ids that are unknown or another principal's are absent.

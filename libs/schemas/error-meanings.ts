@@ -18,6 +18,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   model_not_found: 'No provider has this model.',
   session_not_found: 'There is no such session of this caller.',
   run_not_found: 'There is no such run of this caller.',
+  response_not_found: 'There is no such stored response of this caller.',
+  previous_response_not_found: '`previous_response_id` names no stored response of this caller.',
   approval_not_found: 'There is no such approval of this caller.',
   file_not_found: 'There is no such file in the workspace.',
   tool_not_found: 'No tool has this name; 400 where a chat names it in `tool_choice`.',

@@ -47,6 +47,8 @@ export const ERRORS = {
   model_not_found: invalid(404),
   session_not_found: invalid(404),
   run_not_found: invalid(404),
+  response_not_found: invalid(404),
+  previous_response_not_found: invalid(404),
   approval_not_found: invalid(404),
   file_not_found: invalid(404),
   /** 404 on the tools API; a chat that names one in `tool_choice` answers 400 (thrown with `http: 400`). */

@@ -33,6 +33,11 @@ export const isKeptCallId = (id: string): boolean => isMintedCallId(id) && id[5]
 export const mintSessionId = (): string => `sess_${random(12)}`;
 export const mintRequestId = (): string => `req_${random(12)}`;
 export const mintCompletionId = (runId: string): string => `chatcmpl-${runId.slice(4)}`;
+export const mintResponseId = (runId: string): string => `resp_${runId.slice(4)}`;
+/** Undefined where it is no id of a response. */
+export const runIdOfResponse = (responseId: string): string | undefined =>
+  /^resp_[0-9a-f]{32}$/.test(responseId) ? `run_${responseId.slice(5)}` : undefined;
+export const mintMessageId = (runId: string): string => `msg_${runId.slice(4)}`;
 
 /** Time-ordered (UUIDv7 layout), so that index pages stay warm; `run_` + 32 hex digits. */
 export const mintRunId = (): string => `run_${uuidv7().replaceAll('-', '')}`;

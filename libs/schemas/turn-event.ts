@@ -48,6 +48,8 @@ export type TurnEvent =
       id?: string;
       name?: string;
       extraContent?: JsonObject;
+      /** Of a call that runs here, on its first fragment, where its tool is known. */
+      server?: string;
       arguments: string;
     }
   | {

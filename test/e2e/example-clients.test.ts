@@ -1,4 +1,5 @@
 // The documentation's examples with the programs that users write them for: curl, a browser's fetch, Python's requests.
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
@@ -25,6 +26,22 @@ describe.skipIf(!canRun('curl', ['--version']))('curl', () => {
     expect(JSON.parse(stdout)).toEqual(plainCompletion);
     const strict = await post(body, '/v1/chat/completions');
     expect(JSON.parse(strict.stdout)).toEqual(plainCompletion);
+  });
+
+  verifies('doors.examples', 'every curl of the page', async () => {
+    const page = await readFile(new URL('../../docs/doors.md', import.meta.url), 'utf8');
+    const commands = [...page.matchAll(/^```sh\n(curl .*?)^```$/gms)].map(([, command]) => command!);
+    const answers = await Promise.all(
+      commands.map(async (command) => {
+        const { stdout } = await runProgram('sh', ['-c', command.replace('http://127.0.0.1:8000', box.url)]);
+        return JSON.parse(stdout) as object;
+      }),
+    );
+    const ran = expect.objectContaining({ tools_called: ['write_file'] });
+    expect(answers).toMatchObject([
+      { type: 'message', stop_reason: 'end_turn', tool_execution: ran },
+      { object: 'response', status: 'completed', tool_execution: ran },
+    ]);
   });
 
   verifies('chat.examples', 'a file put and read through a tool with curl', async () => {

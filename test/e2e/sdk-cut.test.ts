@@ -4,11 +4,10 @@ import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import type { ScriptedChunk } from '#libs/testing/scripted-answer.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import type { Question } from '../support/chat-judge.js';
+import { breaks, cutScript } from '../support/cut-script.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { verifies } from '../verifies.js';
 
@@ -16,7 +15,7 @@ let box: Signalbox;
 let url: string;
 
 beforeAll(async () => {
-  box = await startSignalbox({ gateways: 0, script });
+  box = await startSignalbox({ gateways: 0, script: cutScript });
   const provider = { kind: 'openai', base_url: box.upstream.baseUrl, api_key: 'sk-scripted', max_retries: 0 };
   const impatient = { ...provider, timeout_ms: { idle: 300 } };
   const gateway = await box.startGateway({ MODELS_PROVIDERS: JSON.stringify({ scripted: provider, impatient }) });
@@ -24,43 +23,6 @@ beforeAll(async () => {
   await toolsReady(url);
 });
 afterAll(() => box?.close());
-
-const chunk = (delta: object, finish_reason: string | null = null) => ({
-  id: 'chatcmpl-cut',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'scripted',
-  choices: [{ index: 0, delta, finish_reason }],
-});
-const begun: ScriptedChunk[] = [chunk({ role: 'assistant', content: 'It be' }), chunk({ content: 'gan' })];
-const halfCall: ScriptedChunk[] = [
-  ...begun,
-  chunk({ tool_calls: [{ index: 0, id: 'u1', type: 'function', function: { name: 'get_time', arguments: '' } }] }),
-  chunk({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }),
-];
-
-/** The answer that breaks, and the code that its reader is told. */
-const breaks: Record<string, [ScriptedAnswer, string]> = {
-  'cut by FIN': [{ chunks: begun, end: 'fin' }, 'model_stream_cut'],
-  'cut by RST': [{ chunks: begun, end: 'rst' }, 'model_stream_cut'],
-  'ended without a finish reason': [{ chunks: begun }, 'model_stream_cut'],
-  'cut inside a call whose arguments look whole': [{ chunks: halfCall, end: 'fin' }, 'model_stream_cut'],
-  'silent for too long': [{ chunks: begun, end: 'stall' }, 'model_timeout'],
-  'a malformed chunk': [{ chunks: [...begun, 'data: {"choices": [{"ind\n\n'], end: 'stall' }, 'model_bad_response'],
-  'an error in the stream': [
-    { chunks: [...begun, { error: { message: 'The engine is overloaded', code: 503 } }, 'data: [DONE]\n\n'] },
-    'model_error',
-  ],
-};
-
-/** `<break>`, or `second: <break>` for one that comes after a round with a tool. */
-function script(request: ReceivedRequest): ScriptedAnswer {
-  const messages = request.body['messages'] as { role: string; content: string }[];
-  const asked = messages[0]!.content;
-  const later = asked.startsWith('second: ');
-  if (later && messages.at(-1)!.role !== 'tool') return { text: 'Looking.', toolCalls: [{ name: 'get_time' }] };
-  return breaks[later ? asked.slice('second: '.length) : asked]![0];
-}
 
 const offered = { tools: [{ type: 'mcp', server_label: 'workspace', allowed_tools: ['get_time'] }] };
 const judges = [...openAiJudges, ...aiSdkJudges, ...langChainJudges];

@@ -2,71 +2,19 @@
 // one message, one finish reason, the usage of all rounds, no call that is not the caller's.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
-import type { Judge, JudgeTool, Question } from '../support/chat-judge.js';
+import type { Judge, Question } from '../support/chat-judge.js';
 import { openAiJudges } from '../support/openai-judges.js';
+import { clientTool, serverTool, toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script });
+  box = await startSignalbox({ script: toolScript });
 });
 afterAll(() => box?.close());
-
-interface AskedMessage {
-  role: string;
-  content: string;
-  tool_calls?: { id: string; function: { name: string } }[];
-  tool_call_id?: string;
-}
-
-/** What the model says, by what the user said and how far the conversation has come. */
-function script(request: ReceivedRequest): ScriptedAnswer {
-  const messages = request.body['messages'] as unknown as AskedMessage[];
-  const asked = messages.find((message) => message.role === 'user')!.content;
-  const calls = firstCalls[asked];
-  if (calls === undefined) return { text: ['Hel', 'lo'] };
-  if (messages.at(-1)!.role !== 'tool') return { text: ['Looking', '.'], toolCalls: calls };
-  return { text: ['Got ', told(messages)] };
-}
-
-const lookup = { id: 'upstream_1', name: 'lookup', arguments: { key: 'höhe' } };
-const clock = { id: 'upstream_0', name: 'get_time', arguments: { offset_ms: 0 } };
-const firstCalls: Record<string, (typeof lookup | typeof clock)[]> = {
-  'a server tool': [clock],
-  'a client tool': [lookup],
-  'two client tools': [lookup, { ...lookup, id: 'upstream_2', arguments: { key: 'b' } }],
-  'a mixed turn': [clock, lookup],
-};
-
-/** The model sees every call answered, in order; of the clock's answer only that there is one. */
-function told(messages: AskedMessage[]): string {
-  const calls = messages.flatMap((message) => message.tool_calls ?? []);
-  const results = messages.filter((message) => message.role === 'tool');
-  return calls
-    .map(({ id, function: { name } }, at) => {
-      if (results[at]?.tool_call_id !== id) return `no answer to ${name}`;
-      return name === 'get_time' ? 'time' : results[at].content;
-    })
-    .join(' and ');
-}
-
-const parameters = { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] };
-const clientTool: JudgeTool = {
-  name: 'lookup',
-  parameters,
-  run: (args) => `value of ${(args as { key: string }).key}`,
-};
-const serverTool: JudgeTool = {
-  name: 'get_time',
-  parameters: { type: 'object', properties: { offset_ms: { type: 'number' } } },
-  run: () => {
-    throw new Error('the client was made to run a tool of the server');
-  },
-};
 
 interface Dialect {
   path: '/v1' | '/api';

@@ -104,6 +104,7 @@ export const reliabilityRequirements = {
   'runs.idempotency-expires': 'an Idempotency-Key is free again after its life',
   'runs.idempotency-one-run': 'requests with one Idempotency-Key at once begin one run',
   'runs.mixed-turn-found': 'a client call leads its principal back to the whole turn',
+  'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',

@@ -39,6 +39,8 @@ export interface CallNumbering {
 export interface AssembleOptions {
   /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, they are dropped. */
   isClientCall?: (name: string) => boolean;
+  /** The server that runs a call of this name. */
+  serverOf: (name: string) => string | undefined;
   idsAreKept: boolean;
   /** Once a run: its first answer has begun. */
   onStart: (model: string) => TurnEvent | undefined;
@@ -101,7 +103,13 @@ export async function* assembleMessage(
         const call = begin(event.name, options.isClientCall(event.name), options);
         open.set(event.index, call);
         const { extraContent } = event;
-        const first = { id: call.id, name: call.name, ...(extraContent === undefined ? {} : { extraContent }) };
+        const server = call.clientNumber === null ? options.serverOf(call.name) : undefined;
+        const first = {
+          id: call.id,
+          name: call.name,
+          ...(server === undefined ? {} : { server }),
+          ...(extraContent === undefined ? {} : { extraContent }),
+        };
         yield { type: 'tool_call', ...numbersOf(call), ...first, arguments: '' };
         break;
       }

@@ -8,6 +8,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
@@ -98,7 +99,16 @@ export class ChatService {
       ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     };
-    return { ...options, offer, run, stored: offer.runsHere || detached || idempotencyKey !== undefined };
+    const stored = offer.runsHere || detached || idempotencyKey !== undefined || request.store === true;
+    return { ...options, offer, run, stored };
+  }
+
+  /** All that the model is shown. */
+  private async conversation(request: TurnRequest, principal: string): Promise<ChatMessage[]> {
+    const { instructions, history = [], messages } = request;
+    const restored = await restoreHistory(messages, principal, this.ports.runs);
+    const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+    return [...first, ...history, ...restored];
   }
 
   /** Runs the turn here; `from` a stored run it goes on after its last complete round. */
@@ -114,9 +124,9 @@ export class ChatService {
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
-      const messages = await restoreHistory(request.messages, context.principal, this.ports.runs);
+      const messages = await this.conversation(request, context.principal);
       const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
-      const state = new TurnState([...messages], this.config.limits, maxRounds, context.deadline);
+      const state = new TurnState(messages, this.config.limits, maxRounds, context.deadline);
       const sessionId = at.from?.sessionId ?? prepared.run.sessionId!;
       const turn: Turn = { runId: id, sessionId, request, context, route, offer, state, announce: true };
       const past = at.from === undefined ? undefined : await resumeTurn(turn, at.from, this.ports);

@@ -121,6 +121,7 @@ function callModel(
     separator: state.separator(),
     numbering: state.numbering,
     ...(stoppedBy === null ? { isClientCall: (name: string) => isClientCall(offer, name) } : {}),
+    serverOf: (name) => offer.tools.get(name)?.tool?.server,
     onStart: (model) => {
       if (!turn.announce) return undefined;
       turn.announce = false;

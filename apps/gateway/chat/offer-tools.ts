@@ -63,12 +63,13 @@ function offerServer(
   }
   const listed = catalog.list(every ? undefined : requested.serverLabel);
   const allowed = requested.allowedTools === undefined ? undefined : new Set(requested.allowedTools);
-  for (const name of allowed ?? []) {
+  const denied = new Set(requested.deniedTools);
+  for (const name of [...(allowed ?? []), ...denied]) {
     if (!listed.some((tool) => tool.name === name || tool.tool === name)) throw toolNotFound(name, 'tools');
   }
   for (const tool of listed) {
     if (allowed !== undefined && !allowed.has(tool.name) && !allowed.has(tool.tool)) continue;
-    if (tools.has(tool.name)) continue;
+    if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name)) continue;
     const definition = { name: tool.name, description: tool.description, parameters: tool.inputSchema };
     tools.set(tool.name, request.toolMode === 'manual' ? { definition } : { definition, tool });
   }

@@ -57,7 +57,7 @@ function rewrite(messages: ChatMessage[], found: Found): ChatMessage[] {
       given.set(next.tool_call_id, next);
       at++;
     }
-    for (const round of turn) restored.push(toAssistant(round), ...results(round, given));
+    for (const round of turn) restored.push(toAssistant(round), ...restoredResults(round, given));
   }
   return restored;
 }
@@ -81,7 +81,7 @@ export function toAssistant(round: StoredRound): AssistantMessage {
 }
 
 /** One message a call, in call order: ours from the journal, the caller's as posted. */
-function results(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
+export function restoredResults(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
   return round.calls.flatMap((call) => {
     if (call.kind === 'client') return given.get(call.id) ?? [];
     return toToolMessage(call.id, call.outcome ?? unknownOutcome);

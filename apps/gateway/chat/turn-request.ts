@@ -1,4 +1,5 @@
 // One chat turn as every door reads it and the loop runs it. OpenAI's wire shapes inside, ours around.
+import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -6,13 +7,20 @@ import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.j
 export type RequestedTool =
   | { type: 'function'; definition: ToolDefinition }
   /** `serverLabel` `*`: every server that the caller may use. */
-  | { type: 'mcp'; serverLabel: string; allowedTools?: string[] };
+  | { type: 'mcp'; serverLabel: string; allowedTools?: string[]; deniedTools?: string[] };
 
 export interface TurnRequest {
-  /** Which answer the caller reads: strict OpenAI chunks, or typed events that are also chunks. */
-  dialect: 'openai' | 'events';
+  dialect: Dialect;
   model?: string;
   messages: ChatMessage[];
+  /** What the model is told before everything else, of this turn only. */
+  instructions?: string;
+  /** Complete turns before `messages`, as the store told them: not looked up again. */
+  history?: ChatMessage[];
+  /** Kept as a run though nothing else asks for it, so that later turns and its caller can come back to it. */
+  store?: boolean;
+  /** Members of the request that its answer repeats. */
+  echo?: JsonObject;
   tools: RequestedTool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;

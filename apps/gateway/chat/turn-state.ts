@@ -8,6 +8,9 @@ import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/tu
 import { addUsage, NO_USAGE, type Usage } from '#libs/schemas/usage.js';
 import type { CallNumbering } from './assemble-message.js';
 
+/** Stands between the texts of two rounds where they are told as one. */
+export const roundSeparator = '\n\n';
+
 /** What counts of a call once it has ended. */
 export interface EndedCall {
   id: string;
@@ -63,7 +66,7 @@ export class TurnState {
 
   /** What stands between the text so far and more of it. */
   separator(): string {
-    return this.text === '' ? '' : '\n\n';
+    return this.text === '' ? '' : roundSeparator;
   }
 
   addEnded(call: EndedCall): void {

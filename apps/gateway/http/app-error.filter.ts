@@ -4,7 +4,7 @@ import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/co
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
-import { renderError } from '#libs/http-door/render-error.js';
+import { errorBody } from './error-shape.js';
 import { requestContext } from './request-context.js';
 
 @Catch()
@@ -32,7 +32,10 @@ export class AppErrorFilter implements ExceptionFilter {
     if (error.row.retryable || error.retryAfterSeconds !== undefined) {
       reply.header('retry-after', String(Math.ceil(error.retryAfterSeconds ?? 1)));
     }
-    void reply.status(error.http).type('application/json').send(renderError(error, requestId));
+    void reply
+      .status(error.http)
+      .type('application/json')
+      .send(errorBody(request.url, error, requestId));
   }
 }
 

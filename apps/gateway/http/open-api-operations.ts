@@ -1,7 +1,9 @@
 // What the OpenAPI document says of each route. The routes themselves come from the controllers: a route that is not
 // described here fails a test, a description without a route is left out.
 import { z } from 'zod';
+import { messageRequestSchema } from '../anthropic-api/message-request.schema.js';
 import { chatRequestSchema } from '../openai-api/chat-request.schema.js';
+import { responseRequestSchema } from '../responses-api/response-request.schema.js';
 
 export interface DescribedOperation {
   summary: string;
@@ -30,8 +32,15 @@ const flag = { type: 'boolean' };
 const list = (items: object) => ({ type: 'array', items });
 const anything = { type: 'object', additionalProperties: true };
 
-const chatRequest = z.toJSONSchema(chatRequestSchema, { io: 'input', unrepresentable: 'any', target: 'draft-2020-12' });
-delete chatRequest.$schema;
+function bodyOf(schema: z.ZodType): object {
+  const { $schema: _, ...body } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    target: 'draft-2020-12',
+  });
+  return body;
+}
+const chatRequest = bodyOf(chatRequestSchema);
 
 const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
 const toolExecution = object({
@@ -56,6 +65,40 @@ const completion = object(
     tool_execution: toolExecution,
   },
   ['id', 'object', 'created', 'model', 'choices', 'usage'],
+);
+const message = object(
+  {
+    id: text,
+    type: { const: 'message' },
+    role: { const: 'assistant' },
+    model: text,
+    content: list(anything),
+    stop_reason: { enum: ['end_turn', 'max_tokens', 'tool_use', 'refusal'] },
+    usage: object({
+      input_tokens: integer,
+      output_tokens: integer,
+      cache_creation_input_tokens: integer,
+      cache_read_input_tokens: integer,
+    }),
+    tool_execution: toolExecution,
+  },
+  ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
+);
+const response = object(
+  {
+    id: text,
+    object: { const: 'response' },
+    created_at: integer,
+    status: { enum: ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] },
+    model: text,
+    output: list(anything),
+    error: { type: ['object', 'null'] },
+    incomplete_details: { type: ['object', 'null'] },
+    usage: object({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
+    previous_response_id: { type: ['string', 'null'] },
+    tool_execution: toolExecution,
+  },
+  ['id', 'object', 'created_at', 'status', 'model', 'output', 'error', 'incomplete_details'],
 );
 const model = object({ id: text, object: { const: 'model' }, created: integer, owned_by: text });
 const run = object(
@@ -104,6 +147,27 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     body: chatRequest,
     headers: chatHeaders,
     answers: { ...json(completion), 'text/event-stream': text },
+  },
+  'POST /v1/messages': {
+    summary: "A chat turn in Anthropic's messages dialect",
+    description: "Errors have Anthropic's shape. An `mcp_toolset` names a configured server.",
+    tag: 'chat',
+    body: bodyOf(messageRequestSchema),
+    headers: { ...chatHeaders, 'anthropic-version': 'Accepted', 'x-api-key': 'Accepted' },
+    answers: { ...json(message), 'text/event-stream': text },
+  },
+  'POST /v1/responses': {
+    summary: "A chat turn in OpenAI's responses dialect",
+    tag: 'chat',
+    body: bodyOf(responseRequestSchema),
+    headers: chatHeaders,
+    answers: { ...json(response), 'text/event-stream': text },
+  },
+  'GET /v1/responses/{id}': { summary: 'A stored response', tag: 'chat', answers: json(response) },
+  'DELETE /v1/responses/{id}': {
+    summary: 'Forgets a stored response',
+    tag: 'chat',
+    answers: json(object({ id: text, object: { const: 'response' }, deleted: { const: true } })),
   },
   'GET /v1/models': {
     summary: 'Every configured model and alias',

@@ -10,6 +10,8 @@ export interface SseStream {
 }
 
 export interface SseOptions {
+  /** What breaks a silence: a comment, or an event that says nothing. */
+  keepAlive: string;
   keepAliveMs: number;
   /** A reader that takes nothing for so long is cut off. */
   stuckReaderMs: number;
@@ -31,7 +33,7 @@ export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
   });
 
   const keepAlive = setInterval(() => {
-    if (!response.writableNeedDrain && response.writable) response.write(': keep-alive\n\n');
+    if (!response.writableNeedDrain && response.writable) response.write(options.keepAlive);
   }, options.keepAliveMs);
   response.once('close', () => clearInterval(keepAlive));
 

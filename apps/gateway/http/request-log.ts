@@ -5,7 +5,12 @@ import type { Logger } from '#libs/logging/logger.js';
 import { requestContext } from './request-context.js';
 
 const quietRoutes: ReadonlySet<string> = new Set(['/health/live', '/health/ready', '/metrics']);
-const chatRoutes: ReadonlySet<string> = new Set(['/v1/chat/completions', '/api/chat/completions']);
+const chatRoutes: ReadonlySet<string> = new Set([
+  '/v1/chat/completions',
+  '/api/chat/completions',
+  '/v1/messages',
+  '/v1/responses',
+]);
 
 /** After `registerRequestContext`. */
 export function registerRequestLog(fastify: FastifyInstance, logger: Logger): void {

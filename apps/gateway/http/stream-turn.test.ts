@@ -2,6 +2,7 @@ import { fastify } from 'fastify';
 import { expect } from 'vitest';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { verifies } from '../../../test/verifies.js';
+import { commentKeepAlive } from '../doors/sse-renderer.js';
 import { streamTurn } from './stream-turn.js';
 
 verifies('chat.stream.keep-alive', 'headers go out though nothing has happened and no keep-alive is due', async () => {
@@ -16,7 +17,12 @@ verifies('chat.stream.keep-alive', 'headers go out though nothing has happened a
     streamTurn(
       reply,
       events(),
-      { render: () => 'data: late\n\n', end: 'data: end\n\n' },
+      {
+        render: () => 'data: late\n\n',
+        renderError: () => '',
+        end: 'data: end\n\n',
+        keepAlive: commentKeepAlive,
+      },
       {
         requestId: 'req_1',
         headersAfterMs: 10,

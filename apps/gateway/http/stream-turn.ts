@@ -1,13 +1,11 @@
-// Writes a turn to its caller: as a stream, or folded into one JSON body.
+// Writes a turn to its caller as a stream.
 import type { FastifyReply } from 'fastify';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
-import { type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
-import { renderError } from '#libs/http-door/render-error.js';
-import type { SseRenderer } from '../openai-api/render-sse.js';
-import { openSse, type SseOptions, type SseStream } from './open-sse.js';
+import type { SseRenderer } from '../doors/sse-renderer.js';
+import { openSse, type SseOptions } from './open-sse.js';
 
-export interface StreamOptions extends SseOptions {
+export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
   requestId: string;
   /** When the headers go out though nothing has happened yet. */
   headersAfterMs: number;
@@ -29,8 +27,8 @@ export async function streamTurn(
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   const early = await Promise.race([first.then(() => 'event' as const), after(options.headersAfterMs, first)]);
-  const stream = openSse(reply, options);
-  if (early === 'silence') await stream.write(': keep-alive\n\n');
+  const stream = openSse(reply, { ...options, keepAlive: renderer.keepAlive });
+  if (early === 'silence') await stream.write(renderer.keepAlive);
   try {
     for (let next = await first; next.done !== true; next = await iterator.next()) {
       const text = renderer.render(next.value.event, next.value.n);
@@ -39,17 +37,14 @@ export async function streamTurn(
     }
     await stream.write(renderer.end);
   } catch (thrown) {
-    await writeError(stream, toAppError(thrown), options);
+    const error = toAppError(thrown);
+    options.onError(error);
+    await stream.write(renderer.renderError(error, options.requestId));
   } finally {
     // A reader that left has aborted the turn's signal; the turn still ends its run in order.
     await drain(iterator);
     stream.end();
   }
-}
-
-async function writeError(stream: SseStream, error: AppError, options: StreamOptions): Promise<void> {
-  options.onError(error);
-  await stream.write(`data: ${JSON.stringify(renderError(error, options.requestId))}\n\n`);
 }
 
 async function after(ms: number, unless: Promise<unknown>): Promise<'silence' | 'event'> {
@@ -70,11 +65,4 @@ async function drain(iterator: AsyncIterator<NumberedEvent>): Promise<void> {
   } catch {
     // Recorded where it happened; nobody is left to be told.
   }
-}
-
-/** All of the turn as one answer. */
-export async function foldTurn(events: AsyncIterable<NumberedEvent>): Promise<TurnAnswer> {
-  const fold = new TurnFold();
-  for await (const { event } of events) fold.add(event);
-  return fold.answer;
 }

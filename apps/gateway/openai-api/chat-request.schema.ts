@@ -1,12 +1,10 @@
 // The chat-completions request as one compiled schema (chat-api: request). Unknown members stay, for the upstream.
 // class-validator costs more than the framework on this route, so it is not used here.
 import { z } from 'zod';
-import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
+import { mcpTool } from '../doors/mcp-tool.js';
 
 const text = z.string();
-/** What a model may be called; no control characters, so that it can stand in headers, rows and log lines. */
-const modelName = z.string().regex(/^[^\p{C}\s]{1,256}$/u, 'is not a model name');
-const toolName = z.string().regex(/^[^\p{C}\s]{1,128}$/u, 'is not a tool name');
 
 const imageUrl = z.string().regex(/^(https?:\/\/|data:)/i, 'must be an http, https or data URL');
 const knownParts: Record<string, z.ZodType> = {
@@ -66,17 +64,6 @@ const functionTool = z.looseObject({
     strict: z.boolean().nullish(),
   }),
 });
-const toolNames = z.array(z.string().min(1).max(256)).max(1024);
-const mcpTool = z.looseObject({
-  type: z.literal('mcp'),
-  server_label: z.string().min(1).max(64),
-  server_url: z.undefined({ error: 'is not taken: servers are defined in the configuration only' }).optional(),
-  allowed_tools: z.union([toolNames, z.looseObject({ tool_names: toolNames })]).nullish(),
-  require_approval: z
-    .literal('never', { error: 'approval is not available here yet; leave it out or say "never"' })
-    .nullish(),
-});
-
 export const chatRequestSchema = z.looseObject({
   model: modelName.optional(),
   messages: z.array(messages).min(1),
@@ -106,12 +93,7 @@ export const chatRequestSchema = z.looseObject({
   reasoning_effort: text.max(32).optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   user: text.max(1024).optional(),
-  session_id: z.string().regex(sessionIdPattern, 'must match ^[A-Za-z0-9_-]{1,128}$').optional(),
-  tool_mode: z.enum(['auto', 'manual']).optional(),
-  approval: z.enum(['hold', 'return']).optional(),
-  on_disconnect: z.enum(['cancel', 'detach']).optional(),
-  max_tool_rounds: z.number().int().min(1).optional(),
-  priority: z.enum(['interactive', 'batch']).optional(),
+  ...gatewayFields,
 });
 
 export type ChatRequestBody = z.output<typeof chatRequestSchema>;

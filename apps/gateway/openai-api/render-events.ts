@@ -2,12 +2,15 @@
 // serves a client that switches on `type` and an OpenAI SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { commentKeepAlive, type SseRenderer } from '../doors/sse-renderer.js';
 import { ChunkWriter, deltaOf } from './chunk-writer.js';
+import { renderChunkError } from './render-chunk-error.js';
 import type { Rendering } from './render-json.js';
-import type { SseRenderer } from './render-sse.js';
 
 export class EventsSseRenderer implements SseRenderer {
   readonly end = 'data: [DONE]\n\n';
+  readonly keepAlive = commentKeepAlive;
+  readonly renderError = renderChunkError;
   private readonly chunks: ChunkWriter;
 
   constructor(rendering: Rendering) {

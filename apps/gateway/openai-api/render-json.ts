@@ -1,6 +1,7 @@
 // A folded answer as OpenAI's `chat.completion` object (chat-api: response, not streamed).
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { AnswerChoice, TurnAnswer } from '../chat/fold-turn.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
 
 export interface Rendering {
   /** `chatcmpl-…`, the same in every chunk. */
@@ -9,6 +10,20 @@ export interface Rendering {
   created: number;
   /** Where it is known before the first event tells it. */
   model?: string;
+}
+
+export class CompletionFold {
+  private readonly turn = new TurnFold();
+
+  constructor(private readonly rendering: Rendering) {}
+
+  add(event: TurnEvent): void {
+    this.turn.add(event);
+  }
+
+  get answer(): JsonObject {
+    return renderJson(this.turn.answer, this.rendering);
+  }
 }
 
 export function renderJson(answer: TurnAnswer, { id, created }: Rendering): JsonObject {

@@ -3,17 +3,14 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { ChunkWriter, deltaOf } from './chunk-writer.js';
+import { commentKeepAlive, type SseRenderer } from '../doors/sse-renderer.js';
+import { renderChunkError } from './render-chunk-error.js';
 import type { Rendering } from './render-json.js';
-
-export interface SseRenderer {
-  /** The bytes of one event, whole SSE events; '' when this dialect does not show it. */
-  render(event: TurnEvent, n: number): string;
-  /** What ends a stream that ended well. */
-  readonly end: string;
-}
 
 export class OpenAiSseRenderer implements SseRenderer {
   readonly end = 'data: [DONE]\n\n';
+  readonly keepAlive = commentKeepAlive;
+  readonly renderError = renderChunkError;
   private readonly chunks: ChunkWriter;
 
   constructor(

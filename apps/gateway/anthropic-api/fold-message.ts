@@ -1,0 +1,77 @@
+// The events of a stream folded into the whole message, as the SDK's own reader would.
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { MessageEvents } from './message-events.js';
+import type { WireBlock, WireDelta, WireEvent, WireMessage } from './wire-types.js';
+
+export class MessageFold {
+  private readonly events: MessageEvents;
+  private message: WireMessage | undefined;
+  private json = '';
+
+  constructor(messageId: string) {
+    this.events = new MessageEvents(messageId);
+  }
+
+  add(event: TurnEvent): void {
+    for (const told of this.events.add(event)) this.take(told);
+  }
+
+  /** After the last event. */
+  get answer(): WireMessage {
+    const { message } = this;
+    if (message === undefined || message.stop_reason === null) {
+      throw new AppError('internal_error', 'Internal error', { cause: 'a turn that never ended' });
+    }
+    // A call that was cut never became one.
+    if (message.stop_reason === 'tool_use') return message;
+    return { ...message, content: message.content.filter((block) => block.type !== 'tool_use') };
+  }
+
+  private take(event: WireEvent): void {
+    const { message } = this;
+    if (event.type === 'message_start') {
+      this.message = { ...event.message, content: [] };
+      return;
+    }
+    if (message === undefined) return;
+    switch (event.type) {
+      case 'content_block_start':
+        this.json = '';
+        message.content.push({ ...event.content_block });
+        break;
+      case 'content_block_delta':
+        this.extend(message.content.at(-1)!, event.delta);
+        break;
+      case 'content_block_stop': {
+        const block = message.content.at(-1)!;
+        if (block.type === 'tool_use' || block.type === 'mcp_tool_use') block.input = readInput(this.json);
+        break;
+      }
+      case 'message_delta':
+        message.stop_reason = event.delta.stop_reason;
+        message.usage = event.usage;
+        if (event.tool_execution !== undefined) message.tool_execution = event.tool_execution;
+        break;
+      case 'message_stop':
+        break;
+    }
+  }
+
+  private extend(block: WireBlock, delta: WireDelta): void {
+    if (delta.type === 'input_json_delta') this.json += delta.partial_json;
+    else if (delta.type === 'text_delta' && block.type === 'text') block.text += delta.text;
+    else if (delta.type === 'thinking_delta' && block.type === 'thinking') block.thinking += delta.thinking;
+  }
+}
+
+/** Arguments that are no object have failed as a call; the message shows that there was one. */
+function readInput(text: string): JsonObject {
+  try {
+    const input: unknown = JSON.parse(text);
+    return isJsonObject(input) ? input : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,164 @@
+// Anthropic's messages request as one compiled schema (https://platform.claude.com/docs/en/api/messages). Members that
+// say nothing to any provider of ours (cache hints, service tiers, betas) are read past.
+import { z } from 'zod';
+import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
+
+const text = z.string();
+const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64');
+const callId = z.string().min(1).max(256);
+const httpUrl = z.string().regex(/^https?:\/\//i, 'must be an http or https URL');
+
+const textBlock = z.looseObject({ type: z.literal('text'), text });
+const imageBlock = z.looseObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion(
+    'type',
+    [
+      z.looseObject({
+        type: z.literal('base64'),
+        media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+        data: base64,
+      }),
+      z.looseObject({ type: z.literal('url'), url: httpUrl }),
+    ],
+    { error: 'must be of type base64 or url' },
+  ),
+});
+const documentBlock = z.looseObject({
+  type: z.literal('document'),
+  title: text.max(512).nullish(),
+  source: z.discriminatedUnion(
+    'type',
+    [
+      z.looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: base64 }),
+      z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain').optional(), data: text }),
+      z.looseObject({ type: z.literal('content'), content: z.union([text, z.array(textBlock).min(1)]) }),
+    ],
+    { error: 'must be of type base64, text or content: documents are sent along, not fetched' },
+  ),
+});
+
+const resultContent = z
+  .union([
+    text,
+    z.array(
+      z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock], {
+        error: 'must be a text, image or document block',
+      }),
+    ),
+  ])
+  .nullish();
+const toolResult = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: callId,
+  content: resultContent,
+  is_error: z.boolean().nullish(),
+});
+
+const userBlock = z.discriminatedUnion('type', [textBlock, imageBlock, documentBlock, toolResult], {
+  error: 'must be a text, image, document or tool_result block',
+});
+const input = z.record(z.string(), z.unknown());
+const assistantBlock = z.discriminatedUnion(
+  'type',
+  [
+    textBlock,
+    z.looseObject({ type: z.literal('thinking'), thinking: text }),
+    z.looseObject({ type: z.literal('redacted_thinking') }),
+    z.looseObject({ type: z.literal('tool_use'), id: callId, name: z.string().min(1).max(256), input }),
+    z.looseObject({ type: z.literal('mcp_tool_use'), id: callId, name: z.string().min(1).max(256), input }),
+    z.looseObject({
+      type: z.literal('mcp_tool_result'),
+      tool_use_id: callId,
+      content: z.union([text, z.array(textBlock)]).nullish(),
+      is_error: z.boolean().nullish(),
+    }),
+  ],
+  { error: 'must be a text, thinking, tool_use, mcp_tool_use or mcp_tool_result block' },
+);
+
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.looseObject({ role: z.literal('user'), content: z.union([text.min(1), z.array(userBlock).min(1)]) }),
+    z.looseObject({ role: z.literal('assistant'), content: z.union([text, z.array(assistantBlock)]) }),
+    z.looseObject({ role: z.literal('system'), content: z.union([text, z.array(textBlock).min(1)]) }),
+  ],
+  { error: 'must be user, assistant or system' },
+);
+
+const customTool = z.looseObject({
+  type: z.literal('custom'),
+  name: toolName,
+  description: text.nullish(),
+  input_schema: z.record(z.string(), z.unknown()),
+  strict: z.boolean().nullish(),
+});
+const toolset = z.looseObject({
+  type: z.literal('mcp_toolset'),
+  mcp_server_name: z.string().min(1).max(64),
+  default_config: z.looseObject({ enabled: z.boolean().nullish() }).nullish(),
+  configs: z.record(z.string().min(1).max(256), z.looseObject({ enabled: z.boolean().nullish() })).nullish(),
+});
+/** A tool without a type is the caller's own. */
+const tool = z.preprocess(
+  (given) =>
+    typeof given === 'object' && given !== null && !('type' in given && given.type !== null)
+      ? { ...given, type: 'custom' }
+      : given,
+  z.discriminatedUnion('type', [customTool, toolset], {
+    error: "must be a custom tool or an mcp_toolset: Anthropic's own tools do not run here",
+  }),
+);
+
+const parallel = { disable_parallel_tool_use: z.boolean().nullish() };
+const toolChoice = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ type: z.literal('auto'), ...parallel }),
+    z.looseObject({ type: z.literal('any'), ...parallel }),
+    z.looseObject({ type: z.literal('none') }),
+    z.looseObject({ type: z.literal('tool'), name: z.string().min(1).max(256), ...parallel }),
+  ],
+  { error: 'must be of type auto, any, none or tool' },
+);
+
+const thinking = z.looseObject({ type: text.max(64), budget_tokens: z.number().int().min(1).nullish() });
+const outputFormat = z.looseObject({
+  type: z.literal('json_schema'),
+  schema: z.record(z.string(), z.unknown()),
+});
+
+export const messageRequestSchema = z.looseObject({
+  model: modelName.optional(),
+  max_tokens: z.number().int().min(1),
+  messages: z.array(message).min(1),
+  system: z.union([text, z.array(textBlock)]).optional(),
+  tools: z.array(tool).optional(),
+  tool_choice: toolChoice.optional(),
+  mcp_servers: z
+    .array(z.unknown())
+    .max(0, 'is not taken: servers are defined in the configuration, an mcp_toolset in tools names one')
+    .optional(),
+  thread: z.undefined({ error: 'is not taken: send all messages' }).optional(),
+  stream: z.boolean().optional(),
+  stop_sequences: z.array(text).max(16).optional(),
+  temperature: z.number().min(0).max(1).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  top_k: z.number().int().min(0).optional(),
+  thinking: thinking.optional(),
+  output_config: z
+    .looseObject({
+      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      format: outputFormat.nullish(),
+    })
+    .optional(),
+  metadata: z.looseObject({ user_id: text.max(1024).nullish() }).optional(),
+  ...gatewayFields,
+});
+
+export type MessageRequestBody = z.output<typeof messageRequestSchema>;
+export type BodyMessage = MessageRequestBody['messages'][number];
+export type AssistantBlock = z.output<typeof assistantBlock>;
+export type UserBlock = z.output<typeof userBlock>;
+export type ResultContent = z.output<typeof resultContent>;

@@ -1,0 +1,117 @@
+// An Anthropic messages body as a TurnRequest, or one clear error that names the field at fault.
+import type { Config } from '#libs/config/schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
+import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import { gatewayOptions } from '../doors/gateway-fields.js';
+import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
+import { readFunction, refuseStrayResults, refuseTwice } from '../doors/read-tools.js';
+import { type MessageRequestBody, messageRequestSchema } from './message-request.schema.js';
+import { joinedText, readMessages } from './read-messages.js';
+
+/** @throws AppError invalid_value, too_many_tools, reserved_name */
+export function readMessageRequest(body: unknown, limits: Config['limits']): TurnRequest {
+  const given = requireObject(body);
+  refuseTooMany(given['messages'], limits.messages, 'messages');
+  refuseTooMany(given['tools'], limits.tools, 'tools');
+  const parsed = messageRequestSchema.safeParse(withoutNulls(given));
+  if (!parsed.success) throw invalidValue(parsed.error);
+  const request = parsed.data;
+  const tools = (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
+  refuseTwice(tools, (index) => `tools[${index}].name`);
+  const { messages, paths } = readMessages(request.messages);
+  refuseRepeatedCalls(messages);
+  refuseStrayResults(messages, (result) => paths.get(result) ?? 'messages');
+  const choice = request.tool_choice;
+  return {
+    dialect: 'anthropic',
+    messages: [...readSystem(request.system), ...messages],
+    tools,
+    stream: request.stream ?? false,
+    includeUsage: true,
+    parameters: readParameters(request),
+    unknown: request.top_k === undefined ? {} : { top_k: request.top_k },
+    ...gatewayOptions(request),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(choice === undefined ? {} : { toolChoice: readToolChoice(choice) }),
+    ...(choice !== undefined && 'disable_parallel_tool_use' in choice && choice.disable_parallel_tool_use === true
+      ? { parallelToolCalls: false }
+      : {}),
+  };
+}
+
+function readSystem(system: MessageRequestBody['system']): ChatMessage[] {
+  const text = system === undefined ? '' : joinedText(system);
+  return text === '' ? [] : [{ role: 'system', content: text }];
+}
+
+type BodyTool = NonNullable<MessageRequestBody['tools']>[number];
+
+function readTool(tool: BodyTool, index: number, limits: Config['limits']): RequestedTool {
+  if (tool.type === 'custom') {
+    const { name, description, input_schema: parameters, strict } = tool;
+    const paths = { name: `tools[${index}].name`, parameters: `tools[${index}].input_schema` };
+    return readFunction({ name, description, parameters, strict }, paths, limits);
+  }
+  const configs = Object.entries(tool.configs ?? {});
+  const byDefault = tool.default_config?.enabled ?? true;
+  const named = (enabled: boolean) =>
+    configs.filter(([, config]) => (config.enabled ?? byDefault) === enabled).map(([name]) => name);
+  return {
+    type: 'mcp',
+    serverLabel: tool.mcp_server_name,
+    ...(byDefault ? {} : { allowedTools: named(true) }),
+    ...(byDefault && named(false).length > 0 ? { deniedTools: named(false) } : {}),
+  };
+}
+
+function readToolChoice(choice: NonNullable<MessageRequestBody['tool_choice']>): TurnRequest['toolChoice'] {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return choice.type;
+    case 'any':
+      return 'required';
+    case 'tool':
+      return { name: choice.name };
+  }
+}
+
+/** As OpenAI's parameters, which every adapter reads. */
+function readParameters(request: MessageRequestBody): JsonObject {
+  const { stop_sequences: stop, temperature, top_p, metadata, output_config: output } = request;
+  const effort = effortOf(request);
+  const schema = output?.format?.schema as JsonObject | undefined;
+  return {
+    max_tokens: request.max_tokens,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(stop === undefined || stop.length === 0 ? {} : { stop }),
+    ...(effort === undefined ? {} : { reasoning_effort: effort }),
+    ...(typeof metadata?.user_id === 'string' ? { user: metadata.user_id } : {}),
+    ...(schema === undefined
+      ? {}
+      : { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } }),
+  };
+}
+
+/** A budget of thinking tokens as the effort that is nearest to it. */
+function effortOf({ thinking, output_config: output }: MessageRequestBody): string | undefined {
+  const effort = output?.effort ?? undefined;
+  if (effort !== undefined) return effort === 'max' ? 'xhigh' : effort;
+  const budget = thinking?.type === 'enabled' ? (thinking.budget_tokens ?? undefined) : undefined;
+  if (budget === undefined) return undefined;
+  if (budget <= 2_048) return 'low';
+  return budget <= 8_192 ? 'medium' : 'high';
+}
+
+/** One message cannot make the same call twice. */
+function refuseRepeatedCalls(messages: readonly ChatMessage[]): void {
+  for (const message of messages) {
+    if (message.role !== 'assistant') continue;
+    const ids = (message.tool_calls ?? []).map((call) => call.id);
+    if (new Set(ids).size === ids.length) continue;
+    throw new AppError('invalid_value', 'A message has two calls of the same id', { param: 'messages' });
+  }
+}

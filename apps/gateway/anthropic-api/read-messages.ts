@@ -1,0 +1,131 @@
+// Anthropic's messages of blocks as ours. A message that shows several rounds (calls that ran here, with their results)
+// becomes those rounds again; where it ends with calls of the caller, the store knows its rounds better.
+import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
+import { roundSeparator } from '../chat/turn-state.js';
+import { readRounds, toCall, type TurnPiece } from '../doors/read-rounds.js';
+import type { AssistantBlock, BodyMessage, ResultContent, UserBlock } from './message-request.schema.js';
+
+type ResultBlock = Extract<UserBlock, { type: 'tool_result' }>;
+type McpResultBlock = Extract<AssistantBlock, { type: 'mcp_tool_result' }>;
+type PartBlock = Exclude<UserBlock, ResultBlock>;
+
+export interface ReadMessages {
+  messages: ChatMessage[];
+  /** Where each result stands in the request. */
+  paths: Map<ToolMessage, string>;
+}
+
+export function readMessages(given: readonly BodyMessage[]): ReadMessages {
+  const paths: ReadMessages['paths'] = new Map();
+  const messages = given.flatMap((message, index): ChatMessage[] => {
+    switch (message.role) {
+      case 'system':
+        return [{ role: 'system', content: joinedText(message.content) }];
+      case 'user':
+        return typeof message.content === 'string'
+          ? [{ role: 'user', content: message.content }]
+          : readUser(message.content, `messages[${index}].content`, paths);
+      case 'assistant':
+        return typeof message.content === 'string'
+          ? [{ role: 'assistant', content: message.content }]
+          : readAssistant(message.content, `messages[${index}].content`, paths);
+    }
+  });
+  return { messages, paths };
+}
+
+export const joinedText = (content: string | { text: string }[]): string =>
+  typeof content === 'string' ? content : content.map(({ text }) => text).join(roundSeparator);
+
+/** Results stand right after the calls that they answer, before anything else that the user says. */
+function readUser(blocks: UserBlock[], path: string, paths: ReadMessages['paths']): ChatMessage[] {
+  const results: ToolMessage[] = [];
+  const parts: ContentPart[] = [];
+  blocks.forEach((block, at) => {
+    if (block.type === 'tool_result') {
+      const result = readResult(block);
+      paths.set(result, `${path}[${at}].tool_use_id`);
+      results.push(result);
+    } else parts.push(...readPart(block));
+  });
+  if (parts.length === 0) return results;
+  const only = parts.length === 1 && parts[0]!.type === 'text' ? parts[0]!['text'] : undefined;
+  return [...results, { role: 'user', content: typeof only === 'string' ? only : parts }];
+}
+
+function readPart(block: PartBlock): ContentPart[] {
+  if (block.type === 'text') return [{ type: 'text', text: block.text }];
+  const { source } = block;
+  if (block.type === 'image') {
+    const url = source.type === 'url' ? source.url : dataUrl(source as { media_type: string; data: string });
+    return [{ type: 'image_url', image_url: { url } }];
+  }
+  if (source.type === 'base64') {
+    const filename = 'title' in block && typeof block.title === 'string' ? block.title : 'document.pdf';
+    return [{ type: 'file', file: { filename, file_data: dataUrl(source) } }];
+  }
+  return [{ type: 'text', text: documentText(block) }];
+}
+
+function documentText(block: Extract<PartBlock, { type: 'document' }>): string {
+  const { source, title } = block;
+  const text = source.type === 'text' ? source.data : source.type === 'content' ? joinedText(source.content) : '';
+  return typeof title === 'string' ? `${title}${roundSeparator}${text}` : text;
+}
+
+const dataUrl = ({ media_type, data }: { media_type: string; data: string }) => `data:${media_type};base64,${data}`;
+
+function readResult(block: ResultBlock | McpResultBlock): ToolMessage {
+  const blocks = resultBlocks(block.content);
+  return {
+    role: 'tool',
+    tool_call_id: block.tool_use_id,
+    content: contentText(blocks),
+    // Text is all that most families take; what is more than that goes along as it is.
+    ...(blocks.every(({ type }) => type === 'text') ? {} : { blocks }),
+    ...(block.is_error === true ? { is_error: true } : {}),
+  };
+}
+
+function resultBlocks(content: ResultContent): ContentBlock[] {
+  if (content === null || content === undefined) return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((block): ContentBlock => {
+    if (block.type === 'text') return { type: 'text', text: block.text };
+    if (block.type === 'image') {
+      const { source } = block;
+      return source.type === 'url'
+        ? { type: 'resource_link', uri: source.url, name: 'image' }
+        : { type: 'image', data: source.data, mimeType: source.media_type };
+    }
+    if (block.source.type !== 'base64') return { type: 'text', text: documentText(block) };
+    const { data, media_type } = block.source;
+    const uri = `document:${typeof block.title === 'string' ? block.title : 'document.pdf'}`;
+    return { type: 'resource', resource: { uri, mimeType: media_type, blob: data } };
+  });
+}
+
+function readAssistant(blocks: AssistantBlock[], path: string, paths: ReadMessages['paths']): ChatMessage[] {
+  const pieces = blocks.flatMap((block, at): TurnPiece[] => {
+    switch (block.type) {
+      case 'text':
+        return [{ type: 'text', text: block.text }];
+      case 'thinking':
+        return [{ type: 'reasoning', text: block.thinking }];
+      case 'redacted_thinking':
+        return [];
+      case 'tool_use':
+      case 'mcp_tool_use': {
+        const call = toCall(block.id, block.name, JSON.stringify(block.input));
+        return [{ type: 'call', call, here: block.type === 'mcp_tool_use' }];
+      }
+      case 'mcp_tool_result': {
+        const result = readResult(block);
+        paths.set(result, `${path}[${at}].tool_use_id`);
+        return [{ type: 'result', result }];
+      }
+    }
+  });
+  return readRounds(pieces);
+}

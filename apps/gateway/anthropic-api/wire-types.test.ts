@@ -1,0 +1,30 @@
+// What we write is what the official SDK types: the compiler is the judge, `npm run typecheck` its court.
+import type Anthropic from '@anthropic-ai/sdk';
+import { expectTypeOf } from 'vitest';
+import { verifies } from '../../../test/verifies.js';
+import type { WireBlock, WireDelta, WireError, WireEvent, WireMessage, WireUsage } from './wire-types.js';
+
+type Beta = Anthropic.Beta.Messages.BetaMessage;
+type Event<Type extends WireEvent['type']> = Extract<WireEvent, { type: Type }>;
+type BetaEvent<Type extends WireEvent['type']> = Extract<
+  Anthropic.Beta.Messages.BetaRawMessageStreamEvent,
+  { type: Type }
+>;
+
+verifies('doors.messages.sdk', 'every member that we write has the SDK’s type', () => {
+  expectTypeOf<WireBlock>().toExtend<Anthropic.Beta.Messages.BetaContentBlock>();
+  expectTypeOf<Exclude<WireBlock, { type: `mcp_${string}` }>['type']>().toExtend<Anthropic.ContentBlock['type']>();
+  expectTypeOf<Omit<WireMessage, 'usage' | 'tool_execution'>>().toExtend<
+    Pick<Beta, keyof Omit<WireMessage, 'usage' | 'tool_execution'>>
+  >();
+  expectTypeOf<WireUsage>().toExtend<Pick<Beta['usage'], keyof WireUsage>>();
+  expectTypeOf<WireUsage>().toExtend<Pick<Anthropic.Usage, keyof WireUsage>>();
+  expectTypeOf<WireDelta>().toExtend<Anthropic.RawContentBlockDelta>();
+  expectTypeOf<Event<'content_block_start'>>().toExtend<BetaEvent<'content_block_start'>>();
+  expectTypeOf<Event<'content_block_delta'>>().toExtend<Anthropic.RawContentBlockDeltaEvent>();
+  expectTypeOf<Event<'content_block_stop'>>().toExtend<BetaEvent<'content_block_stop'>>();
+  expectTypeOf<Event<'message_delta'>['delta']>().toExtend<BetaEvent<'message_delta'>['delta']>();
+  expectTypeOf<WireEvent['type']>().toEqualTypeOf<Anthropic.RawMessageStreamEvent['type']>();
+  // What the SDK's own type does not list, its status does: 413.
+  expectTypeOf<Exclude<WireError['error']['type'], 'request_too_large'>>().toExtend<Anthropic.ErrorType>();
+});

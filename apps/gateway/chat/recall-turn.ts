@@ -1,0 +1,51 @@
+// A turn that is done, as the next one must be shown it: from its request, its stored rounds and its answer.
+import type { RunStore, StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
+import type { TurnAnswer } from './fold-turn.js';
+import { restoreHistory, restoredResults, toAssistant } from './restore-history.js';
+import { roundSeparator } from './turn-state.js';
+import type { TurnRequest } from './turn-request.js';
+
+export interface RecalledTurn {
+  /** Complete; instructions are of their own turn and not among them. */
+  history: ChatMessage[];
+  /** The message whose calls wait for the caller's results, where the turn ended with some. */
+  open?: AssistantMessage;
+}
+
+/** What the last round said: a run keeps the rounds that called, and the answer of all of them. */
+export interface LastRound {
+  text: string;
+  reasoning: string;
+}
+
+/** Of a run that is done. */
+export async function recallTurn(run: StoredRun, runs: RunStore): Promise<RecalledTurn> {
+  const request = run.request as unknown as TurnRequest;
+  const answer = run.answer as unknown as TurnAnswer;
+  const asked = await restoreHistory(request.messages, run.principal, runs);
+  const past = [...(request.history ?? []), ...asked];
+  if (answer.toolCalls.length > 0) {
+    const { text } = answer.choices[0]!;
+    const open: AssistantMessage = {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      tool_calls: answer.toolCalls,
+    };
+    return { history: past, open };
+  }
+  const rounds = await runs.rounds(run.id);
+  const { text } = lastRound(answer, rounds);
+  const told = rounds.flatMap((round): ChatMessage[] => [toAssistant(round), ...restoredResults(round, new Map())]);
+  return { history: [...past, ...told, { role: 'assistant', content: text }] };
+}
+
+export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): LastRound {
+  const { text, reasoning } = answer.choices[0]!;
+  const before = rounds.flatMap(({ content }) => (content === '' ? [] : content)).join(roundSeparator);
+  const rest = text.slice(before.length);
+  return {
+    text: before !== '' && rest.startsWith(roundSeparator) ? rest.slice(roundSeparator.length) : rest,
+    reasoning: reasoning.slice(rounds.reduce((length, round) => length + round.reasoning.length, 0)),
+  };
+}

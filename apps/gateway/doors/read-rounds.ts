@@ -1,0 +1,54 @@
+// What an assistant's turn shows, piece by piece, as the rounds of the model that it was. Where it ends with calls of the
+// caller that are kept, the store knows its rounds better: then it is one message, which the store puts back whole.
+import { isKeptCallId } from '#libs/schemas/identifiers.js';
+import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '#libs/schemas/message.js';
+import { roundSeparator } from '../chat/turn-state.js';
+
+export type TurnPiece =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  /** `here`: it ran on this side, and its result is another piece. */
+  | { type: 'call'; call: ToolCall; here: boolean }
+  | { type: 'result'; result: ToolMessage };
+
+interface Round {
+  texts: string[];
+  reasoning: string;
+  calls: ToolCall[];
+  results: ToolMessage[];
+}
+
+const newRound = (): Round => ({ texts: [], reasoning: '', calls: [], results: [] });
+
+export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
+  const kept = pieces.some((piece) => piece.type === 'call' && !piece.here && isKeptCallId(piece.call.id));
+  const rounds = [newRound()];
+  for (const piece of pieces) {
+    let round = rounds.at(-1)!;
+    if (piece.type === 'result') {
+      if (!kept) round.results.push(piece.result);
+      continue;
+    }
+    if (round.results.length > 0) rounds.push((round = newRound()));
+    if (piece.type === 'text') round.texts.push(piece.text);
+    else if (piece.type === 'reasoning') round.reasoning += piece.text;
+    else if (!piece.here || !kept) round.calls.push(piece.call);
+  }
+  return rounds.flatMap((round) => [toAssistant(round, kept), ...round.results]);
+}
+
+export const toCall = (id: string, name: string, args: string): ToolCall => ({
+  id,
+  type: 'function',
+  function: { name, arguments: args },
+});
+
+function toAssistant({ texts, reasoning, calls }: Round, manyRounds: boolean): AssistantMessage {
+  const text = texts.join(manyRounds ? roundSeparator : '');
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+  };
+}

@@ -1,0 +1,90 @@
+// Function tools of a request, whichever standard wrote them down: bounded, named once, none with a name of ours.
+import type { Config } from '#libs/config/schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import type { RequestedTool } from '../chat/turn-request.js';
+
+export interface GivenFunction {
+  name: string;
+  description?: string | null | undefined;
+  parameters?: Record<string, unknown> | null | undefined;
+  strict?: boolean | null | undefined;
+}
+
+/** Where the members of a function stand in its standard's request. */
+export interface FunctionPaths {
+  name: string;
+  parameters: string;
+}
+
+/** @throws AppError reserved_name, invalid_value */
+export function readFunction(given: GivenFunction, paths: FunctionPaths, limits: Config['limits']): RequestedTool {
+  const { name, description, parameters, strict } = given;
+  if (name === 'approval_request') {
+    throw new AppError('reserved_name', "The tool name 'approval_request' is reserved", {
+      param: paths.name,
+      toolName: name,
+    });
+  }
+  const schema = (parameters ?? undefined) as JsonObject | undefined;
+  if (schema !== undefined) refuseLargeSchema(schema, paths.parameters, limits);
+  return {
+    type: 'function',
+    definition: {
+      name,
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(schema === undefined ? {} : { parameters: schema }),
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    },
+  };
+}
+
+function refuseLargeSchema(schema: JsonObject, param: string, limits: Config['limits']): void {
+  const size = Buffer.byteLength(JSON.stringify(schema));
+  if (size > limits.tool_schema_bytes) {
+    throw new AppError('invalid_value', `A tool schema may have ${limits.tool_schema_bytes} bytes, this has ${size}`, {
+      param,
+    });
+  }
+  if (depthOf(schema) > limits.tool_schema_depth) {
+    throw new AppError('invalid_value', `A tool schema may be ${limits.tool_schema_depth} levels deep`, { param });
+  }
+}
+
+/** Bounded by the body's own depth. */
+function depthOf(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let deepest = 0;
+  for (const member of Object.values(value)) deepest = Math.max(deepest, depthOf(member));
+  return deepest + 1;
+}
+
+/** @throws AppError invalid_value */
+export function refuseTwice(tools: readonly RequestedTool[], pathOfName: (index: number) => string): void {
+  const seen = new Set<string>();
+  tools.forEach((tool, index) => {
+    if (tool.type !== 'function') return;
+    const { name } = tool.definition;
+    if (seen.has(name)) {
+      throw new AppError('invalid_value', `Tool '${name}' stands there twice`, { param: pathOfName(index) });
+    }
+    seen.add(name);
+  });
+}
+
+/** A result answers a call of an assistant message before it. @throws AppError invalid_value */
+export function refuseStrayResults(
+  messages: readonly ChatMessage[],
+  pathOf: (result: ToolMessage, index: number) => string,
+): void {
+  const called = new Set<string>();
+  messages.forEach((message, index) => {
+    if (message.role === 'assistant') for (const call of message.tool_calls ?? []) called.add(call.id);
+    if (message.role === 'tool' && !called.has(message.tool_call_id)) {
+      throw new AppError('invalid_value', 'This result answers no call of an assistant message before it', {
+        param: pathOf(message, index),
+      });
+    }
+  });
+}

@@ -1,0 +1,28 @@
+// Anthropic's messages over the same engine (providers: two more doors).
+import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { mintMessageId } from '#libs/schemas/identifiers.js';
+import { MessageFold } from '../anthropic-api/fold-message.js';
+import { readMessageRequest } from '../anthropic-api/read-message-request.js';
+import { MessageSseRenderer } from '../anthropic-api/render-message-sse.js';
+import { requestContext } from './request-context.js';
+import { type Dialect, TurnDoor } from './turn-door.js';
+
+const anthropic: Dialect = {
+  read: readMessageRequest,
+  renderer: ({ runId }) => new MessageSseRenderer(mintMessageId(runId)),
+  fold: ({ runId }) => new MessageFold(mintMessageId(runId)),
+};
+
+@Controller()
+export class MessagesController {
+  constructor(private readonly door: TurnDoor) {}
+
+  @Post('v1/messages')
+  @HttpCode(200)
+  create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    // Where Anthropic's SDKs look for it.
+    reply.header('request-id', requestContext(request).requestId);
+    return this.door.answer(anthropic, request, reply);
+  }
+}

@@ -1,0 +1,83 @@
+// OpenAI's responses over the same engine, and on the run store (providers: two more doors).
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
+import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { runIdOfResponse } from '#libs/schemas/identifiers.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { StartedTurn } from '../chat/chat-service.js';
+import { recallTurn } from '../chat/recall-turn.js';
+import type { TurnRequest } from '../chat/turn-request.js';
+import { listServers } from '../responses-api/list-servers.js';
+import { continueFrom, readResponseRequest } from '../responses-api/read-response-request.js';
+import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../responses-api/render-response.js';
+import { isStoredResponse, renderingOf, renderStoredResponse } from '../responses-api/render-stored-response.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { CONFIG, RUNS_PORTS, TOOL_CATALOG } from './injection-tokens.js';
+import { requestContext } from './request-context.js';
+import { type Dialect, TurnDoor } from './turn-door.js';
+
+@Controller('v1/responses')
+export class ResponsesController {
+  private readonly dialect: Dialect;
+
+  constructor(
+    private readonly door: TurnDoor,
+    @Inject(RUNS_PORTS) private readonly ports: { runs: RunStore },
+    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.dialect = {
+      read: readResponseRequest,
+      complete: (turn, context) => this.complete(turn, context, config.limits),
+      renderer: (started, turn) => new ResponseSseRenderer(this.rendering(started, turn)),
+      fold: (started, turn) => new ResponseFold(this.rendering(started, turn)),
+    };
+  }
+
+  @Post()
+  @HttpCode(200)
+  create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.door.answer(this.dialect, request, reply);
+  }
+
+  @Get(':id')
+  async retrieve(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    return renderStoredResponse(run, await this.ports.runs.rounds(run.id));
+  }
+
+  @Delete(':id')
+  @HttpCode(200)
+  async remove(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    if (!(await this.ports.runs.remove(run.principal, run.id))) {
+      throw new AppError('invalid_value', 'The response is still under way', { param: 'response_id' });
+    }
+    return { id, object: 'response', deleted: true };
+  }
+
+  private rendering({ runId, createdAt }: StartedTurn, turn: TurnRequest): ResponseRendering {
+    return { ...renderingOf({ id: runId, createdAt }, turn), listed: listServers(runId, turn, this.catalog) };
+  }
+
+  /** What came before, where the request goes on from it. */
+  private async complete(turn: TurnRequest, context: RequestContext, limits: Config['limits']): Promise<TurnRequest> {
+    const previous = turn.echo?.['previous_response_id'];
+    if (typeof previous !== 'string') return turn;
+    const run = await this.find(context.principal, previous, 'previous_response_not_found');
+    if (run.state !== 'done') {
+      throw new AppError('invalid_value', 'The previous response is not complete', { param: 'previous_response_id' });
+    }
+    return continueFrom(await recallTurn(run, this.ports.runs), turn, limits);
+  }
+
+  private async find(principal: string, id: string, code: ErrorCode): Promise<StoredRun> {
+    const runId = runIdOfResponse(id);
+    const run = runId === undefined ? undefined : await this.ports.runs.get(principal, runId);
+    if (run !== undefined && isStoredResponse(run)) return run;
+    const param = code === 'previous_response_not_found' ? { param: 'previous_response_id' } : {};
+    throw new AppError(code, `Response '${id.slice(0, 64)}' not found`, param);
+  }
+}

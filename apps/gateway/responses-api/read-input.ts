@@ -1,0 +1,115 @@
+// Items of a responses request as messages. What an assistant's turn shows item by item is its rounds again.
+import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
+import { readRounds, toCall, type TurnPiece } from '../doors/read-rounds.js';
+import type { InputItem, InputPart, MessageItem } from './response-request.schema.js';
+
+type Item<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
+
+export interface ReadInput {
+  messages: ChatMessage[];
+  /** Where each result stands in the request. */
+  paths: Map<ToolMessage, string>;
+}
+
+export function readInput(input: string | InputItem[] | undefined): ReadInput {
+  const paths: ReadInput['paths'] = new Map();
+  if (typeof input === 'string') return { messages: [{ role: 'user', content: input }], paths };
+  const messages: ChatMessage[] = [];
+  let turn: TurnPiece[] = [];
+  const endTurn = () => {
+    if (turn.length > 0) messages.push(...readRounds(turn));
+    turn = [];
+  };
+  (input ?? []).forEach((item, index) => {
+    if (item.type === 'message' && item.role !== 'assistant') {
+      endTurn();
+      messages.push({ role: item.role, content: readContent(item.content) });
+    } else if (item.type === 'function_call_output') {
+      endTurn();
+      const result = readOutput(item);
+      paths.set(result, `input[${index}].call_id`);
+      messages.push(result);
+    } else turn.push(...readPieces(item));
+  });
+  endTurn();
+  return { messages, paths };
+}
+
+function readPieces(item: Exclude<InputItem, Item<'function_call_output'>>): TurnPiece[] {
+  switch (item.type) {
+    case 'message':
+      return [{ type: 'text', text: joined(item) }];
+    case 'reasoning':
+      return [{ type: 'reasoning', text: (item.content ?? item.summary).map(({ text }) => text).join('\n\n') }];
+    case 'function_call':
+      return [{ type: 'call', call: toCall(item.call_id, item.name, item.arguments), here: false }];
+    case 'mcp_call': {
+      const { error } = item;
+      const failed = error !== undefined && error !== null;
+      const told =
+        failed && typeof error !== 'string' ? (error.content ?? []).map(({ text }) => text).join('\n') : error;
+      const result: ToolMessage = {
+        role: 'tool',
+        tool_call_id: item.id,
+        content: item.output ?? told ?? '',
+        ...(failed ? { is_error: true } : {}),
+      };
+      const call = toCall(item.id, item.name, item.arguments);
+      return [
+        { type: 'call', call, here: true },
+        { type: 'result', result },
+      ];
+    }
+    case 'mcp_list_tools':
+      return [];
+  }
+}
+
+const textOf = (part: InputPart): string =>
+  'text' in part && typeof part.text === 'string' ? part.text : part.type === 'refusal' ? part.refusal : '';
+
+const joined = ({ content }: MessageItem): string =>
+  typeof content === 'string' ? content : content.map(textOf).join('');
+
+function readContent(content: MessageItem['content']): MessageContent {
+  if (typeof content === 'string') return content;
+  const only = content.length === 1 ? content[0]! : undefined;
+  return only !== undefined && only.type === 'input_text' ? only.text : content.map(readPart);
+}
+
+function readPart(part: InputPart): ContentPart {
+  switch (part.type) {
+    case 'input_image': {
+      const { image_url: url, detail } = part;
+      return { type: 'image_url', image_url: typeof detail === 'string' ? { url, detail } : { url } };
+    }
+    case 'input_file':
+      return { type: 'file', file: { filename: part.filename ?? 'file', file_data: part.file_data } };
+    case 'input_text':
+    case 'output_text':
+    case 'refusal':
+      return { type: 'text', text: textOf(part) };
+  }
+}
+
+function readOutput({ call_id, output }: Item<'function_call_output'>): ToolMessage {
+  if (typeof output === 'string') return { role: 'tool', tool_call_id: call_id, content: output };
+  const blocks = output.map((part): ContentBlock => {
+    if (part.type === 'input_text') return { type: 'text', text: part.text };
+    const url = part.type === 'input_image' ? part.image_url : part.file_data;
+    const name = part.type === 'input_image' ? 'image' : (part.filename ?? 'file');
+    const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
+    if (data === null) return { type: 'resource_link', uri: url, name };
+    const [, mimeType, bytes] = data as unknown as [string, string, string];
+    if (part.type === 'input_image') return { type: 'image', data: bytes, mimeType };
+    return { type: 'resource', resource: { uri: `file:${name}`, mimeType, blob: bytes } };
+  });
+  const onlyText = blocks.every(({ type }) => type === 'text');
+  return {
+    role: 'tool',
+    tool_call_id: call_id,
+    content: contentText(blocks),
+    ...(onlyText ? {} : { blocks }),
+  };
+}

@@ -1,0 +1,132 @@
+// A responses body as a TurnRequest, or one clear error that names the field at fault.
+import type { Config } from '#libs/config/schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
+import type { RecalledTurn } from '../chat/recall-turn.js';
+import { gatewayOptions } from '../doors/gateway-fields.js';
+import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
+import { readMcpTool } from '../doors/mcp-tool.js';
+import { readFunction, refuseStrayResults, refuseTwice } from '../doors/read-tools.js';
+import { readInput } from './read-input.js';
+import { type ResponseRequestBody, responseRequestSchema } from './response-request.schema.js';
+
+/** @throws AppError invalid_value, too_many_tools, reserved_name */
+export function readResponseRequest(body: unknown, limits: Config['limits']): TurnRequest {
+  const given = requireObject(body);
+  refuseTooMany(given['input'], limits.messages, 'input');
+  refuseTooMany(given['tools'], limits.tools, 'tools');
+  const parsed = responseRequestSchema.safeParse(withoutNulls(given));
+  if (!parsed.success) throw invalidValue(parsed.error);
+  const request = parsed.data;
+  const previous = request.previous_response_id;
+  if (request.input === undefined && previous === undefined) {
+    throw new AppError('invalid_value', 'input: says what is asked', { param: 'input' });
+  }
+  const tools = (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
+  refuseTwice(tools, (index) => `tools[${index}].name`);
+  const { messages, paths } = readInput(request.input);
+  if (previous === undefined) refuseStrayResults(messages, (result) => paths.get(result) ?? 'input');
+  const choice = request.tool_choice;
+  return {
+    dialect: 'responses',
+    messages,
+    tools,
+    stream: request.stream ?? false,
+    includeUsage: true,
+    parameters: readParameters(request),
+    unknown: typeof request.text?.verbosity === 'string' ? { verbosity: request.text.verbosity } : {},
+    store: request.store ?? true,
+    echo: readEcho(request),
+    ...gatewayOptions(request),
+    ...(request.instructions === undefined || request.instructions === ''
+      ? {}
+      : { instructions: request.instructions }),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(choice === undefined ? {} : { toolChoice: typeof choice === 'string' ? choice : { name: choice.name } }),
+    ...(request.parallel_tool_calls === undefined ? {} : { parallelToolCalls: request.parallel_tool_calls }),
+  };
+}
+
+/** The request after the turn that it goes on from. @throws AppError invalid_value, request_too_large */
+export function continueFrom(previous: RecalledTurn, request: TurnRequest, limits: Config['limits']): TurnRequest {
+  const { history, open } = previous;
+  const messages = open === undefined ? request.messages : [open, ...request.messages];
+  refuseStrayResults(messages, () => 'input');
+  refuseTooMany([...history, ...messages], limits.messages, 'previous_response_id');
+  // As if it had been sent along: each turn that is stored holds all before it.
+  const size = Buffer.byteLength(JSON.stringify(history));
+  if (size > limits.body_bytes) {
+    const message = `The conversation before has ${size} bytes, at most ${limits.body_bytes} are taken`;
+    throw new AppError('request_too_large', message, { param: 'previous_response_id' });
+  }
+  return { ...request, history, messages };
+}
+
+function readTool(
+  tool: NonNullable<ResponseRequestBody['tools']>[number],
+  index: number,
+  limits: Config['limits'],
+): RequestedTool {
+  if (tool.type === 'mcp') return readMcpTool(tool);
+  return readFunction(tool, { name: `tools[${index}].name`, parameters: `tools[${index}].parameters` }, limits);
+}
+
+/** As the parameters of chat completions, which every adapter reads. */
+function readParameters(request: ResponseRequestBody): JsonObject {
+  const { temperature, top_p, max_output_tokens, reasoning, user } = request;
+  const format = readFormat(request.text?.format ?? undefined);
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(max_output_tokens === undefined ? {} : { max_completion_tokens: max_output_tokens }),
+    ...(typeof reasoning?.effort === 'string' ? { reasoning_effort: reasoning.effort } : {}),
+    ...(user === undefined ? {} : { user }),
+    ...(format === undefined ? {} : { response_format: format }),
+  };
+}
+
+type TextFormat = NonNullable<NonNullable<ResponseRequestBody['text']>['format']>;
+
+function readFormat(format: TextFormat | undefined): JsonObject | undefined {
+  if (format === undefined || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json_object' };
+  const { name, schema, description, strict } = format;
+  return {
+    type: 'json_schema',
+    json_schema: {
+      name,
+      schema: schema as JsonObject,
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    },
+  };
+}
+
+/** What a caller sends for a server is not taken, and so not kept or told again. */
+function withoutCredentials(tool: NonNullable<ResponseRequestBody['tools']>[number]): object {
+  if (tool.type !== 'mcp') return tool;
+  const { authorization: _, headers: __, ...shown } = tool;
+  return shown;
+}
+
+/** Members that every response repeats, with OpenAI's words for what was left out. */
+function readEcho(request: ResponseRequestBody): JsonObject {
+  const json = (value: unknown, otherwise: Json): Json => (value ?? otherwise) as Json;
+  return {
+    instructions: json(request.instructions, null),
+    max_output_tokens: json(request.max_output_tokens, null),
+    metadata: json(request.metadata, {}),
+    parallel_tool_calls: json(request.parallel_tool_calls, true),
+    previous_response_id: json(request.previous_response_id, null),
+    reasoning: { effort: json(request.reasoning?.effort, null), summary: json(request.reasoning?.summary, null) },
+    store: json(request.store, true),
+    temperature: json(request.temperature, null),
+    text: { format: json(request.text?.format, { type: 'text' }) },
+    tool_choice: json(request.tool_choice, 'auto'),
+    tools: json(request.tools?.map(withoutCredentials), []),
+    top_p: json(request.top_p, null),
+    truncation: 'disabled',
+    ...(request.user === undefined ? {} : { user: request.user }),
+  };
+}

@@ -1,0 +1,81 @@
+// A turn as OpenAI's responses stream, and as the whole response that its last event carries.
+import type { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { renderError } from '#libs/http-door/render-error.js';
+import { commentKeepAlive, type SseRenderer } from '../doors/sse-renderer.js';
+import { ResponseEvents } from './response-events.js';
+import type { WireErrorEvent, WireEvent, WireMcpListTools, WireResponse } from './wire-types.js';
+
+export interface ResponseRendering {
+  id: string;
+  /** Epoch seconds. */
+  created: number;
+  echo: JsonObject;
+  /** The tools of the servers that the request offers. */
+  listed?: readonly WireMcpListTools[];
+}
+
+export function newResponse({ id, created, echo }: ResponseRendering): WireResponse {
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    status: 'in_progress',
+    model: '',
+    output: [],
+    error: null,
+    incomplete_details: null,
+    ...echo,
+  };
+}
+
+export class ResponseFold {
+  private readonly events: ResponseEvents;
+
+  constructor(rendering: ResponseRendering) {
+    this.events = new ResponseEvents(newResponse(rendering), rendering.listed);
+  }
+
+  add(event: TurnEvent): void {
+    for (const _ of this.events.add(event));
+  }
+
+  get answer(): WireResponse {
+    return this.events.response;
+  }
+}
+
+export class ResponseSseRenderer implements SseRenderer {
+  /** `response.completed` is the end: nothing follows it. */
+  readonly end = '';
+  readonly keepAlive = commentKeepAlive;
+  private readonly events: ResponseEvents;
+  private sent = 0;
+
+  constructor(rendering: ResponseRendering) {
+    this.events = new ResponseEvents(newResponse(rendering), rendering.listed);
+  }
+
+  render(event: TurnEvent): string {
+    let text = '';
+    for (const told of this.events.add(event)) text += this.frame(told);
+    return text;
+  }
+
+  renderError(error: AppError, requestId: string): string {
+    const shown = { code: 'server_error' as const, message: `${error.code}: ${error.message}` };
+    const { response, begun } = this.events;
+    const failed: WireResponse = { ...response, status: 'failed', error: shown };
+    const { code, message, param = null } = error;
+    const body = renderError(error, requestId);
+    return (
+      (begun ? this.frame({ type: 'response.failed', response: failed }) : '') +
+      this.frame({ type: 'error', code, message, param, ...body })
+    );
+  }
+
+  private frame(event: WireEvent | Omit<WireErrorEvent, 'sequence_number'>): string {
+    return `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: this.sent++ })}\n\n`;
+  }
+}

@@ -1,0 +1,49 @@
+// A stored run as the response that it was, or is on its way to be.
+import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import { mintResponseId } from '#libs/schemas/identifiers.js';
+import { storedError } from '../chat/chat-service.js';
+import { storedEvents } from '../chat/stored-events.js';
+import type { TurnRequest } from '../chat/turn-request.js';
+import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
+import type { WireResponse } from './wire-types.js';
+
+/** Whether the caller of a run may come back to it as a response. */
+export function isStoredResponse(run: StoredRun): boolean {
+  return run.dialect === 'responses' && (run.request as unknown as TurnRequest).store === true;
+}
+
+export function renderingOf(run: Pick<StoredRun, 'id' | 'createdAt'>, request: TurnRequest): ResponseRendering {
+  return {
+    id: mintResponseId(run.id),
+    created: Math.floor(run.createdAt.getTime() / 1000),
+    echo: request.echo ?? {},
+  };
+}
+
+export function renderStoredResponse(run: StoredRun, rounds: readonly StoredRound[]): WireResponse {
+  const request = run.request as unknown as TurnRequest;
+  const rendering = renderingOf(run, request);
+  if (run.state === 'done' && run.answer !== null) {
+    const fold = new ResponseFold(rendering);
+    for (const event of storedEvents(run, rounds)) fold.add(event);
+    return fold.answer;
+  }
+  const begun = { ...newResponse(rendering), model: request.model ?? '' };
+  switch (run.state) {
+    case 'failed':
+      return { ...begun, status: 'failed', error: { code: 'server_error', message: failureOf(run) } };
+    case 'cancelled':
+      return { ...begun, status: 'cancelled' };
+    case 'interrupted':
+      return { ...begun, status: 'incomplete' };
+    case 'running':
+    case 'waiting':
+    case 'done':
+      return begun;
+  }
+}
+
+function failureOf(run: StoredRun): string {
+  const { code, message } = storedError(run);
+  return `${code}: ${message}`;
+}

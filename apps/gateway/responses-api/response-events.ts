@@ -1,0 +1,275 @@
+// Turn events as the events of OpenAI's responses stream: the one translation that the stream writes, and whose last
+// event carries the whole response.
+import { isJsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { Usage } from '#libs/schemas/usage.js';
+import { roundSeparator } from '../chat/turn-state.js';
+import type {
+  WireEvent,
+  WireFunctionCall,
+  WireItem,
+  WireMcpCall,
+  WireMcpListTools,
+  WireMessage,
+  WireReasoning,
+  WireResponse,
+  WireUsage,
+} from './wire-types.js';
+
+type CallEvent = Extract<TurnEvent, { type: 'tool_call' }>;
+type ResultEvent = Extract<TurnEvent, { type: 'tool_result' }>;
+type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
+type CallItem = WireFunctionCall | WireMcpCall;
+
+export class ResponseEvents {
+  private open: WireMessage | WireReasoning | undefined;
+  /** Calls of the message that is being streamed, by their number. */
+  private readonly calls = new Map<number, CallItem>();
+  /** Calls that run here, by our id. */
+  private readonly running = new Map<string, WireMcpCall>();
+  private hasText = false;
+  private resultsSinceText = false;
+
+  /** `response`: as it begins, nothing put out yet. */
+  constructor(
+    readonly response: WireResponse,
+    private readonly listed: readonly WireMcpListTools[] = [],
+  ) {}
+
+  get begun(): boolean {
+    return this.response.model !== '';
+  }
+
+  *add(event: TurnEvent): Generator<WireEvent> {
+    if (event.type === 'tool_call') {
+      yield* this.call(event);
+      return;
+    }
+    yield* this.endCalls();
+    switch (event.type) {
+      case 'start':
+        yield* this.begin(event.model);
+        break;
+      case 'content':
+        if ((event.choice ?? 0) === 0) yield* this.text(event.text);
+        break;
+      case 'reasoning':
+        if ((event.choice ?? 0) === 0) yield* this.reasoning(event.text);
+        break;
+      case 'tool_result':
+        yield* this.result(event);
+        break;
+      case 'done':
+        yield* this.finish(event);
+        break;
+      case 'tool_progress':
+      case 'approval_required':
+      case 'error':
+        break;
+    }
+  }
+
+  private *begin(model: string): Generator<WireEvent> {
+    this.response.model = model;
+    yield { type: 'response.created', response: this.snapshot() };
+    yield { type: 'response.in_progress', response: this.snapshot() };
+    for (const list of this.listed) {
+      const of = yield* this.put(list);
+      yield { type: 'response.mcp_list_tools.in_progress', ...of };
+      yield { type: 'response.mcp_list_tools.completed', ...of };
+      yield this.itemDone(list);
+    }
+  }
+
+  private *text(given: string): Generator<WireEvent> {
+    // The items between two rounds separate their texts.
+    const separated = this.resultsSinceText && this.hasText && given.startsWith(roundSeparator);
+    const delta = separated ? given.slice(roundSeparator.length) : given;
+    if (delta === '') return;
+    this.hasText = true;
+    this.resultsSinceText = false;
+    if (this.open?.type !== 'message') yield* this.openMessage();
+    const message = this.open as WireMessage;
+    message.content[0]!.text += delta;
+    yield { type: 'response.output_text.delta', ...this.of(message), content_index: 0, delta, logprobs: [] };
+  }
+
+  private *openMessage(): Generator<WireEvent> {
+    yield* this.endItem();
+    const message: WireMessage = {
+      type: 'message',
+      id: this.itemId('msg'),
+      role: 'assistant',
+      status: 'in_progress',
+      content: [],
+    };
+    const of = yield* this.put(message);
+    message.content.push({ type: 'output_text', text: '', annotations: [], logprobs: [] });
+    this.open = message;
+    yield { type: 'response.content_part.added', ...of, content_index: 0, part: { ...message.content[0]! } };
+  }
+
+  private *reasoning(delta: string): Generator<WireEvent> {
+    if (this.open?.type !== 'reasoning') {
+      yield* this.endItem();
+      const item: WireReasoning = { type: 'reasoning', id: this.itemId('rs'), summary: [] };
+      const of = yield* this.put(item);
+      item.summary.push({ type: 'summary_text', text: '' });
+      this.open = item;
+      const part = { ...item.summary[0]! };
+      yield { type: 'response.reasoning_summary_part.added', ...of, summary_index: 0, part };
+    }
+    const item = this.open;
+    item.summary[0]!.text += delta;
+    yield { type: 'response.reasoning_summary_text.delta', ...this.of(item), summary_index: 0, delta };
+  }
+
+  private *call(event: CallEvent): Generator<WireEvent> {
+    if (event.id !== undefined) {
+      yield* this.endItem();
+      const item = newCall(event.id, event);
+      this.calls.set(event.index, item);
+      if (item.type === 'mcp_call') this.running.set(event.id, item);
+      const of = yield* this.put(item);
+      if (item.type === 'mcp_call') yield { type: 'response.mcp_call.in_progress', ...of };
+    }
+    const item = this.calls.get(event.index);
+    const delta = event.arguments;
+    if (item === undefined || delta === '') return;
+    item.arguments += delta;
+    const type =
+      item.type === 'mcp_call' ? 'response.mcp_call_arguments.delta' : 'response.function_call_arguments.delta';
+    yield { type, ...this.of(item), delta };
+  }
+
+  /** The message has moved on: its calls are whole. Those that run here are done when their results are there. */
+  private *endCalls(): Generator<WireEvent> {
+    for (const item of this.calls.values()) {
+      const { arguments: args, name } = item;
+      if (item.type === 'mcp_call') {
+        yield { type: 'response.mcp_call_arguments.done', ...this.of(item), arguments: args };
+        continue;
+      }
+      item.status = 'completed';
+      yield { type: 'response.function_call_arguments.done', ...this.of(item), name, arguments: args };
+      yield this.itemDone(item);
+    }
+    this.calls.clear();
+  }
+
+  private *result({ callId, result }: ResultEvent): Generator<WireEvent> {
+    this.resultsSinceText = true;
+    const item = this.running.get(callId);
+    if (item === undefined) return;
+    this.running.delete(callId);
+    item.status = result.success ? 'completed' : 'failed';
+    if (result.success) item.output = result.content;
+    else item.error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: result.content }] };
+    yield { type: result.success ? 'response.mcp_call.completed' : 'response.mcp_call.failed', ...this.of(item) };
+    yield this.itemDone(item);
+  }
+
+  private *finish(event: DoneEvent): Generator<WireEvent> {
+    yield* this.endItem();
+    const { response } = this;
+    const cut = event.finishReason === 'length' || event.finishReason === 'content_filter';
+    // A call that was cut never became one.
+    for (const item of cut ? response.output : []) {
+      if (item.type === 'function_call' || (item.type === 'mcp_call' && item.status === 'in_progress')) {
+        item.status = 'incomplete';
+      }
+    }
+    response.status = cut ? 'incomplete' : 'completed';
+    if (cut) {
+      const reason = event.finishReason === 'length' ? 'max_output_tokens' : 'content_filter';
+      response.incomplete_details = { reason };
+    }
+    response.usage = toWireUsage(event.usage);
+    if (event.toolExecution !== undefined) response.tool_execution = event.toolExecution;
+    yield { type: cut ? 'response.incomplete' : 'response.completed', response: this.snapshot() };
+  }
+
+  private *put(item: WireItem): Generator<WireEvent, { item_id: string; output_index: number }> {
+    this.response.output.push(item);
+    yield { type: 'response.output_item.added', output_index: this.response.output.length - 1, item: copied(item) };
+    return this.of(item);
+  }
+
+  private *endItem(): Generator<WireEvent> {
+    const item = this.open;
+    this.open = undefined;
+    if (item === undefined) return;
+    const of = this.of(item);
+    if (item.type === 'message') {
+      const part = item.content[0]!;
+      item.status = 'completed';
+      yield { type: 'response.output_text.done', ...of, content_index: 0, text: part.text, logprobs: [] };
+      yield { type: 'response.content_part.done', ...of, content_index: 0, part };
+    } else {
+      const part = item.summary[0]!;
+      yield { type: 'response.reasoning_summary_text.done', ...of, summary_index: 0, text: part.text };
+      yield { type: 'response.reasoning_summary_part.done', ...of, summary_index: 0, part };
+    }
+    yield this.itemDone(item);
+  }
+
+  private itemDone(item: WireItem): WireEvent {
+    return { type: 'response.output_item.done', output_index: this.response.output.indexOf(item), item: copied(item) };
+  }
+
+  private of(item: WireItem): { item_id: string; output_index: number } {
+    return { item_id: item.id, output_index: this.response.output.indexOf(item) };
+  }
+
+  /** The same each time that a response is told, whether or not the servers are listed then. */
+  private itemId(kind: string): string {
+    const number = this.response.output.length - this.listed.length;
+    return `${kind}_${this.response.id.slice('resp_'.length)}${number.toString(16).padStart(4, '0')}`;
+  }
+
+  private snapshot(): WireResponse {
+    return { ...this.response, output: this.response.output.map(copied) };
+  }
+}
+
+function copied<Item extends WireItem>(item: Item): Item {
+  return structuredClone(item);
+}
+
+/** Calls that ran here have ids of their own kind, so that a posted history never takes them for the caller's. */
+function newCall(id: string, event: CallEvent): CallItem {
+  const shown = id.replace(/^call_/, '');
+  const name = event.name ?? '';
+  if (event.clientIndex !== null) {
+    return { type: 'function_call', id: `fc_${shown}`, call_id: id, name, arguments: '', status: 'in_progress' };
+  }
+  return {
+    type: 'mcp_call',
+    id: `mcp_${shown}`,
+    server_label: event.server ?? '',
+    name,
+    arguments: '',
+    status: 'in_progress',
+    output: null,
+    error: null,
+    approval_request_id: null,
+  };
+}
+
+function toWireUsage(usage: Usage): WireUsage {
+  const detail = (of: string, name: string): number => {
+    const details = usage[of];
+    const value = isJsonObject(details) ? details[name] : undefined;
+    return typeof value === 'number' ? value : 0;
+  };
+  return {
+    input_tokens: usage.prompt_tokens,
+    input_tokens_details: {
+      cached_tokens: detail('prompt_tokens_details', 'cached_tokens'),
+      cache_write_tokens: detail('prompt_tokens_details', 'cache_creation_tokens'),
+    },
+    output_tokens: usage.completion_tokens,
+    output_tokens_details: { reasoning_tokens: detail('completion_tokens_details', 'reasoning_tokens') },
+    total_tokens: usage.total_tokens,
+  };
+}

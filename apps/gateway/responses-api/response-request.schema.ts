@@ -1,0 +1,146 @@
+// OpenAI's responses request as one compiled schema (https://platform.openai.com/docs/api-reference/responses/create).
+// What would change the answer and is not available is refused by name; hints to OpenAI itself are read past.
+import { z } from 'zod';
+import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
+import { mcpTool } from '../doors/mcp-tool.js';
+
+const text = z.string();
+const callId = z.string().min(1).max(256);
+const calledName = z.string().min(1).max(256);
+const notHere = (what: string) => z.undefined({ error: `is not taken: ${what}` }).optional();
+
+const parts = {
+  input_text: z.looseObject({ type: z.literal('input_text'), text }),
+  output_text: z.looseObject({ type: z.literal('output_text'), text }),
+  refusal: z.looseObject({ type: z.literal('refusal'), refusal: text }),
+  input_image: z.looseObject({
+    type: z.literal('input_image'),
+    image_url: z.string().regex(/^(https?:\/\/|data:)/i, 'must be an http, https or data URL'),
+    detail: text.max(32).nullish(),
+  }),
+  input_file: z.looseObject({
+    type: z.literal('input_file'),
+    filename: text.max(512).nullish(),
+    file_data: text,
+  }),
+};
+const inputPart = z.discriminatedUnion(
+  'type',
+  [parts.input_text, parts.output_text, parts.refusal, parts.input_image, parts.input_file],
+  { error: 'must be input_text, input_image, input_file, output_text or refusal' },
+);
+const outputPart = z.discriminatedUnion('type', [parts.input_text, parts.input_image, parts.input_file], {
+  error: 'must be input_text, input_image or input_file',
+});
+
+const message = z.looseObject({
+  type: z.literal('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.union([text, z.array(inputPart)]),
+});
+const items = z.discriminatedUnion(
+  'type',
+  [
+    message,
+    z.looseObject({ type: z.literal('function_call'), call_id: callId, name: calledName, arguments: text }),
+    z.looseObject({
+      type: z.literal('function_call_output'),
+      call_id: callId,
+      output: z.union([text, z.array(outputPart)]),
+    }),
+    z.looseObject({
+      type: z.literal('reasoning'),
+      summary: z.array(z.looseObject({ text })),
+      content: z.array(z.looseObject({ text })).nullish(),
+    }),
+    z.looseObject({
+      type: z.literal('mcp_call'),
+      id: callId,
+      name: calledName,
+      arguments: text,
+      output: text.nullish(),
+      error: z.union([text, z.looseObject({ content: z.array(z.looseObject({ text })).nullish() })]).nullish(),
+    }),
+    z.looseObject({ type: z.literal('mcp_list_tools') }),
+  ],
+  { error: 'must be a message, function_call, function_call_output, reasoning, mcp_call or mcp_list_tools item' },
+);
+/** A message may leave its type out. */
+const item = z.preprocess(
+  (given) =>
+    typeof given === 'object' && given !== null && 'role' in given && !('type' in given)
+      ? { ...given, type: 'message' }
+      : given,
+  items,
+);
+
+const functionTool = z.looseObject({
+  type: z.literal('function'),
+  name: toolName,
+  description: text.nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.discriminatedUnion(
+    'type',
+    [
+      z.looseObject({ type: z.literal('function'), name: calledName }),
+      z.looseObject({ type: z.literal('mcp'), server_label: text, name: calledName }),
+    ],
+    { error: 'must be auto, none, required, or a function or mcp tool by its name' },
+  ),
+]);
+
+const textFormat = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ type: z.literal('text') }),
+    z.looseObject({ type: z.literal('json_object') }),
+    z.looseObject({
+      type: z.literal('json_schema'),
+      name: z.string().min(1).max(64),
+      schema: z.record(z.string(), z.unknown()),
+      description: text.nullish(),
+      strict: z.boolean().nullish(),
+    }),
+  ],
+  { error: 'must be of type text, json_object or json_schema' },
+);
+
+export const responseRequestSchema = z.looseObject({
+  model: modelName.optional(),
+  input: z.union([text, z.array(item).min(1)]).optional(),
+  instructions: text.optional(),
+  previous_response_id: z.string().min(1).max(256).optional(),
+  store: z.boolean().optional(),
+  stream: z.boolean().optional(),
+  tools: z
+    .array(
+      z.discriminatedUnion('type', [functionTool, mcpTool], {
+        error: "must be of type function or mcp: OpenAI's own tools do not run here",
+      }),
+    )
+    .optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  max_output_tokens: z.number().int().min(1).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  text: z.looseObject({ format: textFormat.nullish(), verbosity: text.max(32).nullish() }).optional(),
+  reasoning: z.looseObject({ effort: text.max(32).nullish(), summary: text.max(32).nullish() }).optional(),
+  metadata: z.record(z.string(), text).optional(),
+  user: text.max(1024).optional(),
+  background: z.literal(false, { error: 'is not taken: on_disconnect "detach" lets a response go on' }).optional(),
+  conversation: notHere('previous_response_id goes on with a conversation'),
+  prompt: notHere('there are no stored prompts'),
+  max_tool_calls: notHere('max_tool_rounds bounds the tools'),
+  ...gatewayFields,
+});
+
+export type ResponseRequestBody = z.output<typeof responseRequestSchema>;
+export type InputItem = z.output<typeof items>;
+export type MessageItem = z.output<typeof message>;
+export type InputPart = z.output<typeof inputPart>;

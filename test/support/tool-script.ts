@@ -1,0 +1,55 @@
+// Test support: a model that asks for tools by what the user said, and tells what they answered; and those tools.
+import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import type { JudgeTool } from './chat-judge.js';
+
+interface AskedMessage {
+  role: string;
+  content: string;
+  tool_calls?: { id: string; function: { name: string } }[];
+  tool_call_id?: string;
+}
+
+/** What the model says, by what the user said and how far the conversation has come. */
+export function toolScript(request: ReceivedRequest): ScriptedAnswer {
+  const messages = request.body['messages'] as unknown as AskedMessage[];
+  const asked = messages.find((message) => message.role === 'user')!.content;
+  const calls = firstCalls[asked];
+  if (calls === undefined) return { text: ['Hel', 'lo'] };
+  if (messages.at(-1)!.role !== 'tool') return { text: ['Looking', '.'], toolCalls: calls };
+  return { text: ['Got ', told(messages)] };
+}
+
+const lookup = { id: 'upstream_1', name: 'lookup', arguments: { key: 'höhe' } };
+const clock = { id: 'upstream_0', name: 'get_time', arguments: { offset_ms: 0 } };
+const firstCalls: Record<string, (typeof lookup | typeof clock)[]> = {
+  'a server tool': [clock],
+  'a client tool': [lookup],
+  'two client tools': [lookup, { ...lookup, id: 'upstream_2', arguments: { key: 'b' } }],
+  'a mixed turn': [clock, lookup],
+};
+
+/** The model sees every call answered, in order; of the clock's answer only that there is one. */
+function told(messages: AskedMessage[]): string {
+  const calls = messages.flatMap((message) => message.tool_calls ?? []);
+  const results = messages.filter((message) => message.role === 'tool');
+  return calls
+    .map(({ id, function: { name } }, at) => {
+      if (results[at]?.tool_call_id !== id) return `no answer to ${name}`;
+      return name === 'get_time' ? 'time' : results[at].content;
+    })
+    .join(' and ');
+}
+
+const parameters = { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] };
+export const clientTool: JudgeTool = {
+  name: 'lookup',
+  parameters,
+  run: (args) => `value of ${(args as { key: string }).key}`,
+};
+export const serverTool: JudgeTool = {
+  name: 'get_time',
+  parameters: { type: 'object', properties: { offset_ms: { type: 'number' } } },
+  run: () => {
+    throw new Error('the client was made to run a tool of the server');
+  },
+};
