@@ -17,8 +17,16 @@ export default defineConfig({
         extends: true,
         test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
       },
-      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts', 'test/*.test.ts'] } },
       // These start processes, and mostly wait for them: two at once, whatever the machine.
+      {
+        extends: true,
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts', 'test/*.test.ts'],
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
       {
         extends: true,
         test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
