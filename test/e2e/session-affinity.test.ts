@@ -1,6 +1,6 @@
 // A server that keeps something a session, three workers, two gateways: all calls of a session run where its lease is.
 import pg from 'pg';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
@@ -64,12 +64,18 @@ async function leaseOf(session: string): Promise<{ worker: string; fence: bigint
 }
 
 /** The process that ran the session's calls so far: the one that logged them. */
-function processOf(session: string): StartedProcess {
-  const found = box.workers.find(({ log }) =>
-    log.some((line) => line['message'] === 'tool call' && line['sessionId'] === session),
+async function processOf(session: string): Promise<StartedProcess> {
+  const logged = ({ log }: StartedProcess) =>
+    log.some((line) => line['message'] === 'tool call' && line['sessionId'] === session);
+  // A line of the log comes after its answer.
+  return vi.waitFor(
+    () => {
+      const found = box.workers.find(logged);
+      if (found === undefined) throw new Error(`nobody logged ${session}`);
+      return found;
+    },
+    { timeout: 10_000 },
   );
-  if (found === undefined) throw new Error(`nobody logged ${session}`);
-  return found;
 }
 
 verifies('tools.session-affinity', 'four sessions, both gateways, calls at once and after one another', async () => {
@@ -95,7 +101,7 @@ verifies('tools.stateless-anywhere', 'shared calls take no lease and the common 
 verifies('reliability.session-moves-in-order', 'its worker is told to stop while a call of it runs', async () => {
   await call('moving', 'own__get_time');
   const before = (await leaseOf('moving'))!;
-  const holder = processOf('moving');
+  const holder = await processOf('moving');
   const held = call('moving', 'own__fetch', { url: `${web.url}/held`, method: 'POST' });
   await web.reached('/held');
   const ended = holder.stop();
@@ -118,7 +124,7 @@ verifies('reliability.session-moves-in-order', 'its worker is told to stop while
 verifies('reliability.session-taken-over', 'its worker is killed', async () => {
   await call('lost', 'own__get_time');
   const before = (await leaseOf('lost'))!;
-  const holder = processOf('lost');
+  const holder = await processOf('lost');
   holder.kill('SIGKILL');
   await holder.ended;
   await Promise.all([
