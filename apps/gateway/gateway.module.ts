@@ -18,6 +18,8 @@ import {
   SESSION_STORE,
   TOOL_CATALOG,
 } from './http/injection-tokens.js';
+import { McpController } from './http/mcp.controller.js';
+import { McpDoor } from './http/mcp-door.js';
 import { MessagesController } from './http/messages.controller.js';
 import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
@@ -26,6 +28,7 @@ import { SessionsController } from './http/sessions.controller.js';
 import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
 import { TurnDoor } from './http/turn-door.js';
+import { McpEndpoint } from './mcp/mcp-endpoint.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 
 export interface GatewayModuleParts {
@@ -33,6 +36,7 @@ export interface GatewayModuleParts {
   gateway: Gateway;
   workspaces: Workspaces;
   admission: TurnAdmission;
+  mcp: McpEndpoint;
   logger: Logger;
   metrics: Metrics;
   operations: DynamicModule;
@@ -45,6 +49,7 @@ export class GatewayModule {
     gateway,
     workspaces,
     admission,
+    mcp,
     logger,
     metrics,
     operations,
@@ -60,6 +65,7 @@ export class GatewayModule {
         RunsController,
         ModelsController,
         ToolsController,
+        McpController,
         SessionsController,
         FilesController,
       ],
@@ -75,6 +81,8 @@ export class GatewayModule {
         { provide: ChatService, useValue: gateway.chat },
         { provide: TurnAdmission, useValue: admission },
         TurnDoor,
+        { provide: McpEndpoint, useValue: mcp },
+        McpDoor,
         { provide: APP_FILTER, useValue: new AppErrorFilter(logger, observeError) },
       ],
     };

@@ -13,7 +13,7 @@ import { QuietConnections } from '#libs/http-door/quiet-connections.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
-import { createMetrics } from '#libs/metrics/metrics.js';
+import { createMetrics, type Metrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
@@ -27,7 +27,9 @@ import { setupOpenApi } from './http/open-api.js';
 import { registerOriginGuard } from './http/origin-guard.js';
 import { registerRequestContext } from './http/request-context.js';
 import { registerRequestLog } from './http/request-log.js';
+import { McpDoor } from './http/mcp-door.js';
 import { TurnAdmission } from './http/turn-admission.js';
+import { McpEndpoint } from './mcp/mcp-endpoint.js';
 import { parseBody } from './openai-api/parse-body.js';
 
 const migrationMs = 60_000;
@@ -38,6 +40,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const gateway = await openGateway(config, logger, metrics);
   const workspaces = await openWorkspaces(config);
   const admission = new TurnAdmission(config.limits.turns, (limit) => metrics.rateLimited.inc({ limit }));
+  const mcp = openMcp(gateway, config, logger, metrics);
   const health = new Health('gateway', healthChecks(gateway));
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
@@ -58,7 +61,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     routerOptions: { maxParamLength: 8_192 },
   });
   const operations = OperationsModule.of({ health, scrape, access });
-  const module = GatewayModule.of({ config, gateway, workspaces, admission, logger, metrics, operations });
+  const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
   const connections = new QuietConnections(fastify.server);
   prepare(fastify, config, logger);
@@ -77,7 +80,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   return {
     async stop() {
       health.become('stopping');
+      const door = app.get(McpDoor);
+      door.stopWaiting();
       await admission.drain(config.server.shutdown_grace_ms);
+      await door.close();
       await gateway.close();
       connections.close();
       await app.close();
@@ -86,7 +92,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
 }
 
 /** What every request meets before Nest. */
-function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
+export function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
   const routes = watchRoutes(fastify);
   watchReplies(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
@@ -110,6 +116,28 @@ function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void
     }
   });
   registerFileUploads(fastify);
+}
+
+function openMcp(
+  { catalog, toolCalls: calls }: Gateway,
+  { limits }: Config,
+  logger: Logger,
+  metrics: Metrics,
+): McpEndpoint {
+  return new McpEndpoint(
+    {
+      catalog,
+      calls,
+      logger,
+      observeError: (error) => metrics.countError(error),
+      onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+    },
+    {
+      sessions: limits.mcp_sessions,
+      sessionIdleMs: limits.mcp_session_idle_ms,
+      subscriptions: limits.mcp_subscriptions,
+    },
+  );
 }
 
 async function openWorkspaces(config: Config): Promise<Workspaces> {

@@ -202,6 +202,9 @@ export const configSchema = z.strictObject({
       principal_turns: count('Turns at once: principal').default(64),
       turns: count('Turns at once: one gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),
+      mcp_sessions: count('Sessions of MCP clients from before 2026 at once: one gateway').default(1_000),
+      mcp_session_idle_ms: ms('Idle life of such a session').default(600_000),
+      mcp_subscriptions: count('Subscriptions of MCP clients at once: one gateway').default(1_000),
     })
     .prefault({}),
   runs: z

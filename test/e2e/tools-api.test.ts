@@ -1,14 +1,8 @@
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Module } from '@nestjs/common';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { silentLogger } from '#libs/logging/logger.js';
-import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
-import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from '../../apps/gateway/http/injection-tokens.js';
-import { registerRequestContext } from '../../apps/gateway/http/request-context.js';
+import { TOOL_CATALOG } from '../../apps/gateway/http/injection-tokens.js';
 import { ToolsController } from '../../apps/gateway/http/tools.controller.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
-import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
+import { type OpenDoor, openDoor } from '../support/open-door.js';
 import {
   openGateway,
   openServices,
@@ -22,36 +16,25 @@ import { verifies } from '../verifies.js';
 let services: Services;
 let worker: TestWorker;
 let gateway: TestGateway;
-let app: NestFastifyApplication;
+let door: OpenDoor;
 let url: string;
-
-@Module({})
-class Nothing {}
 
 beforeAll(async () => {
   services = await openServices();
   worker = await openWorker(services);
   gateway = await openGateway(services);
-  const adapter = new FastifyAdapter({ forceCloseConnections: true });
-  registerRequestContext(adapter.getInstance(), 60_000);
-  const module = {
-    module: Nothing,
-    controllers: [ToolsController],
-    providers: [
+  door = await openDoor(
+    services,
+    [ToolsController],
+    [
       { provide: TOOL_CATALOG, useValue: gateway.catalog },
-      { provide: TurnAdmission, useValue: new TurnAdmission(100, () => undefined) },
       { provide: KeyedToolCalls, useValue: gateway.keyed },
-      { provide: CONFIG, useValue: services.config },
-      { provide: ERROR_OBSERVER, useValue: () => undefined },
     ],
-  };
-  app = await NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false });
-  app.useGlobalFilters(new AppErrorFilter(silentLogger, () => undefined));
-  await app.listen(0, '127.0.0.1');
-  url = await app.getUrl();
+  );
+  url = door.url;
 });
 afterAll(async () => {
-  await app?.close();
+  await door?.close();
   await gateway?.close();
   await worker?.close();
   await services?.close();

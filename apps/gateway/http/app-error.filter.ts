@@ -35,7 +35,7 @@ export class AppErrorFilter implements ExceptionFilter {
     void reply
       .status(error.http)
       .type('application/json')
-      .send(errorBody(request.url, error, requestId));
+      .send(errorBody(request, error, requestId));
   }
 }
 

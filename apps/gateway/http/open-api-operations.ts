@@ -206,6 +206,25 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
       'text/event-stream': text,
     },
   },
+  'POST /mcp': {
+    summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
+    description: 'Errors are JSON-RPC errors with our code in `data.code`.',
+    tag: 'tools',
+    headers: { 'Mcp-Session-Id': 'Of a session that `initialize` opened' },
+    body: object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc', 'method']),
+    answers: { ...json(anything), 'text/event-stream': text },
+  },
+  'GET /mcp': {
+    summary: 'What an MCP session is told beside its answers',
+    tag: 'tools',
+    headers: { 'Mcp-Session-Id': 'The session' },
+    answers: { 'text/event-stream': text },
+  },
+  'DELETE /mcp': {
+    summary: 'Ends an MCP session; its workspace stays',
+    tag: 'tools',
+    headers: { 'Mcp-Session-Id': 'The session' },
+  },
   'GET /api/servers': { summary: 'Tool servers with their state', tag: 'tools' },
   'GET /api/sessions': { summary: 'The sessions of the caller', tag: 'sessions' },
   'POST /api/sessions': {

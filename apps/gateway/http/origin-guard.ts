@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag';
+const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag, mcp-session-id';
 
 export function registerOriginGuard(fastify: FastifyInstance, server: Config['server']): void {
   const hosts = new Set([

@@ -4,14 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { contentText } from '#libs/schemas/content-block.js';
-import { AppError } from '#libs/schemas/errors.js';
+import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { EventQueue } from '../chat/event-queue.js';
 import { toShownResult } from '../chat/turn-state.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
-import { failureOf, type EndedToolCall } from '../tools/call-tool.js';
+import { failureOf, toolNotFound, type EndedToolCall } from '../tools/call-tool.js';
 import { type KeyedToolCall, KeyedToolCalls } from '../tools/keyed-tool-calls.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
@@ -47,7 +47,7 @@ export class ToolsController {
   @Get('*')
   one(@Param('*') name: string): JsonObject {
     const tool = this.catalog.find(name);
-    if (tool === undefined) throw new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`);
+    if (tool === undefined) throw toolNotFound(name);
     return show(tool);
   }
 

@@ -53,9 +53,7 @@ export class ToolCalls {
   /** @throws AppError tool_not_found, invalid_tool_arguments, tool_denied, store_unavailable, no_worker */
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
-    if (found === undefined) {
-      throw new AppError('tool_not_found', `Tool '${request.name}' not found`, { toolName: request.name });
-    }
+    if (found === undefined) throw toolNotFound(request.name);
     const tool = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
@@ -99,6 +97,10 @@ function withTimeout(tool: CatalogTool, timeoutMs: number | undefined): CatalogT
   if (timeoutMs === undefined) return tool;
   const bounded = Math.min(timeoutMs, tool.maxTimeoutMs);
   return { ...tool, timeoutMs: bounded, maxTimeoutMs: bounded };
+}
+
+export function toolNotFound(name: string): AppError {
+  return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
 }
 
 /** A tool's failure as the tools API answers it. */

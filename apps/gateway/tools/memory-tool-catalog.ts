@@ -6,7 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ToolCatalog } from './tool-catalog.js';
+import type { WatchedToolCatalog } from './tool-catalog.js';
 
 const POLL_MS = 5_000;
 
@@ -19,10 +19,11 @@ interface Snapshot {
   version: string;
 }
 
-export class MemoryToolCatalog implements ToolCatalog {
+export class MemoryToolCatalog implements WatchedToolCatalog {
   #snapshot: Snapshot = { servers: new Map(), tools: [], byName: new Map(), version: canonicalHash([]) };
   #timer?: NodeJS.Timeout;
   #stops: (() => unknown)[] = [];
+  readonly #listeners = new Set<() => void>();
   #reading?: Promise<void>;
   #again = false;
   #closed = false;
@@ -64,11 +65,22 @@ export class MemoryToolCatalog implements ToolCatalog {
       this.#again = false;
       if (this.#closed) return;
       try {
-        this.#snapshot = takeSnapshot(await this.store.read());
+        this.#take(takeSnapshot(await this.store.read()));
       } catch (error) {
         this.logger.warn({ error }, 'the tool catalog could not be read, the last known one is served');
       }
     } while (this.#again);
+  }
+
+  #take(snapshot: Snapshot): void {
+    const changed = snapshot.version !== this.#snapshot.version;
+    this.#snapshot = snapshot;
+    if (changed) for (const listener of this.#listeners) listener();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   get version(): string {

@@ -12,6 +12,12 @@ export interface ToolCatalog {
   readonly version: string;
 }
 
+/** A catalog that says when it has changed. */
+export interface WatchedToolCatalog extends ToolCatalog {
+  /** Returns what to call when it need not be told any more. */
+  onChange(listener: () => void): () => void;
+}
+
 export type ValidatedArguments = { ok: true; arguments: JsonObject } | { ok: false; message: string };
 
 export interface ArgumentValidator {

@@ -1,0 +1,78 @@
+// The gateway as one MCP server: what it lists, describes and calls. One instance serves one request, or one session of
+// an older client; nothing is kept in it.
+import {
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+  type CallToolResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Logger } from '#libs/logging/logger.js';
+import { type AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ToolCalls } from '../tools/call-tool.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { exchangeOf } from './exchange.js';
+import { listPage, toMcpTool } from './list-tools.js';
+import { toProtocolError } from './rpc-error.js';
+import { runCall, type ToolCallParams } from './run-call.js';
+import { toolNotFound } from '../tools/call-tool.js';
+
+export interface GatewayServerPorts {
+  catalog: ToolCatalog;
+  calls: ToolCalls;
+  logger: Logger;
+  /** Each error that a caller is shown, once. */
+  observeError: (error: AppError) => void;
+}
+
+const listParams = z.looseObject({ cursor: z.string().optional() });
+const describeParams = z.looseObject({ name: z.string() });
+const identity = { name: 'signalbox', version: '1' };
+
+export function createGatewayServer(ports: GatewayServerPorts): Server {
+  const { catalog } = ports;
+  const server = new Server(identity, { capabilities: { tools: { listChanged: true } } });
+  server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
+    answer(ports, request, () => listPage(catalog.list(), cursor)),
+  );
+  server.setRequestHandler('tools/describe', { params: describeParams }, ({ name }, request) =>
+    answer(ports, request, () => {
+      const tool = catalog.find(name);
+      if (tool === undefined) throw toolNotFound(name);
+      return { tool: toMcpTool(tool) };
+    }),
+  );
+  server.setRequestHandler('tools/call', ({ params }, request) => call(server, ports, params, request));
+  return server;
+}
+
+async function call(
+  server: Server,
+  ports: GatewayServerPorts,
+  params: ToolCallParams,
+  request: ServerContext,
+): Promise<CallToolResult> {
+  const { transport } = server;
+  try {
+    return await answer(ports, request, () => runCall(ports.calls, params, request));
+  } finally {
+    // What was cancelled is not answered: its stream would stay open for as long as the client lets it.
+    const { mcpReq } = request;
+    if (mcpReq.signal.aborted && transport instanceof WebStandardStreamableHTTPServerTransport) {
+      transport.closeSSEStream(mcpReq.id);
+    }
+  }
+}
+
+/** What the work throws, counted, logged and said as JSON-RPC says it. */
+async function answer<T>(ports: GatewayServerPorts, request: ServerContext, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    const { requestId } = exchangeOf(request.http?.req).context;
+    ports.observeError(error);
+    ports.logger[error.row.level]({ requestId, error: error.cause ?? error }, `${error.code}: ${error.message}`);
+    throw toProtocolError(error, requestId);
+  }
+}

@@ -1,0 +1,53 @@
+// A posted body as JSON-RPC messages. What is none is refused here, whole, before any handler sees a part of it.
+import {
+  isInitializeRequest,
+  isJSONRPCRequest,
+  parseJSONRPCMessage,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+} from '@modelcontextprotocol/server';
+import { AppError } from '#libs/schemas/errors.js';
+
+/** Above it a batch is refused; the protocol has no batches since 2025-06-18. */
+const maxBatch = 100;
+
+export interface McpFrames {
+  messages: readonly JSONRPCMessage[];
+  requests: readonly JSONRPCRequest[];
+  batch: boolean;
+  /** Runs a tool. */
+  calls: boolean;
+  /** Is answered by a stream that ends with its reader only. */
+  listens: boolean;
+}
+
+/** @throws AppError invalid_json, invalid_value */
+export function readFrames(body: unknown): McpFrames {
+  if (body === undefined || body === null) throw new AppError('invalid_json', 'The body is empty');
+  const batch = Array.isArray(body);
+  const given: unknown[] = batch ? body : [body];
+  if (given.length === 0) throw new AppError('invalid_value', 'The batch is empty');
+  if (given.length > maxBatch) throw new AppError('invalid_value', `A batch has at most ${maxBatch} messages`);
+  const messages = given.map(readMessage);
+  const requests = messages.filter((message) => isJSONRPCRequest(message));
+  const asksFor = (wanted: string) => requests.some(({ method }) => method === wanted);
+  return { messages, requests, batch, calls: asksFor('tools/call'), listens: asksFor('subscriptions/listen') };
+}
+
+/** As it was sent. */
+export const bodyOf = ({ messages, batch }: McpFrames): unknown => (batch ? messages : messages[0]);
+
+function readMessage(given: unknown): JSONRPCMessage {
+  let message: JSONRPCMessage;
+  try {
+    message = parseJSONRPCMessage(given);
+  } catch {
+    throw new AppError('invalid_value', 'This is not a JSON-RPC 2.0 message');
+  }
+  if ('method' in message && message.method === 'initialize' && !isInitializeRequest(message)) {
+    throw new AppError('invalid_value', 'initialize needs protocolVersion, capabilities and clientInfo', {
+      param: 'params',
+    });
+  }
+  return message;
+}

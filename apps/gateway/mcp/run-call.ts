@@ -1,0 +1,94 @@
+// `tools/call` from outside: the same path as the tools API, with progress and cancelling both ways. What a tool fails
+// with is a result that says so; what keeps it from running at all is thrown.
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
+import { failedResult } from '#libs/mcp-server/served-tool.js';
+import { AppError, TOOL_ERROR_CODES } from '#libs/schemas/errors.js';
+import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import type { EndedToolCall, ToolCalls } from '../tools/call-tool.js';
+import type { ToolProgress } from '../tools/tool-runner.js';
+import { exchangeOf, type McpExchange } from './exchange.js';
+
+/** The workspace of a caller that names none and has no MCP session. */
+export const defaultSessionId = 'mcp_default';
+/** In `_meta` of a result: the call as journal and audit know it. */
+const callIdMetaKey = 'signalbox/call_id';
+
+export interface ToolCallParams {
+  name: string;
+  arguments?: Record<string, unknown> | undefined;
+}
+
+/** @throws AppError tool_not_found, invalid_value, no_worker, queue_full, store_unavailable */
+export async function runCall(
+  calls: ToolCalls,
+  { name, arguments: args = {} }: ToolCallParams,
+  request: ServerContext,
+): Promise<CallToolResult> {
+  const exchange = exchangeOf(request.http?.req);
+  const signal = cancelSignal(request, exchange);
+  const sessionId = workspaceOf(request);
+  try {
+    const prepared = await calls.prepare(
+      { name, argumentsText: JSON.stringify(args), sessionId },
+      { ...exchange.context, signal },
+    );
+    return toCallResult(await prepared.run(progressTo(request, exchange)));
+  } catch (error) {
+    if (!isToolFailure(error)) throw error;
+    return failedResult(error);
+  }
+}
+
+/** @throws AppError invalid_value */
+function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
+  const named = mcpReq._meta?.[callMetaKeys.sessionId];
+  if (named === undefined) return sessionId ?? defaultSessionId;
+  if (typeof named === 'string' && sessionIdPattern.test(named)) return named;
+  throw new AppError('invalid_value', 'A session id is 1 to 128 letters, digits, _ and -', {
+    param: `_meta.${callMetaKeys.sessionId}`,
+  });
+}
+
+/** Aborts when the client cancels and when it has gone, always with a reason of ours. */
+function cancelSignal({ mcpReq }: ServerContext, { context }: McpExchange): AbortSignal {
+  const cancelled = new AbortController();
+  const cancel = () => cancelled.abort(new AppError('cancelled', 'The client cancelled the call'));
+  if (mcpReq.signal.aborted) cancel();
+  else mcpReq.signal.addEventListener('abort', cancel, { once: true });
+  return AbortSignal.any([cancelled.signal, context.signal]);
+}
+
+/** Progress grows, as the protocol wants it; a client that asked for none is told none. */
+function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress: ToolProgress) => void {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined || !exchange.streams) return () => undefined;
+  let last = -Infinity;
+  return ({ progress, total, message }) => {
+    if (progress === undefined || progress <= last || exchange.readerBehind || mcpReq.signal.aborted) return;
+    last = progress;
+    const more = { ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
+    const params = { progressToken, progress, ...more };
+    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+  };
+}
+
+function toCallResult({ id, sessionId, outcome }: EndedToolCall): CallToolResult {
+  const { blocks, structuredContent, error } = outcome;
+  return {
+    content: blocks as CallToolResult['content'],
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(outcome.state === 'completed' ? {} : { isError: true }),
+    _meta: {
+      [callIdMetaKey]: id,
+      [callMetaKeys.sessionId]: sessionId,
+      ...(error === undefined ? {} : { [errorCodeMetaKey]: error.code }),
+    },
+  };
+}
+
+/** Refused for what was asked, not for the state of the gateway. */
+function isToolFailure(error: unknown): error is AppError {
+  if (!(error instanceof AppError) || error.code === 'tool_not_found') return false;
+  return (TOOL_ERROR_CODES as readonly string[]).includes(error.code);
+}

@@ -1,0 +1,38 @@
+// Some controllers of the gateway behind its real guards and parser, on a port of their own, in this process.
+import { Module, type Provider, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { silentLogger } from '#libs/logging/logger.js';
+import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
+import { CONFIG, ERROR_OBSERVER } from '../../apps/gateway/http/injection-tokens.js';
+import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
+import { prepare } from '../../apps/gateway/start-gateway.js';
+import type { Services } from './queue-path.js';
+
+export interface OpenDoor {
+  url: string;
+  app: NestFastifyApplication;
+  close(): Promise<void>;
+}
+
+@Module({})
+class Nothing {}
+
+export async function openDoor({ config }: Services, controllers: Type[], providers: Provider[]): Promise<OpenDoor> {
+  const adapter = new FastifyAdapter({ forceCloseConnections: true });
+  prepare(adapter.getInstance(), config, silentLogger);
+  const module = {
+    module: Nothing,
+    controllers,
+    providers: [
+      { provide: TurnAdmission, useValue: new TurnAdmission(100, () => undefined) },
+      { provide: CONFIG, useValue: config },
+      { provide: ERROR_OBSERVER, useValue: () => undefined },
+      ...providers,
+    ],
+  };
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, bodyParser: false });
+  app.useGlobalFilters(new AppErrorFilter(silentLogger, () => undefined));
+  await app.listen(0, '127.0.0.1');
+  return { url: await app.getUrl(), app, close: () => app.close() };
+}
