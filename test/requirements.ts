@@ -3,6 +3,7 @@
 import { chatRequirements } from './requirements/chat.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { doorsRequirements } from './requirements/doors.js';
+import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
@@ -12,6 +13,7 @@ export const requirements = {
   ...chatRequirements,
   ...deploymentRequirements,
   ...doorsRequirements,
+  ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,
   ...reliabilityRequirements,

@@ -1,0 +1,151 @@
+import { expect } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { verifies } from '../../../test/verifies.js';
+import type { ToolCalls } from '../tools/call-tool.js';
+import type { McpExchange } from './exchange.js';
+import { listPage } from './list-tools.js';
+import { McpEndpoint, type McpEndpointLimits } from './mcp-endpoint.js';
+import { readFrames } from './read-frames.js';
+
+const noTools = { version: '1', find: () => undefined, list: () => [], hasServer: () => false };
+const greeting = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+};
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+function openEndpoint(limits: Partial<McpEndpointLimits>) {
+  const refused: string[] = [];
+  const endpoint = new McpEndpoint(
+    {
+      catalog: { ...noTools, onChange: () => () => undefined },
+      calls: {} as ToolCalls,
+      logger: silentLogger,
+      observeError: () => undefined,
+      onRefused: (limit) => refused.push(limit),
+    },
+    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, ...limits },
+  );
+  return { endpoint, refused };
+}
+
+/** One request, ended as the door would end it: `ended: false` leaves it under way. */
+async function ask(
+  endpoint: McpEndpoint,
+  body: object,
+  { headers = {}, principal = 'local', ended = true }: { headers?: object; principal?: string; ended?: boolean } = {},
+) {
+  const gone = new AbortController();
+  const context = { principal, requestId: 'req_1', signal: gone.signal, deadline: Date.now() + 10_000 };
+  const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+  const accept = 'application/json, text/event-stream';
+  const request = new Request('http://gateway/mcp', {
+    method: 'POST',
+    headers: { accept, 'content-type': 'application/json', ...headers },
+    signal: gone.signal,
+  });
+  const end = () => {
+    gone.abort();
+    for (const each of exchange.atEnd) each();
+  };
+  try {
+    const response = await endpoint.answer(request, exchange, readFrames(body));
+    return { response, session: { 'mcp-session-id': response.headers.get('mcp-session-id') ?? '' }, end };
+  } finally {
+    if (ended) end();
+  }
+}
+
+const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
+
+verifies('mcp.bounded', 'sessions in number, and of their principal only', async () => {
+  const { endpoint, refused } = openEndpoint({ sessions: 1 });
+  try {
+    const { session } = await ask(endpoint, greeting);
+    await expect(ask(endpoint, greeting)).rejects.toMatchObject({ code: 'concurrency_exceeded', http: 429 });
+    expect(refused).toEqual(['mcp_sessions']);
+    expect((await ask(endpoint, ping(2), { headers: session })).response.status).toBe(200);
+    const stranger = ask(endpoint, ping(2), { headers: session, principal: 'someone' });
+    await expect(stranger).rejects.toMatchObject({ code: 'session_not_found' });
+  } finally {
+    await endpoint.close();
+  }
+});
+
+verifies('mcp.bounded', 'sessions in idle time; one with a request under way stays', async () => {
+  const { endpoint } = openEndpoint({ sessionIdleMs: 20 });
+  try {
+    const { session } = await ask(endpoint, greeting);
+    const busy = await ask(endpoint, greeting, { ended: false });
+    await expect
+      .poll(() => ask(endpoint, ping(2), { headers: session }).catch((error: AppError) => error.code), {
+        interval: 100,
+        timeout: 10_000,
+      })
+      .toBe('session_not_found');
+    expect((await ask(endpoint, ping(3), { headers: busy.session })).response.status).toBe(200);
+    busy.end();
+  } finally {
+    await endpoint.close();
+  }
+});
+
+verifies('mcp.bounded', 'subscriptions', async () => {
+  const { endpoint, refused } = openEndpoint({ subscriptions: 1 });
+  const listen = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'subscriptions/listen',
+    params: { notifications: { toolsListChanged: true }, _meta: modernMeta },
+  };
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+  try {
+    const first = await ask(endpoint, listen, { headers, ended: false });
+    expect(first.response.status).toBe(200);
+    await expect(ask(endpoint, listen, { headers })).rejects.toMatchObject({ code: 'concurrency_exceeded' });
+    expect(refused).toEqual(['mcp_subscriptions']);
+    first.end();
+    expect((await ask(endpoint, listen, { headers })).response.status).toBe(200);
+  } finally {
+    await endpoint.close();
+  }
+});
+
+verifies('mcp.bad-frames', 'two requests of one id at once in a session', async () => {
+  const { endpoint } = openEndpoint({});
+  try {
+    const { session } = await ask(endpoint, greeting);
+    const first = await ask(endpoint, ping(7), { headers: session, ended: false });
+    await expect(ask(endpoint, ping(7), { headers: session })).rejects.toMatchObject({ param: 'id' });
+    await expect(ask(endpoint, [ping(8), ping(8)], { headers: session })).rejects.toMatchObject({ param: 'id' });
+    first.end();
+    expect((await ask(endpoint, ping(7), { headers: session })).response.status).toBe(200);
+  } finally {
+    await endpoint.close();
+  }
+});
+
+const toolsNamed = (...names: string[]) =>
+  names.map(
+    (name) => ({ name, server: 's', description: '', inputSchema: {}, annotations: {} }) as unknown as CatalogTool,
+  );
+
+verifies('mcp.pages', 'all of them, a tool that came, a tool that went, a wrong cursor', () => {
+  const namesOf = (page: { tools: { name: string }[] }) => page.tools.map(({ name }) => name);
+  const first = listPage(toolsNamed('a', 'b', 'c'), undefined, 2);
+  expect(namesOf(first)).toEqual(['a', 'b']);
+  const second = listPage(toolsNamed('0', 'a', 'b', 'c', 'd'), first.nextCursor, 2);
+  expect(namesOf(second)).toEqual(['c', 'd']);
+  expect(second.nextCursor).toBeUndefined();
+  expect(() => listPage(toolsNamed('a', 'c'), first.nextCursor, 2)).toThrow(AppError);
+  expect(() => listPage(toolsNamed('a'), '/../', 2)).toThrow(AppError);
+  expect(listPage([], undefined)).toEqual({ tools: [] });
+});

@@ -1,0 +1,271 @@
+// The gateway as an MCP server, judged by the official clients: real queue, journal and worker behind it.
+import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { z } from 'zod';
+import { silentLogger } from '#libs/logging/logger.js';
+import { McpController } from '../../apps/gateway/http/mcp.controller.js';
+import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
+import { McpEndpoint } from '../../apps/gateway/mcp/mcp-endpoint.js';
+import { mcpClients, type McpCaller } from '../support/mcp-clients.js';
+import { type OpenDoor, openDoor } from '../support/open-door.js';
+import {
+  openGateway,
+  openServices,
+  openWorker,
+  type Services,
+  type TestGateway,
+  type TestWorker,
+} from '../support/queue-path.js';
+import { rawRequest, type RawRequest } from '../support/raw-request.js';
+import { verifies } from '../verifies.js';
+
+let services: Services;
+let worker: TestWorker;
+let gateway: TestGateway;
+let door: OpenDoor;
+let url: string;
+const seen: string[] = [];
+
+beforeAll(async () => {
+  services = await openServices();
+  worker = await openWorker(services);
+  worker.server.register({
+    name: 'sum',
+    place: 'this test',
+    options: {
+      description: 'Adds.',
+      input: z.object({ a: z.number(), b: z.number() }),
+      output: z.object({ sum: z.number() }),
+    },
+    handler: ({ a, b }) => ({ sum: Number(a) + Number(b) }),
+  });
+  gateway = await openGateway(services);
+  const endpoint = new McpEndpoint(
+    {
+      catalog: gateway.catalog,
+      calls: gateway.calls,
+      logger: silentLogger,
+      observeError: ({ code }) => seen.push(code),
+      onRefused: () => undefined,
+    },
+    { sessions: 100, sessionIdleMs: 60_000, subscriptions: 100 },
+  );
+  door = await openDoor(services, [McpController], [{ provide: McpEndpoint, useValue: endpoint }, McpDoor]);
+  url = door.url;
+  await vi.waitUntil(() => gateway.catalog.find('sum') !== undefined, { timeout: 15_000 });
+});
+afterAll(async () => {
+  await door?.app.get(McpDoor).close();
+  await door?.close();
+  await gateway?.close();
+  await worker?.close();
+  await services?.close();
+});
+
+const post = (body: unknown, headers: RawRequest['headers'] = {}) =>
+  rawRequest(url, { path: '/mcp', headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
+const rpc = (method: string, params: object = {}, id: number = 1) => ({ jsonrpc: '2.0', id, method, params });
+const text = (value: string) => [{ type: 'text', text: value }];
+
+async function withClients(
+  names: readonly (keyof typeof mcpClients)[],
+  body: (...clients: McpCaller[]) => Promise<void>,
+): Promise<void> {
+  const clients: McpCaller[] = [];
+  try {
+    for (const name of names) clients.push(await mcpClients[name](url));
+    await body(...clients);
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
+  }
+}
+
+for (const [name, connect] of Object.entries(mcpClients)) {
+  const withClient = (body: (client: McpCaller) => Promise<void>) =>
+    withClients([name as keyof typeof mcpClients], body);
+
+  verifies('mcp.lists', name, () =>
+    withClient(async (client) => {
+      const tools = await client.listTools();
+      expect(tools.map((tool) => tool.name)).toEqual(gateway.catalog.list().map((tool) => tool.name));
+      expect(tools.find((tool) => tool.name === 'echo')).toMatchObject({
+        description: 'Says it again.',
+        inputSchema: { type: 'object', required: ['text'] },
+        annotations: { readOnlyHint: true },
+        _meta: { 'signalbox/server': 'workspace' },
+      });
+      expect(await client.request('tools/describe', { name: 'echo' })).toMatchObject({
+        tool: tools.find((tool) => tool.name === 'echo')!,
+      });
+      await expect(client.request('tools/describe', { name: 'none' })).rejects.toMatchObject({
+        code: -32_602,
+        data: { code: 'tool_not_found' },
+      });
+    }),
+  );
+
+  verifies('mcp.calls', name, () =>
+    withClient(async (client) => {
+      expect((await client.call({ name: 'append', arguments: { text: name } })).content).toEqual(text('appended'));
+      expect(worker.probe.effects).toContain(name);
+      await client.listTools();
+      const sum = await client.call({ name: 'sum', arguments: { a: 1, b: 2 } });
+      expect(sum.structuredContent).toEqual({ sum: 3 });
+      const callId = sum._meta!['signalbox/call_id'];
+      const [row] = await services.rows<{ state: string }>('select state from tool_calls where id = $1', [callId]);
+      expect(row).toEqual({ state: 'completed' });
+    }),
+  );
+
+  verifies('mcp.failures', name, () =>
+    withClient(async (client) => {
+      const codeOf = async (tool: string, args: object) => {
+        const { isError, content, _meta } = await client.call({ name: tool, arguments: args });
+        expect(isError).toBe(true);
+        expect(JSON.stringify(content)).not.toContain('secret');
+        return _meta!['signalbox/error_code'];
+      };
+      expect(await codeOf('fail', {})).toBe('tool_failed');
+      expect(await codeOf('fail', { code: 'x' })).toBe('path_outside_workspace');
+      expect(await codeOf('echo', { text: 5 })).toBe('invalid_tool_arguments');
+      seen.length = 0;
+      const unknown = { code: -32_602, data: { code: 'tool_not_found', tool_name: 'unknown_tool' } };
+      await expect(client.call({ name: 'unknown_tool' })).rejects.toMatchObject(unknown);
+      expect(seen).toEqual(['tool_not_found']);
+      await expect(client.request('no/such', {})).rejects.toThrow('Method not found');
+    }),
+  );
+
+  verifies('mcp.progress', name, () =>
+    withClient(async (client) => {
+      const told: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => told.push(progress);
+      const result = await client.call({ name: 'slow', arguments: { ms: 200, progress: true } }, { onprogress });
+      expect(result.content).toEqual(text('done'));
+      expect(told.length).toBeGreaterThan(1);
+      expect(told).toEqual([...told].sort((left, right) => left - right));
+    }),
+  );
+
+  verifies('mcp.cancels', name, () =>
+    withClient(async (client) => {
+      worker.probe.aborted.length = 0;
+      const cancel = new AbortController();
+      const call = client.call({ name: 'slow', arguments: { ms: 60_000 } }, { signal: cancel.signal });
+      const failed = expect(call).rejects.toThrow();
+      await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+      cancel.abort();
+      await failed;
+      await expect.poll(() => worker.probe.aborted.length, { timeout: 10_000 }).toBe(1);
+      expect((await client.call({ name: 'echo', arguments: { text: 'on' } })).isError).toBeFalsy();
+    }),
+  );
+
+  verifies('mcp.list-changed', name, async () => {
+    let told = 0;
+    const client = await connect(url, () => void told++);
+    const prefix = `late_${name.replaceAll(/\W/g, '_')}`;
+    let registered = 0;
+    const addTool = () => {
+      worker.server.register({
+        name: `${prefix}_${++registered}`,
+        place: 'this test',
+        options: { description: 'Came later.', input: z.object({}) },
+        handler: () => 'late',
+      });
+    };
+    try {
+      // When the client's stream is open, nothing tells: what came before it is not told, and the next one is.
+      await vi.waitFor(
+        () => {
+          addTool();
+          expect(told).toBeGreaterThan(0);
+        },
+        { timeout: 20_000, interval: 200 },
+      );
+      expect((await client.listTools()).map((tool) => tool.name)).toContain(`${prefix}_1`);
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+verifies('mcp.workspaces', 'a session each, one named, one a principal', () =>
+  withClients(
+    ['the 1.x client', 'the 2.x client, as before 2026', 'the 2.x client, 2026-07-28'],
+    async (one, other, modern) => {
+      const workspaceOf = async (client: McpCaller, _meta: object = {}) => {
+        const { content } = await client.call({ name: 'echo', arguments: { text: 'x' }, _meta });
+        return (content as { text: string }[])[0]!.text.split(':')[0];
+      };
+      expect(one.sessionId).not.toBe(other.sessionId);
+      expect(await workspaceOf(one)).toBe(one.sessionId);
+      expect(await workspaceOf(other)).toBe(other.sessionId);
+      expect(await workspaceOf(modern)).toBe('mcp_default');
+      for (const client of [one, modern]) {
+        expect(await workspaceOf(client, { 'signalbox/session_id': 'sess_named' })).toBe('sess_named');
+        await expect(workspaceOf(client, { 'signalbox/session_id': '../x' })).rejects.toMatchObject({
+          code: -32_602,
+          data: { code: 'invalid_value' },
+        });
+      }
+    },
+  ),
+);
+
+verifies('mcp.plain-json', 'no Accept, any, JSON only, with a session', async () => {
+  const call = rpc('tools/call', {
+    name: 'slow',
+    arguments: { ms: 100, progress: true },
+    _meta: { progressToken: 'p1' },
+  });
+  for (const accept of [null, '*/*', 'application/json']) {
+    const answer = await post(call, { accept });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, expect.stringContaining('application/json')]);
+    expect(JSON.parse(answer.text)).toMatchObject({ id: 1, result: { content: text('done') } });
+  }
+  const described = await post(rpc('tools/describe', { name: 'echo' }, 2));
+  expect(JSON.parse(described.text)).toMatchObject({ id: 2, result: { tool: { name: 'echo' } } });
+  const greeting = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'curl', version: '1' } };
+  const opened = await post(rpc('initialize', greeting));
+  const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
+  expect(JSON.parse(opened.text)).toMatchObject({ result: { serverInfo: { name: 'signalbox' } } });
+  expect((await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)).status).toBe(202);
+  expect(JSON.parse((await post(rpc('ping', {}, 3), session)).text)).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
+  const end = () => rawRequest(url, { method: 'DELETE', path: '/mcp', headers: { 'content-type': null, ...session } });
+  expect((await end()).status).toBe(200);
+  const ended = await post(rpc('ping', {}, 4), session);
+  expect([ended.status, JSON.parse(ended.text)]).toMatchObject([
+    404,
+    { id: 4, error: { data: { code: 'session_not_found' } } },
+  ]);
+});
+
+verifies('mcp.cancels', 'a client that goes away in the middle', async () => {
+  worker.probe.aborted.length = 0;
+  const gone = new AbortController();
+  const asked = fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(rpc('tools/call', { name: 'slow', arguments: { ms: 60_000 } })),
+    signal: gone.signal,
+  }).catch(() => 'gone');
+  await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+  gone.abort();
+  expect(await asked).toBe('gone');
+  await expect.poll(() => worker.probe.aborted.length, { timeout: 10_000 }).toBe(1);
+});
+
+verifies('mcp.guarded', 'Host, Origin, content type', async () => {
+  const cases: [RawRequest['headers'], number, string][] = [
+    [{ host: 'evil.example' }, 403, 'host_forbidden'],
+    [{ origin: 'https://evil.example' }, 403, 'origin_forbidden'],
+    [{ 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+  ];
+  for (const [headers, status, code] of cases) {
+    const answer = await post(rpc('tools/list'), headers);
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+      status,
+      { jsonrpc: '2.0', error: { code: -32_600, data: { code } } },
+    ]);
+  }
+});

@@ -1,0 +1,17 @@
+export const mcpRequirements = {
+  'mcp.bad-frames':
+    'a frame that is no message of the protocol is refused whole, with a JSON-RPC error, and costs nothing',
+  'mcp.bounded':
+    'sessions and subscriptions of MCP clients are bounded in number and idle time, and refused with a code',
+  'mcp.calls': 'an MCP client runs a tool on the path of every other call: queue, journal, structured result',
+  'mcp.cancels': 'an MCP client that cancels, or goes away, stops the tool',
+  'mcp.failures': 'what a tool fails with is a result that carries the code; an unknown tool or method is an error',
+  'mcp.guarded': 'the MCP endpoint checks Host and Origin and tells its errors as JSON-RPC',
+  'mcp.list-changed': 'an MCP client that listens is told when the tools change',
+  'mcp.lists': 'official MCP clients of both eras list the tools of the catalog, and describe one',
+  'mcp.pages': 'the tools are listed in pages that show none twice, also when the catalog changes meanwhile',
+  'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
+  'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
+  'mcp.workspaces':
+    'an MCP client has the workspace that it names, else that of its MCP session, else that of its principal',
+} as const;

@@ -1,0 +1,77 @@
+// The official MCP clients as one kind of caller: 2.x in both of its ways to greet, and 1.x as it is still out there.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport as OldTransportPort } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { CallToolResultSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+
+export interface CallResult {
+  content?: unknown;
+  structuredContent?: unknown;
+  isError?: boolean | undefined;
+  _meta?: Record<string, unknown> | undefined;
+}
+
+export interface CallOptions {
+  onprogress?: (progress: { progress: number; total?: number | undefined; message?: string | undefined }) => void;
+  signal?: AbortSignal;
+}
+
+export interface McpCaller {
+  /** Of clients that have one. */
+  sessionId: string | undefined;
+  listTools(): Promise<{ name: string; inputSchema: object; annotations?: object | undefined }[]>;
+  call(params: { name: string; arguments?: object; _meta?: object }, options?: CallOptions): Promise<CallResult>;
+  request(method: string, params: object): Promise<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+const identity = { name: 'judge', version: '1' };
+
+async function newClient(
+  url: string,
+  mode: 'auto' | 'legacy',
+  onToolsChanged: () => void,
+): Promise<McpCaller & { era: string | undefined }> {
+  const client = new Client(identity, {
+    versionNegotiation: { mode },
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
+  });
+  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
+  await client.connect(transport);
+  return {
+    era: client.getProtocolEra(),
+    sessionId: transport.sessionId,
+    listTools: async () => (await client.listTools()).tools,
+    call: (params, options) => client.callTool(params as never, options),
+    request: (method, params) => client.request({ method, params: { ...params } }, z.looseObject({})),
+    close: () => client.close(),
+  };
+}
+
+async function oldClient(url: string, onToolsChanged: () => void): Promise<McpCaller> {
+  const client = new OldClient(identity, {
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
+  });
+  const transport = new OldTransport(new URL(`${url}/mcp`));
+  await client.connect(transport as OldTransportPort);
+  return {
+    sessionId: transport.sessionId,
+    listTools: async () => (await client.listTools()).tools,
+    call: (params, options) => client.callTool(params as never, CallToolResultSchema, options) as Promise<CallResult>,
+    request: (method, params) => client.request({ method, params: { ...params } }, ResultSchema),
+    close: async () => {
+      await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
+
+export const mcpClients = {
+  'the 2.x client, 2026-07-28': (url: string, onToolsChanged: () => void = () => undefined) =>
+    newClient(url, 'auto', onToolsChanged),
+  'the 2.x client, as before 2026': (url: string, onToolsChanged: () => void = () => undefined) =>
+    newClient(url, 'legacy', onToolsChanged),
+  'the 1.x client': (url: string, onToolsChanged: () => void = () => undefined) => oldClient(url, onToolsChanged),
+};
