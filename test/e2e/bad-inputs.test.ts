@@ -2,7 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
-import { canary, type Expected, expectAnswer, expectStillWell, residentBytes } from '../support/judge-answers.js';
+import {
+  canary,
+  type Expected,
+  expectAnswer,
+  expectRpcAnswer,
+  expectStillWell,
+  residentBytes,
+} from '../support/judge-answers.js';
 import { rawRequest } from '../support/raw-request.js';
 import { verifies } from '../verifies.js';
 
@@ -142,6 +149,30 @@ for (const bad of listed<BadPath>('workspace-paths')) {
     const answer = await rawRequest(url, { method: 'GET', path: file, headers: { 'content-type': null } });
     expectAnswer(answer, ['200', '400 invalid_value', '404 file_not_found', '404 not_found'], box);
     if (answer.status === 200) expect(answer.text).toBe('x');
+  });
+}
+
+interface BadFrame extends BadRequest {
+  /** What stands for REPEAT in the text, and how often. */
+  repeat?: string;
+  times?: number;
+}
+
+for (const bad of listed<BadFrame>('mcp-frames')) {
+  verifies('mcp.bad-frames', bad.name, async () => {
+    const { method = 'POST', repeat = '', times = 0 } = bad;
+    const text = bad.text?.replace('REPEAT', repeat.repeat(times));
+    const answer = await rawRequest(url, {
+      method,
+      path: '/mcp',
+      headers: {
+        authorization: `Bearer ${canary}`,
+        ...(method === 'POST' ? {} : { 'content-type': null }),
+        ...headersOf(bad),
+      },
+      ...(method === 'POST' ? { body: bodyOf({ ...bad, ...(text === undefined ? {} : { text }) }) } : {}),
+    });
+    expectRpcAnswer(answer, bad.expect, box);
   });
 }
 

@@ -33,6 +33,21 @@ export function expectAnswer(answer: RawAnswer, expected: Expected, box: Signalb
   if (param !== undefined) expect(error!['param']).toBe(param);
 }
 
+/** `"400 -32600 invalid_value"`: status, number of the JSON-RPC error, our code in it or in the result. */
+export function expectRpcAnswer(answer: RawAnswer, expected: Expected, box: Signalbox): void {
+  const { error, result } = (isJson(answer) ? JSON.parse(answer.text) : {}) as RpcAnswer;
+  const code = error?.data?.['code'] ?? result?._meta?.['signalbox/error_code'];
+  const got = [answer.status, error?.code, code].filter((part) => part !== undefined).join(' ');
+  expect([expected].flat(), answer.text.slice(0, 400)).toContain(got);
+  expectNoLeak(answer.text, box);
+  expect(error?.message.length ?? 0).toBeLessThan(1_000);
+}
+
+interface RpcAnswer {
+  error?: { code: number; message: string; data?: Record<string, unknown> };
+  result?: { _meta?: Record<string, unknown> };
+}
+
 const isJson = ({ headers }: RawAnswer) => String(headers['content-type']).startsWith('application/json');
 
 export function expectNoLeak(text: string, box: Signalbox): void {
