@@ -5,7 +5,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { McpController } from '../../apps/gateway/http/mcp.controller.js';
 import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
 import { McpEndpoint } from '../../apps/gateway/mcp/mcp-endpoint.js';
-import { mcpClients, type McpCaller } from '../support/mcp-clients.js';
+import { mcpClients, type McpCaller, stdioClient } from '../support/mcp-clients.js';
 import { type OpenDoor, openDoor } from '../support/open-door.js';
 import {
   openGateway,
@@ -24,6 +24,8 @@ let gateway: TestGateway;
 let door: OpenDoor;
 let url: string;
 const seen: string[] = [];
+/** Every session that a request has named. */
+const sessions = new Set<string>();
 
 beforeAll(async () => {
   services = await openServices();
@@ -49,6 +51,12 @@ beforeAll(async () => {
     },
     { sessions: 100, sessionIdleMs: 60_000, subscriptions: 100 },
   );
+  const answer = endpoint.answer.bind(endpoint);
+  endpoint.answer = (request, ...rest) => {
+    const session = request.headers.get('mcp-session-id');
+    if (session !== null) sessions.add(session);
+    return answer(request, ...rest);
+  };
   door = await openDoor(services, [McpController], [{ provide: McpEndpoint, useValue: endpoint }, McpDoor]);
   url = door.url;
   await vi.waitUntil(() => gateway.catalog.find('sum') !== undefined, { timeout: 15_000 });
@@ -64,6 +72,11 @@ afterAll(async () => {
 const post = (body: unknown, headers: RawRequest['headers'] = {}) =>
   rawRequest(url, { path: '/mcp', headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
 const rpc = (method: string, params: object = {}, id: number = 1) => ({ jsonrpc: '2.0', id, method, params });
+const endOf = (session: string): RawRequest => ({
+  method: 'DELETE',
+  path: '/mcp',
+  headers: { 'content-type': null, 'mcp-session-id': session },
+});
 const text = (value: string) => [{ type: 'text', text: value }];
 
 async function withClients(
@@ -212,6 +225,30 @@ verifies('mcp.workspaces', 'a session each, one named, one a principal', () =>
   ),
 );
 
+verifies('mcp.stdio', 'both eras; a session that the gateway has forgotten; a gateway that is away', async () => {
+  for (const mode of ['auto', 'legacy'] as const) {
+    const client = await stdioClient(`${url}/mcp`, mode);
+    try {
+      expect((await client.listTools()).tools.map((tool) => tool.name)).toContain('echo');
+      const echo = () => client.callTool({ name: 'echo', arguments: { text: mode } });
+      const first = await echo();
+      expect(first.content).toEqual([{ type: 'text', text: expect.stringMatching(`^sess_\\w+: ${mode}$`) }]);
+      const told: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+      await client.callTool({ name: 'slow', arguments: { ms: 150, progress: true } }, { onprogress });
+      expect(told.length).toBeGreaterThan(0);
+      await expect(client.callTool({ name: 'none' })).rejects.toMatchObject({ data: { code: 'tool_not_found' } });
+      if (mode === 'legacy') {
+        for (const session of sessions) await rawRequest(url, { ...endOf(session) });
+        expect((await echo()).content).toEqual(first.content);
+      }
+    } finally {
+      await client.close();
+    }
+  }
+  await expect(stdioClient('http://127.0.0.1:1/mcp', 'legacy')).rejects.toThrow('The gateway cannot be asked');
+});
+
 verifies('mcp.plain-json', 'no Accept, any, JSON only, with a session', async () => {
   const call = rpc('tools/call', {
     name: 'slow',
@@ -231,8 +268,7 @@ verifies('mcp.plain-json', 'no Accept, any, JSON only, with a session', async ()
   expect(JSON.parse(opened.text)).toMatchObject({ result: { serverInfo: { name: 'signalbox' } } });
   expect((await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)).status).toBe(202);
   expect(JSON.parse((await post(rpc('ping', {}, 3), session)).text)).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
-  const end = () => rawRequest(url, { method: 'DELETE', path: '/mcp', headers: { 'content-type': null, ...session } });
-  expect((await end()).status).toBe(200);
+  expect((await rawRequest(url, endOf(session['mcp-session-id']))).status).toBe(200);
   const ended = await post(rpc('ping', {}, 4), session);
   expect([ended.status, JSON.parse(ended.text)]).toMatchObject([
     404,

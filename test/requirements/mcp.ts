@@ -12,6 +12,7 @@ export const mcpRequirements = {
   'mcp.pages': 'the tools are listed in pages that show none twice, also when the catalog changes meanwhile',
   'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
+  'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.workspaces':
     'an MCP client has the workspace that it names, else that of its MCP session, else that of its principal',
 } as const;

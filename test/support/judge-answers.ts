@@ -36,7 +36,7 @@ export function expectAnswer(answer: RawAnswer, expected: Expected, box: Signalb
 /** `"400 -32600 invalid_value"`: status, number of the JSON-RPC error, our code in it or in the result. */
 export function expectRpcAnswer(answer: RawAnswer, expected: Expected, box: Signalbox): void {
   const { error, result } = (isJson(answer) ? JSON.parse(answer.text) : {}) as RpcAnswer;
-  const code = error?.data?.['code'] ?? result?._meta?.['signalbox/error_code'];
+  const code = error?.data?.code ?? result?._meta?.['signalbox/error_code'];
   const got = [answer.status, error?.code, code].filter((part) => part !== undefined).join(' ');
   expect([expected].flat(), answer.text.slice(0, 400)).toContain(got);
   expectNoLeak(answer.text, box);
@@ -44,8 +44,8 @@ export function expectRpcAnswer(answer: RawAnswer, expected: Expected, box: Sign
 }
 
 interface RpcAnswer {
-  error?: { code: number; message: string; data?: Record<string, unknown> };
-  result?: { _meta?: Record<string, unknown> };
+  error?: { code: number; message: string; data?: { code?: string } };
+  result?: { _meta?: { 'signalbox/error_code'?: string } };
 }
 
 const isJson = ({ headers }: RawAnswer) => String(headers['content-type']).startsWith('application/json');

@@ -1,8 +1,9 @@
 // The official MCP clients as one kind of caller: 2.x in both of its ways to greet, and 1.x as it is still out there.
+import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport as OldTransportPort } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
@@ -27,6 +28,7 @@ export interface McpCaller {
   close(): Promise<void>;
 }
 
+const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
 const identity = { name: 'judge', version: '1' };
 
 async function newClient(
@@ -50,16 +52,23 @@ async function newClient(
   };
 }
 
+/** Through the bridge, as `npm run mcp:stdio` starts it. */
+export async function stdioClient(address: string, mode: 'auto' | 'legacy'): Promise<Client> {
+  const client = new Client(identity, { versionNegotiation: { mode } });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bridge, address] }));
+  return client;
+}
+
 async function oldClient(url: string, onToolsChanged: () => void): Promise<McpCaller> {
   const client = new OldClient(identity, {
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
   const transport = new OldTransport(new URL(`${url}/mcp`));
-  await client.connect(transport as OldTransportPort);
+  await client.connect(transport);
   return {
     sessionId: transport.sessionId,
     listTools: async () => (await client.listTools()).tools,
-    call: (params, options) => client.callTool(params as never, CallToolResultSchema, options) as Promise<CallResult>,
+    call: (params, options) => client.callTool(params as never, CallToolResultSchema, options),
     request: (method, params) => client.request({ method, params: { ...params } }, ResultSchema),
     close: async () => {
       await transport.terminateSession();

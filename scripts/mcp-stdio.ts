@@ -1,0 +1,21 @@
+// A bridge for MCP clients that start a program: their standard input and output, and /mcp of a gateway that runs.
+// Passes messages on as they are. Standard output is the protocol's alone; what goes wrong beside it is said on stderr.
+import { setTimeout as delay } from 'node:timers/promises';
+import { loadConfig } from '#libs/config/load-config.js';
+import { StdioBridge } from './stdio-bridge.js';
+import { localUrl } from './local-url.js';
+
+/** How long calls under way may still be answered when the client has closed its side. */
+const graceMs = 2_000;
+
+const bridge = new StdioBridge(new URL(process.argv[2] ?? configuredAddress()));
+await bridge.start();
+await bridge.ended;
+await Promise.race([bridge.idle(), delay(graceMs)]);
+await bridge.close();
+process.exit(0);
+
+function configuredAddress(): string {
+  const { host, port } = loadConfig().server;
+  return `${localUrl(host, port)}/mcp`;
+}
