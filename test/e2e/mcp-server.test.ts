@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpController } from '../../apps/gateway/http/mcp.controller.js';
 import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
+import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
 import { McpEndpoint } from '../../apps/gateway/mcp/mcp-endpoint.js';
 import { mcpClients, type McpCaller, stdioClient } from '../support/mcp-clients.js';
 import { type OpenDoor, openDoor } from '../support/open-door.js';
@@ -72,6 +73,7 @@ afterAll(async () => {
 const post = (body: unknown, headers: RawRequest['headers'] = {}) =>
   rawRequest(url, { path: '/mcp', headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
 const rpc = (method: string, params: object = {}, id: number = 1) => ({ jsonrpc: '2.0', id, method, params });
+const greeting = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'curl', version: '1' } };
 const endOf = (session: string): RawRequest => ({
   method: 'DELETE',
   path: '/mcp',
@@ -262,7 +264,6 @@ verifies('mcp.plain-json', 'no Accept, any, JSON only, with a session', async ()
   }
   const described = await post(rpc('tools/describe', { name: 'echo' }, 2));
   expect(JSON.parse(described.text)).toMatchObject({ id: 2, result: { tool: { name: 'echo' } } });
-  const greeting = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'curl', version: '1' } };
   const opened = await post(rpc('initialize', greeting));
   const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
   expect(JSON.parse(opened.text)).toMatchObject({ result: { serverInfo: { name: 'signalbox' } } });
@@ -304,4 +305,29 @@ verifies('mcp.guarded', 'Host, Origin, content type', async () => {
       { jsonrpc: '2.0', error: { code: -32_600, data: { code } } },
     ]);
   }
+});
+
+// The last one: this door serves no stream that waits any more.
+verifies('mcp.stops', 'a stream that waits, one that comes late, a call under way, one cancelled', async () => {
+  await withClients(['the 2.x client, as before 2026'], async (client) => {
+    const call = client.call({ name: 'slow', arguments: { ms: 300 } });
+    await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+    const opened = await post(rpc('initialize', greeting));
+    const listen = { headers: { 'mcp-session-id': String(opened.headers['mcp-session-id']) } };
+    const stream = await fetch(`${url}/mcp`, listen);
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    door.app.get(McpDoor).stopWaiting();
+    expect(await stream.text()).toMatch(/^(: keep-alive\n\n)+$/);
+    const late = await fetch(`${url}/mcp`, listen);
+    expect([late.status, await late.json()]).toMatchObject([503, { error: { data: { code: 'shutting_down' } } }]);
+    expect((await call).content).toEqual(text('done'));
+    const cancel = new AbortController();
+    const cancelled = client.call({ name: 'slow', arguments: { ms: 60_000 } }, { signal: cancel.signal });
+    const failed = expect(cancelled).rejects.toThrow();
+    await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+    cancel.abort();
+    await failed;
+    // Its request is over too, though the client still holds it open: nothing is left to wait for.
+    await door.app.get(TurnAdmission).drain(60_000);
+  });
 });

@@ -13,6 +13,7 @@ export const mcpRequirements = {
   'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
+  'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',
   'mcp.workspaces':
     'an MCP client has the workspace that it names, else that of its MCP session, else that of its principal',
 } as const;
