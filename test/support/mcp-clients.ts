@@ -84,3 +84,18 @@ export const mcpClients = {
     newClient(url, 'legacy', onToolsChanged),
   'the 1.x client': (url: string, onToolsChanged: () => void = () => undefined) => oldClient(url, onToolsChanged),
 };
+
+/** Connects them in order, and closes them whatever becomes of the body. */
+export async function withClients(
+  url: string,
+  names: readonly (keyof typeof mcpClients)[],
+  body: (...clients: McpCaller[]) => Promise<void>,
+): Promise<void> {
+  const clients: McpCaller[] = [];
+  try {
+    for (const name of names) clients.push(await mcpClients[name](url));
+    await body(...clients);
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
+  }
+}
