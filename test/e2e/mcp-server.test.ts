@@ -21,6 +21,7 @@ let worker: TestWorker;
 let gateway: TestGateway;
 let door: OpenMcpDoor;
 let url: string;
+let workerGone = false;
 
 beforeAll(async () => {
   services = await openServices();
@@ -43,7 +44,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await door?.close();
   await gateway?.close();
-  await worker?.close();
+  if (!workerGone) await worker?.close();
   await services?.close();
 });
 
@@ -272,7 +273,7 @@ verifies('mcp.guarded', 'Host, Origin, content type', async () => {
   }
 });
 
-// The last one: this door serves no stream that waits any more.
+// From here on this door serves no stream that waits.
 verifies('mcp.stops', 'a stream that waits, one that comes late, a call under way, one cancelled', async () => {
   await withClients(url, ['the 2.x client, as before 2026'], async (client) => {
     const call = client.call({ name: 'slow', arguments: { ms: 300 } });
@@ -295,4 +296,21 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
     // Its request is over too, though the client still holds it open: nothing is left to wait for.
     await door.app.get(TurnAdmission).drain(60_000);
   });
+});
+
+verifies('mcp.failures', 'no worker: an error with a time to come back', async () => {
+  workerGone = true;
+  await worker.close();
+  await expect.poll(() => gateway.runner.hasWorker(), { timeout: 20_000 }).toBe(false);
+  const open = await openMcpDoor(services, gateway);
+  try {
+    const body = JSON.stringify(rpc('tools/call', { name: 'echo', arguments: { text: 'x' } }));
+    const answer = await rawRequest(open.url, { path: '/mcp', body });
+    expect(JSON.parse(answer.text)).toMatchObject({
+      error: { code: -32_603, data: { code: 'no_worker', type: 'overloaded_error', retry_after: 2 } },
+    });
+    expect(open.errors).toEqual(['no_worker']);
+  } finally {
+    await open.close();
+  }
 });

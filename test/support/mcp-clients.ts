@@ -31,19 +31,21 @@ export interface McpCaller {
 const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
 const identity = { name: 'judge', version: '1' };
 
-async function newClient(
-  url: string,
-  mode: 'auto' | 'legacy',
-  onToolsChanged: () => void,
-): Promise<McpCaller & { era: string | undefined }> {
+/** A client that quietly fell back would prove nothing of the newer era. */
+function expectEra(client: Client, mode: 'auto' | 'legacy'): void {
+  const era = client.getProtocolEra();
+  if (era !== (mode === 'auto' ? 'modern' : 'legacy')) throw new Error(`The client speaks as ${String(era)}`);
+}
+
+async function newClient(url: string, mode: 'auto' | 'legacy', onToolsChanged: () => void): Promise<McpCaller> {
   const client = new Client(identity, {
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
   await client.connect(transport);
+  expectEra(client, mode);
   return {
-    era: client.getProtocolEra(),
     sessionId: transport.sessionId,
     listTools: async () => (await client.listTools()).tools,
     call: (params, options) => client.callTool(params as never, options),
@@ -56,6 +58,7 @@ async function newClient(
 export async function stdioClient(address: string, mode: 'auto' | 'legacy'): Promise<Client> {
   const client = new Client(identity, { versionNegotiation: { mode } });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [bridge, address] }));
+  expectEra(client, mode);
   return client;
 }
 
