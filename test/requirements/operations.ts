@@ -12,6 +12,8 @@ export const operationsRequirements = {
   'operations.config-pasted-servers': 'mcpServers of Claude Desktop and Cursor can be pasted',
   'operations.config-precedence': 'the environment wins over the file, the file over the defaults',
   'operations.config-provider-by-key': "each provider's key alone switches it on",
+  'operations.config-reload':
+    'SIGHUP and a changed file put tool servers into force without a restart; what needs one is named, a bad file changes nothing and is told',
   'operations.config-secrets-by-file': 'secrets come from the environment or *_FILE, never literally from the file',
   'operations.config-secrets-unprintable': 'no secret of the configuration is ever printed',
   'operations.config-variables': '${NAME} in the file is expanded from the environment; an unset one is an error',
