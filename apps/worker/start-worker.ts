@@ -63,7 +63,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     reload: () => void reloads.request('SIGHUP'),
     async stop() {
       health.become('stopping');
-      await reloads.close();
+      const settled = reloads.close();
       try {
         await opened.worker.drain(AbortSignal.timeout(config.server.shutdown_grace_ms));
       } catch (error) {
@@ -72,6 +72,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
           'calls still run after the grace time',
         );
       }
+      await settled;
       await Promise.allSettled([opened.close(), app.close()]);
     },
   };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
 import { startSignalbox, type Signalbox } from '#libs/testing/start-signalbox.js';
 import { fixture } from '../support/tool-servers.js';
+import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'signalbox-reload-'));
@@ -14,41 +15,17 @@ const secret = join(directory, 'greeting');
 const patient = { timeout: 25_000, interval: 50 };
 let box: Signalbox;
 
-interface Answer {
-  status: number;
-  body: {
-    content?: string;
-    structured_content?: { pid: number; environment: Record<string, string> };
-    error?: { code: string };
-  };
-}
-
-async function call(name: string, args: object = {}): Promise<Answer> {
-  const answer = await fetch(`${box.url}/api/tools/call`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name, arguments: args, session_id: 'sess_reload' }),
-  });
-  return { status: answer.status, body: (await answer.json()) as Answer['body'] };
-}
-
-async function offered(): Promise<Map<string, string>> {
-  const { data } = (await (await fetch(`${box.url}/api/tools`)).json()) as {
-    data: { function: { name: string }; server: string }[];
-  };
-  return new Map(data.map(({ function: { name }, server }) => [name, server]));
-}
+const call = (name: string, args: object = {}) =>
+  callTool(box.url, { name, arguments: args, session_id: 'sess_reload' });
+const offered = () => offeredTools(box.url);
+const reloads = (outcome: string) =>
+  metricOf(box.workers[0]!.url, `signalbox_config_reloads_total{outcome="${outcome}"}`);
 
 async function configurationHealth(): Promise<{ status: string; reason?: string } | undefined> {
   const { checks } = (await (await fetch(`${box.workers[0]!.url}/health/ready`)).json()) as {
     checks: { name: string; status: string; reason?: string }[];
   };
   return checks.find(({ name }) => name === 'configuration');
-}
-
-async function reloads(outcome: string): Promise<number> {
-  const text = await (await fetch(`${box.workers[0]!.url}/metrics`)).text();
-  return Number(new RegExp(`^signalbox_config_reloads_total{outcome="${outcome}"} (\\d+)$`, 'm').exec(text)?.[1]);
 }
 
 /** A server on the fixture, whose tools are offered under its own name. */
@@ -68,7 +45,8 @@ function write(text: string): void {
 const configure = (mcpServers: Record<string, object>, more: object = {}) =>
   write(JSON.stringify({ mcpServers, ...more }));
 
-const where = async (name: string) => (await call(`${name}_where`)).body.structured_content!;
+const where = async (name: string) =>
+  (await call(`${name}_where`)).body.structured_content as { pid: number; environment: Record<string, string> };
 const steady = server('steady');
 const greeting = { GREETING: '${GREETING}' };
 
@@ -91,11 +69,11 @@ verifies(
   async () => {
     configure({ steady, other: server('other', greeting) });
     await expect.poll(async () => [...(await offered()).keys()], patient).toContain('other_where');
-    await expect.poll(async () => (await offered()).get('echo'), patient).toBe('steady');
+    await expect.poll(async () => (await offered()).get('echo')?.server, patient).toBe('steady');
     expect((await where('other')).environment['GREETING']).toBe('canary-greeting-one');
     const { pid } = await where('steady');
     configure({ other: server('other', greeting), steady });
-    await expect.poll(async () => (await offered()).get('echo'), patient).toBe('other');
+    await expect.poll(async () => (await offered()).get('echo')?.server, patient).toBe('other');
     expect((await where('steady')).pid).toBe(pid);
   },
 );
