@@ -3,6 +3,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { verifies } from '../../../test/verifies.js';
+import { configuredServer } from '../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { connectInProcess, type ToolConnection } from './connection.js';
 import { ServerPool, type UseOptions } from './pool.js';
@@ -18,27 +19,14 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
   const probe = new ProbeTools();
   const server: ToolServer = createMcpServer(probe, { logger: silentLogger });
   const opened: ToolConnection[] = [];
-  const configured: ConfiguredServer = {
-    name: 'probe',
-    order: 0,
-    configHash: 'hash',
-    builtin: true,
-    trusted: true,
-    isolation: 'builtin',
-    scope: 'shared',
-    concurrency: 2,
-    maxInstances: 2,
-    idleTtlMs: 60_000,
-    timeoutMs: 1_000,
-    maxTimeoutMs: 1_000,
-    tools: {},
+  const configured = configuredServer({
     open: async (_user, signal) => {
       const connection = await connectInProcess(server, signal);
       opened.push(connection);
       return connection;
     },
     ...given,
-  };
+  });
   const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger);
   return { probe, server, opened, configured, pool };
 }

@@ -4,6 +4,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
+import { configuredServer } from '../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { openServices, type Services } from '../../../test/support/queue-path.js';
 import { verifies } from '../../../test/verifies.js';
@@ -26,20 +27,9 @@ function slowServer(given: Partial<ConfiguredServer> = {}) {
   const events = new EventEmitter();
   const asked = once(events, 'asked');
   const answered = once(events, 'answer');
-  const configured: ConfiguredServer = {
-    name: 'probe',
-    order: 0,
-    configHash: 'first',
+  const configured = configuredServer({
     builtin: false,
-    trusted: true,
     isolation: 'remote',
-    scope: 'shared',
-    concurrency: 2,
-    maxInstances: 2,
-    idleTtlMs: 60_000,
-    timeoutMs: 1_000,
-    maxTimeoutMs: 1_000,
-    tools: {},
     open: async (_user, signal) => {
       const connection = await connectInProcess(server, signal);
       const list = connection.listTools.bind(connection);
@@ -51,7 +41,7 @@ function slowServer(given: Partial<ConfiguredServer> = {}) {
       return connection;
     },
     ...given,
-  };
+  });
   return { configured, asked, answer: () => void events.emit('answer') };
 }
 
