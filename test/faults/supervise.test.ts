@@ -83,6 +83,23 @@ verifies(
   },
 );
 
+verifies('operations.start-reloads', 'SIGHUP reaches every service, and ends none', async () => {
+  const program = supervise({ databaseUrl: GIVEN });
+  await program.line(/^ready$/);
+  program.process.kill('SIGHUP');
+  await Promise.all([countOf('gateway reloads', 1), countOf('worker reloads', 1)]);
+  program.process.kill('SIGTERM');
+  expect(await program.ended).toBe(0);
+});
+
+verifies('operations.start-reloads', 'the end of its terminal is a stop', async () => {
+  const program = supervise({ databaseUrl: GIVEN }, `exec script -qec "'$0' '$1' '$2'" /dev/null`);
+  await program.line(/^ready/);
+  program.process.kill('SIGKILL');
+  await countOf('worker stopped', 1);
+  expect((await events()).slice(-4)).toEqual(STOPPED_IN_ORDER);
+});
+
 verifies('operations.start-restarts', 'a worker that was killed', async () => {
   const program = supervise({ databaseUrl: GIVEN });
   await program.line(/^ready$/);
