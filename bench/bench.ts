@@ -14,6 +14,8 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     /** A directory for CPU profiles of gateway and worker. */
     profile: { type: 'string' },
+    /** Queue, channels, counters and cache in Redis; `redis-server` must be on the path. */
+    redis: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
     turns: { type: 'string' },
   },
@@ -32,6 +34,7 @@ interface Row {
   'gateway µs': string;
   'worker µs': string;
   'postgres µs': string;
+  'redis µs': string;
   /** What a bare `node:http` server costs here and now: the yardstick for the others. */
   'upstream µs': string;
   load: string;
@@ -58,6 +61,7 @@ async function measure(system: System, scenario: Scenario): Promise<Row> {
     'gateway µs': micros('gateway').toFixed(1),
     'worker µs': scenario.calls === 0 ? '' : micros('worker').toFixed(0),
     'postgres µs': scenario.calls === 0 ? '' : micros('postgres').toFixed(0),
+    'redis µs': scenario.calls === 0 || !options.redis ? '' : micros('redis').toFixed(0),
     'upstream µs': scenario.path === '/api/tools/call' ? '' : micros('upstream').toFixed(1),
     load: loadavg()[0]!.toFixed(1),
     goal: judge(scenario, { perSecond, p50Ms: result.p50Ms, gatewayMicros: micros('gateway') }),
@@ -74,7 +78,8 @@ function addedMs({ unit }: Scenario, through: LoadResult, direct: LoadResult): s
   return `${(through[member] - direct[member]).toFixed(2)}${unit === 'chunk' ? ' (first)' : ''}`;
 }
 
-function judge({ goal }: Scenario, was: { perSecond: number; p50Ms: number; gatewayMicros: number }): string {
+function judge(scenario: Scenario, was: { perSecond: number; p50Ms: number; gatewayMicros: number }): string {
+  const goal = options.redis ? (scenario.goalOnRedis ?? scenario.goal) : scenario.goal;
   if (goal === undefined) return '';
   const { minPerSecond, maxP50Ms, maxGatewayMicros } = goal;
   const checks = [
@@ -91,11 +96,12 @@ function count({ unit, calls }: Scenario, { requests, failures }: LoadResult): v
   put.calls += requests * calls;
 }
 
-function cpuNow({ gateway, worker, postgresPid, upstreamPid }: System) {
+function cpuNow({ gateway, worker, postgresPid, redisPid, upstreamPid }: System) {
   return {
     gateway: cpuMs(gateway.pid),
     worker: cpuMs(worker.pid),
     postgres: cpuMsOfTree(postgresPid),
+    redis: redisPid === undefined ? 0 : cpuMs(redisPid),
     upstream: cpuMs(upstreamPid),
   };
 }
@@ -126,14 +132,16 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
-const system = await startSystem(options.profile);
+const system = await startSystem({ profileDirectory: options.profile, redis: options.redis });
 let complete = false;
 try {
   const { settings, gateway, upstreamUrl } = system;
   console.log(
     `${cpus().length} × ${cpus()[0]!.model.trim()}, Node ${process.version}, load ${loadavg()[0]!.toFixed(1)}`,
   );
-  console.log(`gateway ${gateway.url}, upstream ${upstreamUrl}; defaults but for ${JSON.stringify(settings)}`);
+  console.log(
+    `${options.redis ? 'Redis' : 'embedded'} set; gateway ${gateway.url}, upstream ${upstreamUrl}; defaults but for ${JSON.stringify(settings)}`,
+  );
   printMemory(system, 'at the start');
   if (options.turns === undefined) {
     const rows: Row[] = [];

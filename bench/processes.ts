@@ -5,6 +5,7 @@ import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
 
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
@@ -69,6 +70,32 @@ export async function startService({ app, environment, directory, profile }: Ser
       await ended;
     },
   };
+}
+
+/** A Redis as compose runs it: what it accepted is on disk within a second. Returns its address and process id. */
+export async function startRedisServer(directory: string): Promise<{ url: string; pid: number }> {
+  const port = await freePort();
+  const settings = {
+    port,
+    bind: '127.0.0.1',
+    dir: directory,
+    save: '',
+    appendonly: 'yes',
+    'maxmemory-policy': 'noeviction',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const server = own(spawn('redis-server', flags, { stdio: 'ignore' }));
+  const url = `redis://127.0.0.1:${port}`;
+  const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 100 });
+  client.on('error', () => undefined);
+  try {
+    const ended = once(server, 'exit').then(() => Promise.reject(new Error('redis-server has ended')));
+    await Promise.race([client.ping(), ended]);
+    ended.catch(() => undefined);
+  } finally {
+    client.disconnect();
+  }
+  return { url, pid: server.pid! };
 }
 
 /** A gateway is ready when a worker is; a worker waits for nobody. */

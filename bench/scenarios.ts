@@ -14,7 +14,15 @@ export interface Scenario {
   comparable: boolean;
   /** Tool calls that one request makes. */
   calls: number;
-  goal?: { minPerSecond?: number; maxP50Ms?: number; maxGatewayMicros?: number };
+  goal?: Goal;
+  /** Where it is another one on the Redis set. */
+  goalOnRedis?: Goal;
+}
+
+export interface Goal {
+  minPerSecond?: number;
+  maxP50Ms?: number;
+  maxGatewayMicros?: number;
 }
 
 const messages = [
@@ -63,6 +71,7 @@ export const scenarios: readonly Scenario[] = [
     comparable: false,
     calls: 1,
     goal: { maxP50Ms: 10 },
+    goalOnRedis: { maxP50Ms: 2.5 },
   },
   {
     name: 'loop: 2 model calls, 1 tool, 16 in flight',
@@ -82,5 +91,6 @@ export const scenarios: readonly Scenario[] = [
     unit: 'call',
     comparable: false,
     calls: 1,
+    goalOnRedis: { minPerSecond: 3_500 },
   },
 ];

@@ -7,13 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
-import { type Service, startPart, startService } from './processes.js';
+import { type Service, startPart, startRedisServer, startService } from './processes.js';
 import type { Load, LoadResult } from './load.js';
 
 export interface System {
   gateway: Service;
   worker: Service;
   postgresPid: number;
+  /** Where the backing services are in Redis. */
+  redisPid?: number;
   upstreamPid: number;
   upstreamUrl: string;
   /** Settings that differ from the defaults, without secrets. */
@@ -23,8 +25,14 @@ export interface System {
   close(): Promise<void>;
 }
 
-/** `profileDirectory`: where CPU profiles of gateway and worker go. */
-export async function startSystem(profileDirectory: string | undefined): Promise<System> {
+export interface SystemOptions {
+  /** Where CPU profiles of gateway and worker go. */
+  profileDirectory?: string | undefined;
+  /** Queue, channels, counters and cache in a Redis of the bench's own. */
+  redis: boolean;
+}
+
+export async function startSystem({ profileDirectory, redis: withRedis }: SystemOptions): Promise<System> {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
   const closing: (() => unknown)[] = [() => rm(directory, { recursive: true, force: true })];
   const close = async () => {
@@ -40,13 +48,19 @@ export async function startSystem(profileDirectory: string | undefined): Promise
       () => upstream.kill(),
       () => load.kill(),
     );
+    const redis = withRedis ? await startRedisServer(directory) : undefined;
     const upstreamUrl = `http://127.0.0.1:${(await answerOf<{ port: number }>(upstream)).port}`;
     const settings = {
       NODE_ENV: 'production',
       MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
     };
-    const environment = { ...settings, DATABASE_URL: postgres.url, DATA_DIR: directory };
+    const environment = {
+      ...settings,
+      DATABASE_URL: postgres.url,
+      DATA_DIR: directory,
+      ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
+    };
     if (profileDirectory !== undefined) await mkdir(profileDirectory, { recursive: true });
     const options = { environment, directory: profileDirectory ?? directory, profile: profileDirectory !== undefined };
     const worker = await startService({ app: 'worker', ...options });
@@ -57,6 +71,7 @@ export async function startSystem(profileDirectory: string | undefined): Promise
       gateway,
       worker,
       postgresPid: Number(pidFile.split('\n', 1)[0]),
+      ...(redis === undefined ? {} : { redisPid: redis.pid }),
       upstreamPid: upstream.pid!,
       upstreamUrl,
       settings,

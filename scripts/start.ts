@@ -10,11 +10,11 @@ import { secretValues } from '#libs/config/secrets.js';
 import { localUrl } from './local-url.js';
 import { choosePort } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
-import { listenForStop } from './start/listen-for-stop.js';
+import { listenForSignals } from './start/listen-for-signals.js';
 import { supervise } from './start/supervise.js';
 
 async function main(): Promise<void> {
-  const { stop, atOnce } = listenForStop(process.env['npm_lifecycle_event'] === 'start');
+  const asked = listenForSignals(process.env['npm_lifecycle_event'] === 'start');
   const { config, origins } = readConfigWithOrigins(configSource());
   const { server, database, redis, log } = config;
   const logger = await openLogger({ service: 'supervisor', level: log.level, secrets: secretValues(config) });
@@ -68,8 +68,7 @@ async function main(): Promise<void> {
           }),
         );
       },
-      stop,
-      atOnce,
+      ...asked,
     });
   } finally {
     logger.flush();

@@ -2,25 +2,28 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { readFaults } from '#libs/config/fault-points.js';
+import { openConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/database/migrate.js';
+import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
-import type { Logger } from '#libs/logging/logger.js';
+import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
 import { databaseUrl } from '#libs/config/database-url.js';
+import { ConfigurationReloads } from './configuration-reloads.js';
 import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
 import { WorkerModule } from './worker.module.js';
 
 const migrationMs = 60_000;
 
-export async function startWorker(config: Config, logger: Logger): Promise<RunningProcess> {
+export async function startWorker(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const metrics = createMetrics();
   const faults = readFaults();
@@ -28,7 +31,15 @@ export async function startWorker(config: Config, logger: Logger): Promise<Runni
     ...(faults === undefined ? {} : { faults }),
     onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
   });
-  const health = new Health('worker', opened.checks);
+  const reloads = new ConfigurationReloads({
+    started: config,
+    reader: openConfigReader(),
+    apply: (mcpServers) => opened.worker.reconfigure(mcpServers),
+    strikeOut: logger.strikeOut,
+    onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),
+    logger,
+  });
+  const health = new Health('worker', [...opened.checks, configurationCheck(() => reloads.problem)]);
   const scrape = new Scrape(metrics, opened.gauges);
   const access = new OperatorAccess(config.metrics.token);
   const adapter = new FastifyAdapter({
@@ -45,11 +56,14 @@ export async function startWorker(config: Config, logger: Logger): Promise<Runni
   const { host, worker_port } = config.server;
   await app.listen(worker_port, host);
   health.become('serving');
+  reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
+    reload: () => void reloads.request('SIGHUP'),
     async stop() {
       health.become('stopping');
+      const settled = reloads.close();
       try {
         await opened.worker.drain(AbortSignal.timeout(config.server.shutdown_grace_ms));
       } catch (error) {
@@ -58,6 +72,7 @@ export async function startWorker(config: Config, logger: Logger): Promise<Runni
           'calls still run after the grace time',
         );
       }
+      await settled;
       await Promise.allSettled([opened.close(), app.close()]);
     },
   };

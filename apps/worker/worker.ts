@@ -6,7 +6,7 @@ import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
-import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { ProcessInfo, ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionLeases } from '#libs/runs/session-leases.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
@@ -28,7 +28,7 @@ import { reapOrphans } from './mcp/process/orphans.js';
 import type { EndGrace } from './mcp/process/process-tree.js';
 import { CatalogPublisher } from './mcp/publish-catalog.js';
 import { CatalogService } from './mcp/serve-catalog.js';
-import { configuredServers, type ConfiguredServers } from './mcp/servers.js';
+import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -61,7 +61,8 @@ export class Worker {
   readonly running = new RunningCalls();
   readonly #pool: ServerPool;
   readonly affinity: SessionAffinity;
-  readonly #configured: ConfiguredServers;
+  readonly #serverParts: Omit<ServerParts, 'config'>;
+  #configured: ConfiguredServers;
   readonly jobs: JobProcessor;
   #draining = false;
 
@@ -69,8 +70,7 @@ export class Worker {
     const { config, backing, logger, workerId } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
-    this.#configured = configuredServers({
-      config,
+    this.#serverParts = {
       builtins: parts.builtins,
       workspaces: parts.workspaces,
       environment,
@@ -78,20 +78,19 @@ export class Worker {
       limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
       logger,
-    });
-    const configured = this.#configured;
+    };
+    this.#configured = configuredServers({ ...this.#serverParts, config });
     const outputs = new OutputSchemas(limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(configured, logger);
+    this.#pool = new ServerPool(this.#configured, logger);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
     this.catalog = new CatalogService({
-      configured,
+      configured: this.#configured,
       pool: this.#pool,
       workspaces: parts.workspaces,
-      store: parts.catalog,
       publisher: new CatalogPublisher(parts.catalog, backing.channels, limits, logger),
       outputs,
       logger,
@@ -111,15 +110,12 @@ export class Worker {
       ...(parts.faults === undefined ? {} : { faults: parts.faults }),
       logger,
     });
-    const idleTtls = new Map(
-      configured.servers.filter(({ scope }) => scope === 'session').map(({ name, idleTtlMs }) => [name, idleTtlMs]),
-    );
     this.affinity = new SessionAffinity({
       workerId,
       leases: parts.leases,
       registry: parts.registry,
       queue: backing.queue,
-      idleTtlMs: (server) => idleTtls.get(server),
+      idleTtlMs: (name) => this.#sessionTtlMs(name),
       closeSession: (session) => this.#pool.closeSession(session),
       logger,
     });
@@ -154,14 +150,36 @@ export class Worker {
     const info = {
       id: this.parts.workerId,
       kind: 'worker' as const,
-      details: {
-        isolation: this.isolationLevels()[0] ?? 'builtin tools only',
-        servers: this.#configured.servers.length,
-      },
+      details: this.#details(),
     };
     await this.parts.registry.register(info);
     await this.jobs.start();
     await this.catalog.start();
+  }
+
+  /**
+   * Other tool servers from now on. What runs on one that has changed or gone ends there, new calls do not come to it.
+   * Resolves when the catalog says so.
+   */
+  async reconfigure(mcpServers: Config['mcpServers']): Promise<void> {
+    const config = { ...this.parts.config, mcpServers };
+    this.#configured = configuredServers({ ...this.#serverParts, config, running: this.#configured });
+    this.#pool.replace(this.#configured);
+    this.parts.registry.describe(this.parts.workerId, this.#details());
+    await this.catalog.replace(this.#configured);
+  }
+
+  #details(): ProcessInfo['details'] {
+    return {
+      isolation: this.isolationLevels()[0] ?? 'builtin tools only',
+      servers: this.#configured.servers.length,
+    };
+  }
+
+  /** Undefined where a server keeps nothing for a session. */
+  #sessionTtlMs(name: string): number | undefined {
+    const server = this.#pool.server(name);
+    return server?.scope === 'session' ? server.idleTtlMs : undefined;
   }
 
   /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */

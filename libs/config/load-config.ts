@@ -1,5 +1,6 @@
-// Reads the real environment and the real file, once, for main.ts and scripts; everything else is handed a Config.
-import { readFileSync } from 'node:fs';
+// Reads the real environment and the real file, for main.ts and scripts, and again for a worker that reloads; everything
+// else is handed a Config.
+import { existsSync, readFileSync } from 'node:fs';
 import { ConfigError } from './config-error.js';
 import { readConfig, type ConfigSource } from './read-config.js';
 import type { Config } from './schema.js';
@@ -13,6 +14,29 @@ export function loadConfig(environment = process.env): Config {
   return readConfig(configSource(environment));
 }
 
+/** Reads the same places again. */
+export interface ConfigReader {
+  /** The file, whether it is there or not. */
+  path: string;
+  /** @throws ConfigError; also when a file that was there has gone: that is no empty configuration. */
+  read(): Config;
+}
+
+export function openConfigReader(environment = process.env): ConfigReader {
+  const path = configPath(environment[FILE_VARIABLE]);
+  let wasThere = existsSync(path);
+  return {
+    path,
+    read() {
+      const source = configSource(environment);
+      if (source.file === undefined && wasThere) throw new ConfigError([{ key: path, message: 'has gone' }]);
+      const config = readConfig(source);
+      wasThere = source.file !== undefined;
+      return config;
+    },
+  };
+}
+
 /** @throws ConfigError when the named file cannot be read */
 export function configSource(environment: Readonly<Record<string, string | undefined>> = process.env): ConfigSource {
   const file = readConfigFile(environment[FILE_VARIABLE]);
@@ -24,7 +48,7 @@ export function configSource(environment: Readonly<Record<string, string | undef
 }
 
 function readConfigFile(named: string | undefined): ConfigSource['file'] {
-  const path = named === undefined || named === '' ? DEFAULT_FILE : named;
+  const path = configPath(named);
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (error) {
@@ -32,4 +56,8 @@ function readConfigFile(named: string | undefined): ConfigSource['file'] {
     if (code === 'ENOENT' && path !== named) return undefined;
     throw new ConfigError([{ key: FILE_VARIABLE, message: `${path} cannot be read: ${code}`, origin: 'environment' }]);
   }
+}
+
+function configPath(named: string | undefined): string {
+  return named === undefined || named === '' ? DEFAULT_FILE : named;
 }

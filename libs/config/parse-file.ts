@@ -22,7 +22,7 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
   if (document.errors.length > 0) {
     const problems = document.errors.map((error) => ({
       key: file.path,
-      message: error.message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''),
+      message: withoutSource(error.message),
       origin: `${file.path}:${lines.linePos(error.pos[0]).line}`,
     }));
     return { ...empty, problems };
@@ -35,13 +35,20 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
   try {
     tree = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    return { ...empty, problems: [{ key: file.path, message: error instanceof Error ? error.message : 'unreadable' }] };
+    const message = error instanceof Error ? withoutSource(error.message) : 'unreadable';
+    return { ...empty, problems: [{ key: file.path, message }] };
   }
   if (tree === null || tree === undefined) return { tree: {}, origin, problems: [] };
   if (typeof tree !== 'object' || Array.isArray(tree)) {
     return { ...empty, problems: [{ key: file.path, message: 'must be a map of settings' }] };
   }
   return { tree: tree as Record<string, unknown>, origin, problems: [] };
+}
+
+/** The first line, less the place, which the origin says, and less what stands there, which may be a secret. */
+function withoutSource(message: string): string {
+  const [first = ''] = message.split('\n');
+  return first.replace(/ at line \d+, column \d+:?$/, '').replace(/(?<=\S): .*$/, '');
 }
 
 function keyOffset(document: Document, path: Path): number | undefined {

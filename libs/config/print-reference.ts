@@ -73,6 +73,7 @@ mcpServers:
   that is not set is an error.
 * Secrets never stand in the file: they come from a variable, or from the file that \`NAME_FILE\` names.
 * Unknown keys are errors.
+* A worker notices changes of \`mcpServers\` ([tool-servers.md](tool-servers.md#changing-servers)); all else needs a restart.
 
 ## Providers by one variable
 

@@ -246,6 +246,13 @@ describe('secrets', () => {
     },
   );
 
+  test.each(['models: *canary', 'models: >canary', 'models: {}\n}canary', 'models: "\\canary"', 'models: !canary x'])(
+    'what stands where the syntax is wrong is not shown: %j',
+    (text) => {
+      expect(linesOf({}, text).join()).not.toContain('canary');
+    },
+  );
+
   verifies('operations.config-secrets-by-file', 'a literal secret in the file is refused', () => {
     const text = `metrics: { token: ${canary} }\ndatabase: { url: "postgres://u:${canary}@h/d" }`;
     const lines = linesOf({}, text);

@@ -55,6 +55,17 @@ export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): Hea
   };
 }
 
+/** Why the configuration that was read last is not in force, where it is not. */
+export function configurationCheck(problem: () => string | undefined): HealthCheck {
+  return {
+    name: 'configuration',
+    async check() {
+      const reason = problem();
+      return reason === undefined ? ok : { status: 'degraded', reason };
+    },
+  };
+}
+
 /** Server name to its state; any that is not `ready` or `idle` is named. */
 export function serversCheck(states: () => Promise<Readonly<Record<string, string>>>): HealthCheck {
   const shown = 10;

@@ -123,6 +123,15 @@ describe('secrets', () => {
     }
   });
 
+  verifies('operations.log-secrets', 'also those that a later reading of the configuration brings', async () => {
+    const { logger, output } = await recorded();
+    const write = () => logger.child({}).info({ metadata: { said: 'plain-canary-1' } }, 'plain-canary-1');
+    write();
+    logger.strikeOut(['plain-canary-1']);
+    write();
+    expect(output.map((line) => line.includes('plain-canary-1'))).toEqual([true, false]);
+  });
+
   test('counts of tokens are no secrets', async () => {
     const { logger, lines } = await recorded();
     logger.info({ metadata: { token: 5, prompt_tokens: 7, usage: { total_tokens: 12 } } }, 'x');

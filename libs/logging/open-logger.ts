@@ -18,6 +18,8 @@ export interface LoggerOptions {
 }
 
 export interface OpenLogger extends Logger {
+  /** These secrets in place of those that it was opened with. */
+  strikeOut(secrets: readonly string[]): void;
   /** Writes what is still held. For the last moment of a process. */
   flush(): void;
 }
@@ -82,7 +84,7 @@ export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
     };
   }
 
-  return { ...bind({}), flush };
+  return { ...bind({}), strikeOut: redactor.strikeOut, flush };
 }
 
 function join(bound: LogFields, fields: LogFields): LogFields {

@@ -5,6 +5,8 @@ import { redactText } from '#libs/audit/redact.js';
 export interface Redactor {
   text(value: string, maxLength?: number): string;
   value(value: unknown): unknown;
+  /** These in place of those that were known. */
+  strikeOut(secrets: readonly string[]): void;
 }
 
 const MASK = '[redacted]';
@@ -28,7 +30,7 @@ const invisible = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u
 const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
-  const known = secrets.filter((secret) => secret.length >= 8).sort((left, right) => right.length - left.length);
+  let known = longestFirst(secrets);
 
   /** Short texts that were found clean: messages, routes, models, most of what every line says again. */
   const clean = new Set<string>();
@@ -103,6 +105,11 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
 
   return {
     text,
+    strikeOut: (others) => {
+      known = longestFirst(others);
+      clean.clear();
+      names.clear();
+    },
     value: (value) => {
       try {
         return walk(value, 0, []);
@@ -111,4 +118,8 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
       }
     },
   };
+}
+
+function longestFirst(secrets: readonly string[]): string[] {
+  return secrets.filter((secret) => secret.length >= 8).sort((left, right) => right.length - left.length);
 }

@@ -31,6 +31,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const errors = counter('errors_total', 'Errors that a caller or a model was shown', ['type', 'code']);
   // From the first scrape on, so that an alert on a rate sees the first error.
   for (const [code, { type }] of Object.entries(ERRORS)) errors.inc({ type, code }, 0);
+  const configReloads = counter('config_reloads_total', 'Times that a worker read its configuration again', [
+    'outcome',
+  ]);
+  for (const outcome of ['applied', 'unchanged', 'rejected']) configReloads.inc({ outcome }, 0);
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls that wait for a person');
@@ -79,6 +83,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     mcpServers: gauge('mcp_servers', 'Tool servers', ['state']),
     mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
     orphansReaped: counter('orphans_reaped_total', 'Processes of tool servers that a killed worker had left'),
+    configReloads,
     sessions: gauge('sessions', 'Sessions known'),
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces'),
     approvalsPending,

@@ -1,19 +1,21 @@
 // The life of one of our processes: configuration, log, start; then one signal stops it in order, a second one at once.
+// SIGHUP asks it to read its configuration again.
 // Under `npm start` it ends with its supervisor.
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { isSupervised } from '#libs/config/supervised.js';
-import type { Logger } from '#libs/logging/logger.js';
-import { openLogger } from '#libs/logging/open-logger.js';
+import { openLogger, type OpenLogger } from '#libs/logging/open-logger.js';
 import { endWithParent } from './end-with-parent.js';
 
 export interface RunningProcess {
   /** Not ready at once, no new work, what is under way ends; rejects or resolves within the grace time. */
   stop(): Promise<void>;
+  /** Reads its configuration again; absent where nothing is read again. */
+  reload?(): void;
 }
 
-export type StartProcess = (config: Config, logger: Logger) => Promise<RunningProcess>;
+export type StartProcess = (config: Config, logger: OpenLogger) => Promise<RunningProcess>;
 
 /** Past the grace time of the configuration there is this much for closing what is open. */
 export const closingMs = 5_000;
@@ -60,6 +62,15 @@ export async function runProcess(service: string, load: () => Config, start: Sta
     );
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+  process.on('SIGHUP', () => {
+    void running?.then(
+      ({ reload }) => {
+        if (reload === undefined) logger.info({}, `SIGHUP: the ${service} reads its configuration at its start only`);
+        else reload();
+      },
+      () => undefined,
+    );
+  });
   if (isSupervised()) endWithParent({ stop, deadlineMs: config.server.shutdown_grace_ms + closingMs });
 
   running = start(config, logger);

@@ -8,7 +8,7 @@ export interface CatalogStore {
   /** Replaces the tools of one server; its `order` is the place in the configuration. */
   publish(server: string, order: number, tools: readonly PublishedTool[]): Promise<void>;
   markUnavailable(server: string): Promise<void>;
-  /** Servers no longer configured go. */
+  /** Servers no longer configured go; the others have the place that they have here. */
   retain(servers: readonly string[]): Promise<void>;
   read(): Promise<{ server: string; order: number; available: boolean; tools: PublishedTool[] }[]>;
 }

@@ -23,8 +23,13 @@ export class PostgresCatalogStore implements CatalogStore {
   }
 
   async retain(servers: readonly string[]): Promise<void> {
-    await this.database.call((prisma) =>
-      prisma.catalogServer.deleteMany({ where: { server: { notIn: servers.map(storedText) } } }),
+    const names = servers.map(storedText);
+    await this.database.call(
+      (prisma) => prisma.$executeRaw`/* catalog.retain */
+        with gone as (delete from catalog_servers where server <> all(${names}::text[]))
+        update catalog_servers set "position" = place.ordinality - 1
+        from unnest(${names}::text[]) with ordinality as place (server, ordinality)
+        where catalog_servers.server = place.server and "position" <> place.ordinality - 1`,
     );
   }
 

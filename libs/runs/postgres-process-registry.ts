@@ -48,6 +48,11 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.timer ??= setInterval(() => void this.beatAll(), this.intervalMs).unref();
   }
 
+  describe(id: string, details: ProcessInfo['details']): void {
+    const info = this.registered.get(id);
+    if (info !== undefined) this.registered.set(id, { ...info, details });
+  }
+
   async alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]> {
     const rows = await this.database.call(
       (prisma) => prisma.$queryRaw<Omit<SeenProcess, 'kind'>[]>`/* processes.alive */

@@ -194,6 +194,10 @@ test('the catalog: published, marked, retained, read in order', async () => {
     { server: 'first', order: 0, available: true, tools: [] },
     { server: 'files', order: 1, available: false, tools: [tool] },
   ]);
-  await catalog.retain(['files']);
-  expect((await catalog.read()).map(({ server }) => server)).toEqual(['files']);
+  await catalog.publish('gone', 2, []);
+  await catalog.retain(['files', 'refused', 'first']);
+  expect((await catalog.read()).map(({ server, order }) => [server, order])).toEqual([
+    ['files', 0],
+    ['first', 2],
+  ]);
 });

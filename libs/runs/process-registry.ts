@@ -20,6 +20,8 @@ export interface SeenProcess extends ProcessInfo {
 export interface ProcessRegistry {
   /** Writes the first heartbeat, then one every 2 s until `close`. @throws AppError store_unavailable after 15 s of trying */
   register(info: ProcessInfo): Promise<void>;
+  /** Other details from the next heartbeat on. */
+  describe(id: string, details: ProcessInfo['details']): void;
   /** Processes seen within `withinMs`, those that drain too. */
   alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]>;
   /**

@@ -12,6 +12,8 @@ export interface KeptPart {
   /** Ends this life in order and starts the next: its surroundings have changed. */
   renew(): Promise<void>;
   stop(): Promise<void>;
+  /** One that is only starting reads its configuration anyway. */
+  reload(): void;
 }
 
 export function keepRunning(part: Part, logger: Logger, limits: RestartLimits): KeptPart {
@@ -71,6 +73,7 @@ export function keepRunning(part: Part, logger: Logger, limits: RestartLimits): 
   return {
     ready,
     over,
+    reload: () => life?.reload?.(),
     renew: async () => {
       if (life === undefined) return;
       renewing = true;

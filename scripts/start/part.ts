@@ -12,6 +12,8 @@ export interface Life {
   ended: Promise<string>;
   /** In order, with the part's own patience. Resolves when nothing of it runs. */
   stop(): Promise<void>;
+  /** It is to read its configuration again; absent where it has none. */
+  reload?(): void;
 }
 
 /** Trying again would not help: everything ends with this message. */

@@ -63,7 +63,11 @@ function spawnLife(options: ServiceOptions): Life {
     });
   });
   let stopped: Promise<void> | undefined;
-  return { ended, stop: () => (stopped ??= stop(child, ended, options)) };
+  return {
+    ended,
+    stop: () => (stopped ??= stop(child, ended, options)),
+    reload: () => void child.kill('SIGHUP'),
+  };
 }
 
 async function stop(child: ChildProcess, ended: Promise<string>, options: ServiceOptions): Promise<void> {

@@ -28,6 +28,8 @@ export interface SuperviseOptions {
   limits?: RestartLimits;
   /** Called once, when all is ready. */
   onReady(): Promise<void>;
+  /** Calls its listener whenever the services are to read their configuration again. */
+  onReload(listener: () => void): void;
   /** Aborted: everything stops, in order. */
   stop: AbortSignal;
   /** Aborted after `stop`: everything stops at once. */
@@ -71,6 +73,10 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       const part = servicePart({ ...options, ...service, environment, readyDeadlineMs: READY_DEADLINE_MS });
       services.push(keepRunning(part, logger, limits));
     }
+    options.onReload(() => {
+      logger.info({}, 'SIGHUP: the services are asked to read their configuration again');
+      for (const service of services) service.reload();
+    });
     const overs = [...services, ...(database === undefined ? [] : [database])].map(({ over }) => over);
     await Promise.race([Promise.all(services.map(({ ready }) => ready)), stopped, ...overs]);
     if (stop.aborted) return;

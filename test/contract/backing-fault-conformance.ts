@@ -4,6 +4,7 @@ import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { eventually } from '#libs/testing/eventually.js';
+import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 import {
   Collected,
@@ -70,7 +71,7 @@ export function faultConformance(makeStore: MakeStore): void {
         const subscribe = { subscribe: () => backing.channels.subscribe('never heard of', () => undefined) };
         await expectUnavailable({ ...calls(backing, never()), ...subscribe });
         const aborted = await failureOf(() => backing.cache.get('k', AbortSignal.timeout(50)));
-        expect(aborted.ms).toBeLessThan(1_000);
+        expect(aborted.ms).toBeLessThan(withinMs(1_000));
         store.proxy.refuse();
         await expectUnavailable({ ...calls(backing, never()), ...subscribe });
         store.proxy.restore();
@@ -91,7 +92,7 @@ export function faultConformance(makeStore: MakeStore): void {
       store.proxy.silence();
       const start = performance.now();
       await Promise.all([failureOf(() => backing.cache.get('k', never())), backing.close()]);
-      expect(performance.now() - start).toBeLessThan(10_000);
+      expect(performance.now() - start).toBeLessThan(withinMs(10_000));
       await expectUnavailable(calls(backing, never()));
     });
 
@@ -141,12 +142,12 @@ export function faultConformance(makeStore: MakeStore): void {
         finish();
         await expectUnavailable({ ping: () => backing.ping(never()) });
         store.proxy.restore();
+        // This job's own end: those of other tests may still run.
         await eventually(async () => {
-          const counts = await backing.queue.counts(never()).catch(() => undefined);
-          return counts?.active === 0;
+          const left = await backing.queue.existing([job.callId], never()).catch(() => undefined);
+          return left?.size === 0;
         });
         expect((await backing.queue.counts(never())).failed).toBe(before.failed);
-        expect(await backing.queue.existing([job.callId], never())).toEqual(new Set());
         expect(taken.items).toEqual([false]);
       });
     });

@@ -4,6 +4,7 @@ import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { eventually } from '#libs/testing/eventually.js';
+import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 import { compileChild, type Child, type CompiledFile } from './compiled-child.js';
 import { Collected, type ConformanceStore, makeJob, type MakeStore, never } from './conformance-store.js';
@@ -65,7 +66,7 @@ export function processConformance(makeStore: MakeStore): void {
       await one.event('closed');
       const start = Date.now();
       expect(await one.exited).toBe(0);
-      expect(Date.now() - start).toBeLessThan(1_000);
+      expect(Date.now() - start).toBeLessThan(withinMs(1_000));
       await eventually(async () => (await store.connections(applicationName)) === 0, 2_000);
     });
 
@@ -86,7 +87,7 @@ export function processConformance(makeStore: MakeStore): void {
       await taken.until((items) => items.some(({ job }) => job.callId === held.callId), 20_000);
       const again = taken.items.find(({ job }) => job.callId === held.callId)!;
       expect({ job: again.job, redelivered: again.redelivered }).toEqual({ job: held, redelivered: true });
-      expect(again.at - killedAt).toBeLessThan(15_000);
+      expect(again.at - killedAt).toBeLessThan(withinMs(15_000));
     });
 
     verifies(

@@ -7,43 +7,17 @@ import { isAlive } from '#libs/process/process-identity.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { messagesOf, post, rounds } from '../support/scripts.js';
 import { fixture } from '../support/tool-servers.js';
+import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
 let http: ChildProcessWithoutNullStreams;
 let database: pg.Client;
 
-interface ToolAnswer {
-  status: number;
-  body: {
-    content?: string;
-    id?: string;
-    structured_content?: Record<string, unknown>;
-    error?: { code: string; message: string };
-  };
-}
-
-async function call(name: string, args: object, sessionId = 'sess_e2e'): Promise<ToolAnswer> {
-  const answer = await fetch(`${box.url}/api/tools/call`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name, arguments: args, session_id: sessionId }),
-  });
-  return { status: answer.status, body: (await answer.json()) as ToolAnswer['body'] };
-}
-
-async function offered(): Promise<Map<string, { server: string; available: boolean }>> {
-  const { data } = (await (await fetch(`${box.url}/api/tools`)).json()) as {
-    data: { function: { name: string }; server: string; available: boolean }[];
-  };
-  return new Map(data.map(({ function: { name }, server, available }) => [name, { server, available }]));
-}
-
-async function metric(series: string): Promise<number> {
-  const text = await (await fetch(`${box.workers.at(-1)!.url}/metrics`)).text();
-  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-  return Number(line?.slice(series.length + 1) ?? NaN);
-}
+const call = (name: string, args: object, session = 'sess_e2e') =>
+  callTool(box.url, { name, arguments: args, session_id: session });
+const offered = () => offeredTools(box.url);
+const metric = (series: string) => metricOf(box.workers.at(-1)!.url, series);
 
 const long = { timeout: 25_000, interval: 100 };
 

@@ -7,6 +7,7 @@ import type { Script } from '#libs/testing/scripted-upstream.js';
 import { readSse, postJson } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
+import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
 let script: Script;
@@ -237,7 +238,7 @@ verifies('chat.abort.upstream', 'while the model answers', async () => {
   const left = performance.now();
   caller.abort();
   await upstream.clientGone;
-  expect(performance.now() - left).toBeLessThan(1_000);
+  expect(performance.now() - left).toBeLessThan(withinMs(1_000));
 });
 
 verifies('chat.abort.upstream', 'while a tool runs: the call is cancelled and audited', async () => {
@@ -264,7 +265,7 @@ verifies('chat.abort.upstream', 'while a tool runs: the call is cancelled and au
   await expect(answer).rejects.toThrow();
   const left = performance.now();
   await closed;
-  expect(performance.now() - left).toBeLessThan(2_000);
+  expect(performance.now() - left).toBeLessThan(withinMs(2_000));
   const find = () =>
     query<{ error_code: string; state: string }>(
       "select error_code, state from audit_events where request_id = 'abandoned-while-running'",

@@ -12,6 +12,8 @@ export const operationsRequirements = {
   'operations.config-pasted-servers': 'mcpServers of Claude Desktop and Cursor can be pasted',
   'operations.config-precedence': 'the environment wins over the file, the file over the defaults',
   'operations.config-provider-by-key': "each provider's key alone switches it on",
+  'operations.config-reload':
+    'SIGHUP and a changed file put tool servers into force without a restart; what needs one is named, a bad file changes nothing and is told',
   'operations.config-secrets-by-file': 'secrets come from the environment or *_FILE, never literally from the file',
   'operations.config-secrets-unprintable': 'no secret of the configuration is ever printed',
   'operations.config-variables': '${NAME} in the file is expanded from the environment; an unset one is an error',
@@ -57,6 +59,7 @@ export const operationsRequirements = {
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',
   'operations.start-leaves-nothing': 'however npm start ends, nothing of it keeps running',
   'operations.start-one-key-press': 'one Ctrl-C that arrives twice is one',
+  'operations.start-reloads': 'npm start passes SIGHUP on to its services; the end of its terminal still stops it',
   'operations.start-restarts': 'npm start starts again what ended, and says so',
   'operations.start-says-what-runs': 'npm start prints what it started, the isolation level and a request to try',
   'operations.start-second-signal': 'a second signal stops npm start at once',

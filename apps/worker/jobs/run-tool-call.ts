@@ -64,6 +64,8 @@ export class RunToolCall {
     running.markStarted(job.callId);
     replies.send(job.replyTo, { kind: 'started', callId: job.callId, worker: workerId });
     const startedAt = performance.now();
+    // Asked now: its server may be configured otherwise when it ends.
+    const isolation = this.#isolationOf(job);
     const late = start.permit.fence === undefined ? new LateClaim(this.parts, job, start.controller) : undefined;
     const read = await runTool(this.parts, job, {
       signal: start.controller,
@@ -72,7 +74,7 @@ export class RunToolCall {
     });
     const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
     const fence = start.permit.fence ?? (await late?.settle());
-    await this.#end(job, { ...read, durationMs, queueWaitMs: start.queueWaitMs }, fence);
+    await this.#end(job, { ...read, durationMs, queueWaitMs: start.queueWaitMs }, { ...isolation, ...fenceOf(fence) });
   }
 
   /** Undefined: this delivery may not run the call, and what there was to say has been said. */
@@ -100,7 +102,7 @@ export class RunToolCall {
     const read: ReadOutcome = late
       ? failed('tool_timeout', 'The call waited in the queue for longer than its time')
       : failed('cancelled', 'The call was cancelled');
-    await this.#end(job, { ...read, durationMs: 0, queueWaitMs });
+    await this.#end(job, { ...read, durationMs: 0, queueWaitMs }, this.#isolationOf(job));
     return true;
   }
 
@@ -133,7 +135,7 @@ export class RunToolCall {
         'tool_outcome_unknown',
         'The worker stopped during the call: whether it took effect is unknown',
       );
-      await this.#end(job, { ...unknown, durationMs: 0 }, stored.fence);
+      await this.#end(job, { ...unknown, durationMs: 0 }, { ...this.#isolationOf(job), fence: stored.fence });
     }
     return undefined;
   }
@@ -146,15 +148,14 @@ export class RunToolCall {
   }
 
   /** Records the outcome and replies with it. When the call had ended otherwise, or runs elsewhere, nobody is told. */
-  async #end(job: ToolJob, outcome: ToolOutcome, fence?: string): Promise<void> {
+  async #end(job: ToolJob, outcome: ToolOutcome, ran: Pick<CallEnd, 'isolation' | 'fence'>): Promise<void> {
     const { outcomes, workerId } = this.parts;
     const end: CallEnd = {
       callId: job.callId,
       worker: workerId,
       ...auditOf(job),
-      ...this.#isolationOf(job),
+      ...ran,
       outcome,
-      ...(fence === undefined ? {} : { fence }),
     };
     const ended = await outcomes.end(end);
     this.#log(job, outcome, ended);
@@ -228,6 +229,8 @@ class LateClaim {
     return this.#claiming;
   }
 }
+
+const fenceOf = (fence: string | undefined): Pick<CallEnd, 'fence'> => (fence === undefined ? {} : { fence });
 
 function auditOf(job: ToolJob): AuditContext {
   return {

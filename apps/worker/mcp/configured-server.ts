@@ -32,6 +32,13 @@ export interface ConfiguredServer {
   open: OpenServer;
 }
 
+type ServerIdentity = Pick<ConfiguredServer, 'name' | 'configHash'>;
+
+/** The same name and configuration: what runs for the one runs for the other. */
+export function isSameServer(left: ServerIdentity | undefined, right: ServerIdentity | undefined): boolean {
+  return left !== undefined && left.name === right?.name && left.configHash === right.configHash;
+}
+
 /** The name that a tool is offered under. */
 export function offeredName({ tools }: Pick<ConfiguredServer, 'tools'>, own: string): string {
   return tools.rename?.[own] ?? own;

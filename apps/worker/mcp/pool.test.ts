@@ -3,6 +3,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { verifies } from '../../../test/verifies.js';
+import { configuredServer } from '../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { connectInProcess, type ToolConnection } from './connection.js';
 import { ServerPool, type UseOptions } from './pool.js';
@@ -18,28 +19,16 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
   const probe = new ProbeTools();
   const server: ToolServer = createMcpServer(probe, { logger: silentLogger });
   const opened: ToolConnection[] = [];
-  const configured: ConfiguredServer = {
-    name: 'probe',
-    order: 0,
-    configHash: 'hash',
-    builtin: true,
-    trusted: true,
-    isolation: 'builtin',
-    scope: 'shared',
-    concurrency: 2,
-    maxInstances: 2,
-    idleTtlMs: 60_000,
-    timeoutMs: 1_000,
-    maxTimeoutMs: 1_000,
-    tools: {},
+  const configured = configuredServer({
     open: async (_user, signal) => {
       const connection = await connectInProcess(server, signal);
       opened.push(connection);
       return connection;
     },
     ...given,
-  };
-  return { probe, server, opened, pool: new ServerPool({ servers: [configured], refused: [] }, silentLogger) };
+  });
+  const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger);
+  return { probe, server, opened, configured, pool };
 }
 
 const call = (connection: ToolConnection, tool: string, args = {}) =>
@@ -104,4 +93,61 @@ test('an instance that nobody uses is closed', async () => {
   await pool.use('probe', use(), async () => 1);
   await expect.poll(() => opened[0]!.closed).toBe(true);
   expect(pool.instances).toBe(0);
+});
+
+verifies('tools.reload', 'a call that runs on a removed server completes, the next is refused', async () => {
+  const { pool, opened, probe } = setUp();
+  const running = pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 200 }));
+  await expect.poll(() => probe.running).toBe(1);
+  pool.replace({ servers: [], refused: [] });
+  await expect(pool.use('probe', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
+  expect([opened[0]!.closed, pool.instances]).toEqual([false, 0]);
+  expect((await running).isError).not.toBe(true);
+  await expect.poll(() => opened[0]!.closed).toBe(true);
+});
+
+verifies('tools.reload', 'a changed server has a new instance beside the one that calls run on', async () => {
+  const { pool, opened, probe, configured } = setUp();
+  const running = pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 200 }));
+  await expect.poll(() => probe.running).toBe(1);
+  pool.replace({ servers: [{ ...configured, configHash: 'other' }], refused: [] });
+  expect(await pool.use('probe', use(), async (connection) => connection === opened[1])).toBe(true);
+  expect((await running).isError).not.toBe(true);
+  await expect.poll(() => opened.map(({ closed }) => closed)).toEqual([true, false]);
+  await pool.close();
+});
+
+verifies(
+  'tools.reload',
+  'an unchanged server keeps its instance, an idle one that has changed ends at once',
+  async () => {
+    const { pool, opened, configured } = setUp();
+    await pool.use('probe', use(), async () => 1);
+    pool.replace({ servers: [{ ...configured, order: 3 }], refused: [] });
+    await pool.use('probe', use(), async () => 1);
+    expect(opened.map(({ closed }) => closed)).toEqual([false]);
+    pool.replace({ servers: [{ ...configured, configHash: 'other' }], refused: [] });
+    await expect.poll(() => opened[0]!.closed).toBe(true);
+  },
+);
+
+verifies('tools.reload', 'the pool ends what still runs on a removed server', async () => {
+  const { pool, opened, probe } = setUp();
+  const running = pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 60_000 }));
+  const failed = expect(running).rejects.toThrow();
+  await expect.poll(() => probe.running).toBe(1);
+  pool.replace({ servers: [], refused: [] });
+  await pool.close();
+  expect(opened[0]!.closed).toBe(true);
+  await failed;
+});
+
+test('a server that could not be connected is tried again at once when it is configured otherwise', async () => {
+  const open = () => Promise.reject(new Error('away'));
+  const { pool, configured } = setUp({ open });
+  for (let at = 0; at < 5; at += 1) await expect(pool.use('probe', use(), async () => 1)).rejects.toThrow();
+  const given = { ...configured, configHash: 'other', open: setUp().configured.open };
+  pool.replace({ servers: [given], refused: [] });
+  expect(await pool.use('probe', use(), async () => 1)).toBe(1);
+  await pool.close();
 });

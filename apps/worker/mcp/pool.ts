@@ -6,7 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { SessionLost } from './connection-errors.js';
 import type { ToolConnection } from './connection.js';
-import type { ConfiguredServer, PoolUser } from './configured-server.js';
+import { isSameServer, type ConfiguredServer, type PoolUser } from './configured-server.js';
 import { unknownServer, type ConfiguredServers } from './servers.js';
 
 export interface UseOptions {
@@ -26,6 +26,8 @@ interface Instance {
   idleTimer?: NodeJS.Timeout;
   /** By us; a close without is the server's own doing. */
   closing?: true;
+  /** Why it takes no new call and is closed by its last one. */
+  leaving?: string;
 }
 
 /** What others want to know of the servers. */
@@ -48,20 +50,39 @@ const HALF_OPEN_MS = 30_000;
 const WAITING_PER_INSTANCE = 1_000;
 
 export class ServerPool {
-  readonly #servers: ReadonlyMap<string, ConfiguredServer>;
+  #servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
   readonly #instances = new Map<string, Instance>();
   readonly #circuits = new Map<string, Circuit>();
   readonly #closing = new AbortController();
+  /** Taken out of `#instances` while calls ran on them. */
+  readonly #outgoing = new Set<Instance>();
   /** Being closed: what is not in `#instances` any more, but has not ended. */
   readonly #leaving = new Set<Promise<void>>();
   #listener?: PoolListener;
 
   constructor(
-    private readonly configured: ConfiguredServers,
+    private configured: ConfiguredServers,
     private readonly logger: Logger,
   ) {
-    this.#servers = new Map(configured.servers.map((server) => [server.name, server]));
+    this.#servers = byName(configured);
+  }
+
+  /**
+   * From now on other servers are in use. What runs for one that has changed or gone takes no new call, and ends with
+   * the last of its calls, which have their own deadlines.
+   */
+  replace(configured: ConfiguredServers): void {
+    const before = this.#servers;
+    this.configured = configured;
+    this.#servers = byName(configured);
+    const changed = (name: string) => !isSameServer(before.get(name), this.#servers.get(name));
+    for (const name of [...this.#circuits.keys()].filter(changed)) this.#circuits.delete(name);
+    for (const instance of this.#instances.values()) {
+      const current = this.#servers.get(instance.server.name);
+      if (isSameServer(instance.server, current)) continue;
+      this.#letGo(instance, current === undefined ? 'no longer configured' : 'its configuration has changed');
+    }
   }
 
   get instances(): number {
@@ -81,17 +102,22 @@ export class ServerPool {
    * @throws AppError tool_unavailable, and what `work` throws.
    */
   async use<T>(name: string, options: UseOptions, work: PoolWork<T>): Promise<T> {
-    const server = this.#servers.get(name);
-    if (server === undefined || this.#closing.signal.aborted) {
-      const refused = this.configured.refused.find((each) => each.name === name);
-      throw unknownServer(name, refused);
-    }
     try {
-      return await this.#useInstance(server, options, work);
+      return await this.#useInstance(this.#known(name), options, work);
     } catch (error) {
       if (!(error instanceof SessionLost)) throw error;
-      return this.#useInstance(server, options, work);
+      return this.#useInstance(this.#known(name), options, work);
     }
+  }
+
+  /** @throws AppError tool_unavailable, isolation_too_low */
+  #known(name: string): ConfiguredServer {
+    const server = this.#servers.get(name);
+    if (server !== undefined && !this.#closing.signal.aborted) return server;
+    throw unknownServer(
+      name,
+      this.configured.refused.find((each) => each.name === name),
+    );
   }
 
   async #useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
@@ -107,7 +133,7 @@ export class ServerPool {
         return await work(connection, server);
       } catch (error) {
         // Others may still get their answers from it: it is closed by the last of them.
-        if (error instanceof SessionLost) this.#forget(instance);
+        if (error instanceof SessionLost) this.#letGo(instance, 'forgotten by the server');
         throw error;
       } finally {
         giveBack();
@@ -120,7 +146,7 @@ export class ServerPool {
 
   /** Ends a session's own instances; resolves when they have ended. */
   async closeSession({ principal, sessionId }: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
-    for (const instance of this.#instances.values()) {
+    for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
       const { server, user } = instance;
       const own = server.scope === 'session' && user.principal === principal && user.sessionId === sessionId;
       if (own) this.#remove(instance, 'its session leaves this worker');
@@ -130,7 +156,9 @@ export class ServerPool {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the worker is stopping'));
-    for (const instance of this.#instances.values()) this.#remove(instance, 'the worker is stopping');
+    for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
+      this.#remove(instance, 'the worker is stopping');
+    }
     await Promise.all(this.#leaving);
   }
 
@@ -150,15 +178,15 @@ export class ServerPool {
     this.#instances.set(key, instance);
     instance.connection.then(
       (connection) => {
-        this.#circuits.delete(server.name);
+        if (instance.leaving === undefined) this.#circuits.delete(server.name);
         this.#log(instance, 'tool server connected');
         connection.onClosed(() => this.#ended(instance, connection));
         if (connection.closed) this.#ended(instance, connection);
-        else this.#listener?.onConnected(server, connection);
+        else if (instance.leaving === undefined) this.#listener?.onConnected(server, connection);
       },
       (error: unknown) => {
         this.#forget(instance);
-        this.#countFailure(server, error);
+        if (instance.leaving === undefined) this.#countFailure(server, error);
       },
     );
     return instance;
@@ -214,13 +242,23 @@ export class ServerPool {
 
   #leaveIdle(instance: Instance): void {
     if (instance.inUse > 0 || instance.closing !== undefined) return;
-    if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, 'forgotten by the server');
+    if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, instance.leaving);
     instance.idleTimer = setTimeout(() => this.#remove(instance, 'idle'), instance.server.idleTtlMs);
     instance.idleTimer.unref();
   }
 
+  /** New calls get another instance, or none; those that run on it get their answers. */
+  #letGo(instance: Instance, reason: string): void {
+    this.#forget(instance);
+    if (instance.closing !== undefined) return;
+    instance.leaving ??= reason;
+    this.#outgoing.add(instance);
+    this.#leaveIdle(instance);
+  }
+
   #forget(instance: Instance): void {
     clearTimeout(instance.idleTimer);
+    this.#outgoing.delete(instance);
     if (this.#instances.get(instance.key) === instance) this.#instances.delete(instance.key);
   }
 
@@ -241,6 +279,10 @@ export class ServerPool {
       this.logger.warn({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');
     }
   }
+}
+
+function byName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredServer> {
+  return new Map(servers.map((server) => [server.name, server]));
 }
 
 /** State must not leak between users: a session's instance is never another session's, nor another principal's. */

@@ -137,6 +137,12 @@ export class CatalogPublisher {
     await this.#announce();
   }
 
+  /** Only these servers stay, in this order. @throws AppError store_unavailable */
+  async retain(servers: readonly string[]): Promise<void> {
+    await this.store.retain(servers);
+    await this.#announce();
+  }
+
   /** What is lost here is found by the gateways' own slow reading. */
   async #announce(): Promise<void> {
     try {

@@ -4,7 +4,7 @@ import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
-import type { ConfiguredServer, OpenServer } from './configured-server.js';
+import { isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
 import { connectHttp, connectInProcess, type InProcessServer } from './connection.js';
 import { availableIsolation } from './isolation.js';
 import { CommandRefused } from './resolve-command.js';
@@ -25,6 +25,8 @@ export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
   /** Servers that this worker has inside, by their builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
+  /** What ran before this configuration was read: a server that has not changed is not prepared again. */
+  running?: ConfiguredServers;
 }
 
 type Opened = Pick<ConfiguredServer, 'open' | 'builtin' | 'isolation'>;
@@ -37,8 +39,9 @@ export function configuredServers(parts: ServerParts): ConfiguredServers {
   for (const [name, server] of inOrder(parts.config)) {
     if (!server.enabled) continue;
     try {
-      const opened = openerOf(name, server, parts);
-      servers.push({ ...configuredServer(name, server, parts.config), ...opened, order: servers.length });
+      const configured = configuredServer(name, server, parts.config);
+      const running = parts.running?.servers.find((each) => isSameServer(each, configured));
+      servers.push({ ...configured, ...(running ?? openerOf(name, server, parts)), order: servers.length });
     } catch (error) {
       if (!(error instanceof CommandRefused)) throw error;
       refused.push({ name, reason: error.message, code: error.code });

@@ -37,6 +37,7 @@ const chains: [request: string, tools: ToolDefinition[], results: Record<string,
   ['先读取a.md，然后删除它', everything, { read_file: 'abc' }, [['read_file', { path: 'a.md' }], ['delete_file', { path: 'a.md' }]], ['abc']],
   ['How many lines does a.txt have?', [readFile], { read_file: 'a\nb\nc\n' }, [['read_file', { path: 'a.txt' }]], ['3 lines']],
   ['昨天的日期是什么？', [clock], { clock_now: String(NOW - DAY) }, [['clock_now', { offset_ms: -DAY }]], ['2027年3月9日', '2027-03-09']],
+  ['把"你好"写到 a.txt，然后读出来', everything, { read_file: '你好' }, [['write_file', { path: 'a.txt', content: '你好' }], ['read_file', { path: 'a.txt' }]], ['a.txt', '你好']],
   ['Write "x" to a.txt and then delete b.txt', everything, {}, [['write_file', { path: 'a.txt', content: 'x' }], ['delete_file', { path: 'b.txt' }]], ['a.txt', 'b.txt']],
 ]; // prettier-ignore
 

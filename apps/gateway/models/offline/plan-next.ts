@@ -10,6 +10,7 @@ import { canonical, type Conversation, type Step } from './read-conversation.js'
 import { resultText } from './read-result.js';
 import { hasEffect, isGreeting, meaningOf, MOST_EVIDENCE, scoreTool, THRESHOLD } from './score-tools.js';
 import { splitClauses } from './split-clauses.js';
+import { readWords } from './words.js';
 
 export interface PlannedCall {
   name: string;
@@ -246,9 +247,12 @@ class Planner {
 
 /** “Delete it”, 删除它: the file or address that the clause before was about. */
 function withReferent(part: string, previous: Task | undefined): string {
-  if (previous === undefined || !/\b(?:it|this file|that file)\b|它|该文件|这个文件/i.test(part)) return part;
+  if (previous === undefined) return part;
   const { paths, urls } = previous.clause.entities;
-  const referent = [...paths, ...urls][0];
+  const refers = /\b(?:it|this file|that file)\b|它|该文件|这个文件/i.test(part);
+  // Chinese leaves the object out: 读出来, 打开看看.
+  const leavesOut = /^\p{Script=Han}{1,6}$/u.test(part.trim()) && readWords(part).actions.size > 0;
+  const referent = refers ? [...paths, ...urls][0] : leavesOut ? paths[0] : undefined;
   return referent === undefined ? part : `${part} ${referent.text}`;
 }
 

@@ -1,0 +1,109 @@
+// Reads the configuration again, on a signal and when its file has changed, and puts the tool servers of a good one into
+// force. A bad one changes nothing; other settings are named, and wait for a restart. One reading at a time.
+import { changedSettings } from '#libs/config/changed-settings.js';
+import { ConfigError, formatProblem } from '#libs/config/config-error.js';
+import type { ConfigReader } from '#libs/config/load-config.js';
+import type { Config } from '#libs/config/schema.js';
+import { secretValues } from '#libs/config/secrets.js';
+import { watchFile } from '#libs/config/watch-file.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { Logger } from '#libs/logging/logger.js';
+
+export type ReloadOutcome = 'applied' | 'unchanged' | 'rejected';
+
+export interface ReloadParts {
+  /** What the process was started with. */
+  started: Config;
+  reader: ConfigReader;
+  /** Resolves when these servers, in this order, are in force. */
+  apply: (mcpServers: Config['mcpServers']) => Promise<void>;
+  /** From now on the log strikes these out. */
+  strikeOut: (secrets: readonly string[]) => void;
+  onOutcome: (outcome: ReloadOutcome) => void;
+  logger: Logger;
+}
+
+export class ConfigurationReloads {
+  #inForce: Config;
+  #problem?: string;
+  #reading?: Promise<void>;
+  #again?: string;
+  #watch?: { close(): void };
+  #closed = false;
+
+  constructor(private readonly parts: ReloadParts) {
+    this.#inForce = parts.started;
+  }
+
+  /** Why what was read last is not in force: for health, without a value or a path. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  start(): void {
+    this.#watch = watchFile(this.parts.reader.path, { onChange: () => void this.request('the file has changed') });
+  }
+
+  /** Resolves when what is there now, or something later, has been read. */
+  request(why: string): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#again = why;
+      return this.#reading;
+    }
+    this.#reading = this.#readAll(why).finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watch?.close();
+    await this.#reading;
+  }
+
+  async #readAll(first: string): Promise<void> {
+    for (let why: string | undefined = first; why !== undefined && !this.#closed; why = this.#again) {
+      this.#again = undefined;
+      this.parts.onOutcome(await this.#readOnce(why).catch((error: unknown) => this.#reject(error)));
+    }
+  }
+
+  async #readOnce(why: string): Promise<ReloadOutcome> {
+    const { started, reader, apply, strikeOut, logger } = this.parts;
+    const next = reader.read();
+    const before = this.#inForce;
+    // Calls may still run with those of the configuration before.
+    strikeOut([started, before, next].flatMap((config) => secretValues(config)));
+    const settings = changedSettings(started, next);
+    if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');
+    const changes = compareServers(before.mcpServers, next.mcpServers);
+    // Also the same ones: what was refused may be installed by now.
+    await apply(next.mcpServers);
+    this.#inForce = next;
+    this.#problem = undefined;
+    logger.info({ metadata: { why, ...changes.names } }, 'the configuration was read again');
+    return changes.any ? 'applied' : 'unchanged';
+  }
+
+  #reject(error: unknown): ReloadOutcome {
+    const known = error instanceof ConfigError;
+    const count = known ? error.problems.length : 1;
+    const problems = count === 1 ? 'a problem' : `${count} problems`;
+    this.#problem = `what was read last has ${problems}, which the log names: the configuration before stays`;
+    this.parts.logger.error(
+      known ? { metadata: { problems: error.problems.map((each) => formatProblem(each).trim()) } } : { error },
+      'the configuration cannot be read again, the one before stays',
+    );
+    return 'rejected';
+  }
+}
+
+type Servers = Config['mcpServers'];
+
+function compareServers(before: Servers, after: Servers): { names: Record<string, string[]>; any: boolean } {
+  const [old, now] = [Object.keys(before), Object.keys(after)];
+  const added = now.filter((name) => !(name in before));
+  const removed = old.filter((name) => !(name in after));
+  const changed = now.filter((name) => name in before && canonicalHash(before[name]) !== canonicalHash(after[name]));
+  const moved = old.join(' ') !== now.join(' ');
+  return { names: { added, changed, removed }, any: moved || changed.length > 0 };
+}

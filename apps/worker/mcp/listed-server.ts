@@ -1,0 +1,135 @@
+// One server's place in the catalog: listed, again when its tools changed or it could not be reached, until it is no
+// longer configured like this. After that it publishes nothing any more.
+import type { Logger } from '#libs/logging/logger.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { ConfiguredServer } from './configured-server.js';
+import type { ToolConnection } from './connection.js';
+import { listTools } from './list-tools.js';
+import type { OutputSchemas } from './output-schemas.js';
+import type { ServerPool } from './pool.js';
+import type { CatalogPublisher } from './publish-catalog.js';
+
+const retryMs = { first: 5_000, most: 60_000 };
+const listTimeoutMs = 60_000;
+/** Several changes in a row are one; a process is not started anew for each. */
+const changeDelayMs = { shared: 50, session: 2_000 };
+
+export interface ListingParts {
+  pool: ServerPool;
+  workspaces: Workspaces;
+  publisher: CatalogPublisher;
+  outputs: OutputSchemas;
+  logger: Logger;
+}
+
+export class ListedServer {
+  #state: 'starting' | 'ready' | 'unavailable' = 'starting';
+  #timer?: NodeJS.Timeout;
+  #failures = 0;
+  /** Listings under way. */
+  readonly #listing = new Set<Promise<void>>();
+  /** What is being written of them. */
+  readonly #writing = new Set<Promise<unknown>>();
+  readonly #watched = new WeakSet<ToolConnection>();
+  readonly #leaving = new AbortController();
+
+  constructor(
+    private configured: ConfiguredServer,
+    private readonly parts: ListingParts,
+  ) {}
+
+  get server(): ConfiguredServer {
+    return this.configured;
+  }
+
+  /** The same server may have another place among the others. Resolves when nothing of the old one is being written. */
+  async place(server: ConfiguredServer): Promise<void> {
+    this.configured = server;
+    await Promise.allSettled(this.#writing);
+  }
+
+  get state(): { state: 'starting' | 'ready' | 'unavailable'; reason?: string } {
+    const state = this.#state;
+    return state === 'unavailable' ? { state, reason: 'its tools could not be listed or published' } : { state };
+  }
+
+  list(): Promise<void> {
+    const listing = this.#listNow().finally(() => this.#listing.delete(listing));
+    this.#listing.add(listing);
+    return listing;
+  }
+
+  /** It may have changed while nobody was connected to it; what only sessions are connected to is listed by itself. */
+  onConnected(connection: ToolConnection): void {
+    if (this.#watched.has(connection)) return;
+    this.#watch(connection);
+    const { scope, builtin } = this.server;
+    if (scope === 'shared' && !builtin && this.#listing.size === 0) this.#listLater(changeDelayMs.shared);
+  }
+
+  onUnreachable(): void {
+    if (this.#state === 'ready') void this.#notReached();
+  }
+
+  /** Resolves when nothing more is published; `ended` when no instance of its own runs any more either. */
+  async leave(): Promise<void> {
+    this.#leaving.abort(new Error('the server is no longer configured like this, or the worker is stopping'));
+    clearTimeout(this.#timer);
+    await Promise.allSettled(this.#writing);
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#listing);
+  }
+
+  async #listNow(): Promise<void> {
+    const { signal } = this.#leaving;
+    if (signal.aborted) return;
+    const { pool, workspaces, publisher, outputs, logger } = this.parts;
+    const { name } = this.server;
+    try {
+      const listed = await listTools(
+        this.server,
+        { pool, workspaces, timeoutMs: listTimeoutMs },
+        { signal, onConnection: (connection) => this.#watch(connection) },
+      );
+      if (signal.aborted) return;
+      const tools = await this.#write(publisher.publish(this.server, listed));
+      outputs.replace(name, tools);
+      this.#state = 'ready';
+      this.#failures = 0;
+      logger.info({ metadata: { server: name, tools: tools.length } }, 'tools of a server were published');
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
+      await this.#notReached();
+    }
+  }
+
+  async #notReached(): Promise<void> {
+    this.#state = 'unavailable';
+    this.#failures += 1;
+    this.#listLater(Math.min(retryMs.most, retryMs.first * 2 ** (this.#failures - 1)));
+    if (this.#leaving.signal.aborted) return;
+    await this.#write(this.parts.publisher.markUnavailable(this.server.name)).catch(() => undefined);
+  }
+
+  /** Whoever comes after this one waits for what it still writes. */
+  async #write<T>(writing: Promise<T>): Promise<T> {
+    this.#writing.add(writing);
+    return writing.finally(() => this.#writing.delete(writing));
+  }
+
+  #watch(connection: ToolConnection): void {
+    if (this.#watched.has(connection)) return;
+    this.#watched.add(connection);
+    connection.onToolsChanged(() => this.#listLater(changeDelayMs[this.server.scope]));
+  }
+
+  #listLater(afterMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#leaving.signal.aborted) return;
+    this.#timer = setTimeout(() => void this.list(), afterMs);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,99 @@
+import { EventEmitter, once } from 'node:events';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
+import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
+import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { configuredServer } from '../../../test/support/configured-server.js';
+import { ProbeTools } from '../../../test/support/probe-tools.js';
+import { openServices, type Services } from '../../../test/support/queue-path.js';
+import { verifies } from '../../../test/verifies.js';
+import type { ConfiguredServer } from './configured-server.js';
+import { connectInProcess } from './connection.js';
+import { OutputSchemas } from './output-schemas.js';
+import { ServerPool } from './pool.js';
+import { CatalogPublisher } from './publish-catalog.js';
+import { CatalogService } from './serve-catalog.js';
+
+let services: Services;
+beforeAll(async () => {
+  services = await openServices();
+});
+afterAll(() => services?.close());
+
+/** A server that lists its tools when it is told to, and says when it was asked. */
+function slowServer(given: Partial<ConfiguredServer> = {}) {
+  const server = createMcpServer(new ProbeTools(), { logger: silentLogger });
+  const events = new EventEmitter();
+  const asked = once(events, 'asked');
+  const answered = once(events, 'answer');
+  const configured = configuredServer({
+    builtin: false,
+    isolation: 'remote',
+    open: async (_user, signal) => {
+      const connection = await connectInProcess(server, signal);
+      const list = connection.listTools.bind(connection);
+      connection.listTools = async () => {
+        events.emit('asked');
+        await answered;
+        return list(new AbortController().signal);
+      };
+      return connection;
+    },
+    ...given,
+  });
+  return { configured, asked, answer: () => void events.emit('answer') };
+}
+
+async function openCatalog(first: ConfiguredServer) {
+  const limits = { maxBytes: 65_536, maxDepth: 32 };
+  const configured = { servers: [first], refused: [] };
+  const store = new PostgresCatalogStore(services.database);
+  const pool = new ServerPool(configured, silentLogger);
+  const bounds = { maxBytes: 1, maxFiles: 1, maxDepth: 1 };
+  const catalog = new CatalogService({
+    configured,
+    pool,
+    workspaces: await Workspaces.open(`${services.config.data_dir}/workspaces`, bounds),
+    publisher: new CatalogPublisher(store, services.backing.channels, limits, silentLogger),
+    outputs: new OutputSchemas(limits, silentLogger),
+    logger: silentLogger,
+  });
+  await catalog.start();
+  return {
+    catalog,
+    replace: async (...servers: ConfiguredServer[]) => {
+      pool.replace({ servers, refused: [] });
+      await catalog.replace({ servers, refused: [] });
+    },
+    published: async () => (await store.read()).flatMap(({ tools }) => tools.map(({ tool }) => tool)),
+    close: async () => {
+      await catalog.close();
+      await pool.close();
+    },
+  };
+}
+
+verifies('tools.reload', 'what a server answers after it was removed does not come into the catalog', async () => {
+  const slow = slowServer();
+  const { catalog, replace, published, close } = await openCatalog(slow.configured);
+  await slow.asked;
+  await replace();
+  slow.answer();
+  await close();
+  expect([await published(), catalog.states()]).toEqual([[], []]);
+});
+
+verifies('tools.reload', 'what a server answers by an older configuration does not either', async () => {
+  const slow = slowServer();
+  const next = slowServer({ configHash: 'second', tools: { include: ['echo'] } });
+  next.answer();
+  const { catalog, replace, published, close } = await openCatalog(slow.configured);
+  await slow.asked;
+  await replace(next.configured);
+  await expect.poll(published, { timeout: 10_000 }).toEqual(['echo']);
+  slow.answer();
+  expect(catalog.states()).toEqual([{ name: 'probe', state: 'ready' }]);
+  await close();
+  expect(await published()).toEqual(['echo']);
+});

@@ -1,0 +1,21 @@
+// A tool server as the worker configures one, for tests that say what is particular about theirs.
+import type { ConfiguredServer } from '../../apps/worker/mcp/configured-server.js';
+
+export function configuredServer(given: Pick<ConfiguredServer, 'open'> & Partial<ConfiguredServer>): ConfiguredServer {
+  return {
+    name: 'probe',
+    order: 0,
+    configHash: 'hash',
+    builtin: true,
+    trusted: true,
+    isolation: 'builtin',
+    scope: 'shared',
+    concurrency: 2,
+    maxInstances: 2,
+    idleTtlMs: 60_000,
+    timeoutMs: 1_000,
+    maxTimeoutMs: 1_000,
+    tools: {},
+    ...given,
+  };
+}
