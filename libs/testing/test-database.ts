@@ -1,5 +1,6 @@
 // A database of its own for a test file, empty or migrated, on the test run's PostgreSQL.
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { migrate } from '#libs/database/migrate.js';
@@ -15,7 +16,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await administer(server, `create database ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => administer(server, `drop database if exists ${name} with (force)`) };
+  return { url: url.href, drop: () => dropDatabase(server, name) };
 }
 
 export async function createMigratedDatabase(): Promise<TestDatabase> {
@@ -27,6 +28,22 @@ export async function createMigratedDatabase(): Promise<TestDatabase> {
     throw error;
   }
   return database;
+}
+
+/** insufficient_privilege */
+const notPermitted = '42501';
+const dropTries = 40;
+
+/** An autovacuum that is just at work belongs to the superuser, whose processes we may not end: it is over soon. */
+async function dropDatabase(server: string, name: string): Promise<void> {
+  for (let left = dropTries; ; left -= 1) {
+    try {
+      return await administer(server, `drop database if exists ${name} with (force)`);
+    } catch (error) {
+      if ((error as { code?: string }).code !== notPermitted || left === 0) throw error;
+      await pause(250);
+    }
+  }
 }
 
 async function administer(url: string, statement: string): Promise<void> {
