@@ -50,6 +50,8 @@ export const toolRequirements = {
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
   'tools.nothing-left-alive':
     "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
+  'tools.own-server-stdio':
+    'a server made with the decorators serves standard input and output, for clients of both eras',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
