@@ -40,6 +40,8 @@ const WORKER_FIRST_MS = 500;
 
 export class DispatchedCall implements ReplyListener {
   #started = false;
+  #queuedIsTold = false;
+  readonly #early: ToolProgress[] = [];
   #stopping = false;
   #polling = false;
   /** The outcome has been handed on: no timer may start again. */
@@ -68,6 +70,8 @@ export class DispatchedCall implements ReplyListener {
     try {
       await this.#add();
       onProgress({ status: 'queued' });
+      this.#queuedIsTold = true;
+      for (const progress of this.#early.splice(0)) onProgress(progress);
       this.#armPoll();
       this.#armDeadline(this.job.deadline);
       if (signal.aborted) aborted();
@@ -93,12 +97,12 @@ export class DispatchedCall implements ReplyListener {
         this.#started = true;
         this.services.routes.remember(this.job, reply.worker);
         this.#extend();
-        this.options.onProgress({ status: 'running' });
+        this.#tell({ status: 'running' });
         break;
       case 'progress': {
         const { progress, total, message } = reply;
         this.#extend();
-        this.options.onProgress({
+        this.#tell({
           status: 'running',
           progress,
           ...(total === undefined ? {} : { total }),
@@ -111,6 +115,12 @@ export class DispatchedCall implements ReplyListener {
         else this.#settle(reply.outcome);
     }
     if (!this.#stopping) this.#armPoll();
+  }
+
+  /** A quick worker may begin before the queue has said that the job is in it. */
+  #tell(progress: ToolProgress): void {
+    if (this.#queuedIsTold) this.options.onProgress(progress);
+    else this.#early.push(progress);
   }
 
   gap(): void {
