@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { openDatabase } from '#libs/database/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
@@ -29,9 +30,35 @@ export interface Shown extends Record<string, unknown> {
   usage: { bytes: number; files: number };
 }
 
-export type FilesApp = Awaited<ReturnType<typeof startFilesApp>>;
+type FilesApp = Awaited<ReturnType<typeof startFilesApp>>;
 
-export async function startFilesApp() {
+/** One app for the suite that calls this, and a new session id (`id`) for each of its tests. */
+export function useFilesApp() {
+  let app: FilesApp;
+  let count = 0;
+  beforeAll(async () => {
+    app = await startFilesApp();
+  });
+  afterAll(() => app.close());
+  beforeEach(() => {
+    count += 1;
+  });
+  const files = {
+    get app() {
+      return app;
+    },
+    get id() {
+      return `sess_${count}`;
+    },
+    api: (...given: Parameters<FilesApp['api']>) => app.api(...given),
+    put: (path: string, body: Parameters<FilesApp['put']>[2], headers?: Record<string, string>) =>
+      app.put(files.id, path, body, headers),
+    hostOf: () => app.hostOf(files.id),
+  };
+  return files;
+}
+
+async function startFilesApp() {
   const testDatabase = await createMigratedDatabase();
   const database = openDatabase({ url: testDatabase.url, poolSize: 4, timeoutMs: 5_000, applicationName: 'test' });
   const sessions = new PostgresSessionStore(database, { idleTtlMs: 60_000 });

@@ -1,31 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
-import { failure, startFilesApp, type FilesApp, type Shown } from '../../../test/files-app.js';
+import { describe, expect } from 'vitest';
+import { failure, type Shown, useFilesApp } from '../../../test/files-app.js';
 import { verifies } from '../../../test/verifies.js';
 
-let app: FilesApp;
-let id: string;
-let count = 0;
-
-beforeAll(async () => {
-  app = await startFilesApp();
-});
-afterAll(() => app.close());
-beforeEach(() => {
-  count += 1;
-  id = `sess_${count}`;
-});
-
-const api = (...given: Parameters<FilesApp['api']>) => app.api(...given);
-const put = (path: string, body: Parameters<FilesApp['put']>[2], headers?: Record<string, string>) =>
-  app.put(id, path, body, headers);
-const hostOf = () => app.hostOf(id);
+const files = useFilesApp();
+const { api, put, hostOf } = files;
 
 /** Sent as it is: `fetch` would tidy the path. */
 function rawGet(path: string, method = 'GET'): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
-    const { port } = app;
+    const { port } = files.app;
     const request = httpRequest({ host: '127.0.0.1', port, path, method }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -52,7 +37,7 @@ describe('hostile paths', () => {
     verifies('tools.files-confined', path, async () => {
       await put('x', 'x');
       for (const method of ['GET', 'PUT', 'DELETE']) {
-        const [status, code] = await rawGet(`/api/sessions/${id}/files/${path}`, method);
+        const [status, code] = await rawGet(`/api/sessions/${files.id}/files/${path}`, method);
         expect([path, status, code]).toEqual([path, 400, 'invalid_value']);
       }
       expect(readdirSync(await hostOf())).toEqual(['.tmp', 'x']);
@@ -67,7 +52,7 @@ describe('hostile paths', () => {
   });
 
   verifies('tools.files-confined', "another principal's session is not found", async () => {
-    await app.sessions.ensure('someone', 'sess_foreign');
+    await files.app.sessions.ensure('someone', 'sess_foreign');
     expect(await failure(await api('/sess_foreign/files/x'))).toEqual([404, 'session_not_found']);
     expect(await failure(await api('/sess_foreign'))).toEqual([404, 'session_not_found']);
     expect(await failure(await api('/sess_foreign', { method: 'DELETE' }))).toEqual([404, 'session_not_found']);

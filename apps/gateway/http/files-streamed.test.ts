@@ -3,27 +3,12 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { failure, megabyte, startFilesApp, type FilesApp } from '../../../test/files-app.js';
+import { expect, test } from 'vitest';
+import { failure, megabyte, useFilesApp } from '../../../test/files-app.js';
 import { verifies } from '../../../test/verifies.js';
 
-let app: FilesApp;
-let id: string;
-let count = 0;
-
-beforeAll(async () => {
-  app = await startFilesApp();
-});
-afterAll(() => app.close());
-beforeEach(() => {
-  count += 1;
-  id = `sess_${count}`;
-});
-
-const api = (...given: Parameters<FilesApp['api']>) => app.api(...given);
-const put = (path: string, body: Parameters<FilesApp['put']>[2], headers?: Record<string, string>) =>
-  app.put(id, path, body, headers);
-const hostOf = () => app.hostOf(id);
+const files = useFilesApp();
+const { api, put, hostOf } = files;
 
 verifies(
   'tools.files-streamed',
@@ -35,7 +20,7 @@ verifies(
       const { Readable } = require('node:stream');
       const { createHash } = require('node:crypto');
       const sent = createHash('sha256'), received = createHash('sha256');
-      const options = { port: ${app.port}, path: '/api/sessions/${id}/files/large' };
+      const options = { port: ${files.app.port}, path: '/api/sessions/${files.id}/files/large' };
       function* source() {
         for (let i = 0; i < 256; i++) { const chunk = Buffer.alloc(${megabyte}, i); sent.update(chunk); yield chunk; }
       }
@@ -68,7 +53,7 @@ verifies('tools.files-streamed', 'an upload over the quota is refused and leaves
     body: Readable.toWeb(Readable.from(endless())),
     duplex: 'half' as const,
   };
-  expect(await failure(await api(`/${id}/files/large`, chunked))).toEqual([413, 'workspace_quota_exceeded']);
+  expect(await failure(await api(`/${files.id}/files/large`, chunked))).toEqual([413, 'workspace_quota_exceeded']);
   expect(readdirSync(await hostOf())).toEqual(['.tmp']);
 });
 
@@ -83,7 +68,7 @@ verifies('tools.files-streamed', 'an upload that its client leaves leaves nothin
     await new Promise(() => undefined);
   };
   const init = { method: 'PUT', body: Readable.toWeb(Readable.from(source())), duplex: 'half' as const };
-  await expect(api(`/${id}/files/x`, { ...init, signal: stop.signal })).rejects.toThrow();
+  await expect(api(`/${files.id}/files/x`, { ...init, signal: stop.signal })).rejects.toThrow();
   await expect.poll(() => readdirSync(host)).toEqual(['.tmp', 'x']);
   expect(readFileSync(join(host, 'x'), 'utf8')).toBe('before');
 });
@@ -93,7 +78,7 @@ test('a reader that leaves closes the file', async () => {
   truncateSync(join(await hostOf(), 'x'), 200 * megabyte);
   const open = () => readdirSync('/proc/self/fd').length;
   const before = open();
-  const reader = (await api(`/${id}/files/x`)).body!.getReader();
+  const reader = (await api(`/${files.id}/files/x`)).body!.getReader();
   await reader.read();
   await reader.cancel();
   await expect.poll(open).toBeLessThanOrEqual(before + 1);

@@ -2,44 +2,32 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { failure, json, startFilesApp, type FilesApp } from '../../../test/files-app.js';
+import { describe, expect, test } from 'vitest';
+import { failure, json, useFilesApp } from '../../../test/files-app.js';
 import { verifies } from '../../../test/verifies.js';
 
-let app: FilesApp;
-let id: string;
-let count = 0;
-
-beforeAll(async () => {
-  app = await startFilesApp();
-});
-afterAll(() => app.close());
-beforeEach(() => {
-  count += 1;
-  id = `sess_${count}`;
-});
-
-const api = (...given: Parameters<FilesApp['api']>) => app.api(...given);
-const put = (path: string, body: Parameters<FilesApp['put']>[2], headers?: Record<string, string>) =>
-  app.put(id, path, body, headers);
-const hostOf = () => app.hostOf(id);
+const files = useFilesApp();
+const { api, put, hostOf } = files;
 
 verifies('tools.files-http', 'PUT makes the session, GET and HEAD read, DELETE removes', async () => {
-  expect(await failure(await api(`/${id}/files/test.txt`))).toEqual([404, 'session_not_found']);
+  expect(await failure(await api(`/${files.id}/files/test.txt`))).toEqual([404, 'session_not_found']);
   const made = await put('test.txt', 'hello');
   expect([made.status, await json(made)]).toMatchObject([201, { path: 'test.txt', size: 5, created: true }]);
   expect((await put('test.txt', 'hello!')).status).toBe(200);
-  const read = await api(`/${id}/files/test.txt`);
+  const read = await api(`/${files.id}/files/test.txt`);
   expect([read.headers.get('content-type'), read.headers.get('content-length'), await read.text()]).toEqual([
     'text/plain; charset=utf-8',
     '6',
     'hello!',
   ]);
-  const head = await api(`/${id}/files/test.txt`, { method: 'HEAD' });
+  const head = await api(`/${files.id}/files/test.txt`, { method: 'HEAD' });
   expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '6', '']);
-  expect((await api(`/${id}/files/test.txt`, { method: 'DELETE' })).status).toBe(204);
-  expect(await failure(await api(`/${id}/files/test.txt`))).toEqual([404, 'file_not_found']);
-  expect(await failure(await api(`/${id}/files/test.txt`, { method: 'DELETE' }))).toEqual([404, 'file_not_found']);
+  expect((await api(`/${files.id}/files/test.txt`, { method: 'DELETE' })).status).toBe(204);
+  expect(await failure(await api(`/${files.id}/files/test.txt`))).toEqual([404, 'file_not_found']);
+  expect(await failure(await api(`/${files.id}/files/test.txt`, { method: 'DELETE' }))).toEqual([
+    404,
+    'file_not_found',
+  ]);
 });
 
 describe('bodies as they are', () => {
@@ -61,8 +49,8 @@ describe('bodies as they are', () => {
   test('an empty body, chunked or not', async () => {
     expect((await put('empty', '')).status).toBe(201);
     const chunked = { method: 'PUT', body: Readable.toWeb(Readable.from([])), duplex: 'half' as const };
-    expect((await api(`/${id}/files/chunked`, chunked)).status).toBe(201);
-    expect(await (await api(`/${id}/files/empty`)).text()).toBe('');
+    expect((await api(`/${files.id}/files/chunked`, chunked)).status).toBe(201);
+    expect(await (await api(`/${files.id}/files/empty`)).text()).toBe('');
   });
 
   test('other routes keep their parser and limit', async () => {
@@ -74,7 +62,7 @@ describe('bodies as they are', () => {
 
 verifies('tools.files-conditional', 'ETag, If-None-Match, If-Match', async () => {
   const first = (await put('x', 'one')).headers.get('etag')!;
-  const get = (headers: Record<string, string>) => api(`/${id}/files/x`, { headers });
+  const get = (headers: Record<string, string>) => api(`/${files.id}/files/x`, { headers });
   expect(first).toMatch(/^"[^"]+"$/);
   expect((await get({ 'if-none-match': first })).status).toBe(304);
   expect((await get({ 'if-none-match': `"other", W/${first}` })).status).toBe(304);
@@ -86,7 +74,7 @@ verifies('tools.files-conditional', 'ETag, If-None-Match, If-Match', async () =>
   expect(await failure(await put('new', 'x', { 'if-match': '*' }))).toEqual([412, 'precondition_failed']);
   expect((await put('new', 'x', { 'if-none-match': '*' })).status).toBe(201);
   const stale = { method: 'DELETE', headers: { 'if-match': first } };
-  expect(await failure(await api(`/${id}/files/x`, stale))).toEqual([412, 'precondition_failed']);
+  expect(await failure(await api(`/${files.id}/files/x`, stale))).toEqual([412, 'precondition_failed']);
   expect(await (await get({})).text()).toBe('two');
 });
 
@@ -111,7 +99,7 @@ describe('ranges', () => {
   for (const [range, status, body, contentRange] of table) {
     verifies('tools.files-ranges', range, async () => {
       await put('x', '0123456789');
-      const answer = await api(`/${id}/files/x`, { headers: { range } });
+      const answer = await api(`/${files.id}/files/x`, { headers: { range } });
       expect([answer.status, await answer.text(), answer.headers.get('content-range')]).toEqual([
         status,
         body,
@@ -122,13 +110,14 @@ describe('ranges', () => {
 
   verifies('tools.files-ranges', 'none that there is, and If-Range', async () => {
     const etag = (await put('x', '0123456789')).headers.get('etag')!;
-    const beyond = await api(`/${id}/files/x`, { headers: { range: 'bytes=10-' } });
+    const beyond = await api(`/${files.id}/files/x`, { headers: { range: 'bytes=10-' } });
     expect([beyond.headers.get('content-range'), ...(await failure(beyond))]).toEqual([
       'bytes */10',
       416,
       'range_not_satisfiable',
     ]);
-    const get = (ifRange: string) => api(`/${id}/files/x`, { headers: { range: 'bytes=0-1', 'if-range': ifRange } });
+    const get = (ifRange: string) =>
+      api(`/${files.id}/files/x`, { headers: { range: 'bytes=0-1', 'if-range': ifRange } });
     expect([(await get(etag)).status, (await get('"old"')).status]).toEqual([206, 200]);
   });
 });
@@ -136,7 +125,7 @@ describe('ranges', () => {
 verifies('tools.files-safe-to-show', 'nothing runs in the origin of the gateway', async () => {
   for (const name of ['x.html', 'x.SVG', 'x.xhtml', 'ü"x.html']) {
     await put(encodeURIComponent(name), '<script>1</script>');
-    const { headers } = await api(`/${id}/files/${encodeURIComponent(name)}`);
+    const { headers } = await api(`/${files.id}/files/${encodeURIComponent(name)}`);
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="[ -~]+"; filename\*=UTF-8''/);
     expect([headers.get('x-content-type-options'), headers.get('content-security-policy')]).toEqual([
       'nosniff',
@@ -147,9 +136,9 @@ verifies('tools.files-safe-to-show', 'nothing runs in the origin of the gateway'
 
 verifies('tools.files-http', 'as a tar archive', async () => {
   await put('a/b.txt', 'hello');
-  const answer = await api(`/${id}/files?archive=tar`);
+  const answer = await api(`/${files.id}/files?archive=tar`);
   expect(answer.headers.get('content-type')).toBe('application/x-tar');
   const listing = execFileSync('tar', ['-tf', '-'], { input: Buffer.from(await answer.arrayBuffer()) }).toString();
   expect(listing).toBe('a/\na/b.txt\n');
-  expect(await failure(await api(`/${id}/files?archive=zip`))).toEqual([400, 'invalid_value']);
+  expect(await failure(await api(`/${files.id}/files?archive=zip`))).toEqual([400, 'invalid_value']);
 });

@@ -1,57 +1,42 @@
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { failure, json, startFilesApp, type FilesApp } from '../../../test/files-app.js';
+import { expect } from 'vitest';
+import { failure, json, useFilesApp } from '../../../test/files-app.js';
 import { verifies } from '../../../test/verifies.js';
 
-let app: FilesApp;
-let id: string;
-let count = 0;
-
-beforeAll(async () => {
-  app = await startFilesApp();
-});
-afterAll(() => app.close());
-beforeEach(() => {
-  count += 1;
-  id = `sess_${count}`;
-});
-
-const api = (...given: Parameters<FilesApp['api']>) => app.api(...given);
-const put = (path: string, body: Parameters<FilesApp['put']>[2], headers?: Record<string, string>) =>
-  app.put(id, path, body, headers);
-const hostOf = () => app.hostOf(id);
+const files = useFilesApp();
+const { api, put, hostOf } = files;
 
 verifies('tools.sessions-http', 'made, shown, listed, removed with its files', async () => {
   const made = await api('', {
     method: 'POST',
-    body: JSON.stringify({ session_id: id, metadata: { a: 1 } }),
+    body: JSON.stringify({ session_id: files.id, metadata: { a: 1 } }),
     headers: { 'content-type': 'application/json' },
   });
   expect([made.status, await json(made)]).toMatchObject([
     201,
     {
-      id,
-      workspace_path: `/mcp_workspaces/${id}`,
+      id: files.id,
+      workspace_path: `/mcp_workspaces/${files.id}`,
       metadata: { a: 1 },
       usage: { bytes: 0, files: 0 },
       limits: { files: 100, depth: 8 },
     },
   ]);
   await put('a/b.txt', '12345');
-  const shown = await json(await api(`/${id}`));
+  const shown = await json(await api(`/${files.id}`));
   expect(shown.usage).toEqual({ bytes: 5, files: 1 });
   expect(Date.parse(shown['expires_at'] as string)).toBeGreaterThan(Date.now());
-  expect(JSON.stringify(shown)).not.toContain(app.root);
-  expect((await json(await api('?limit=100'))).sessions.map((session) => session.id)).toContain(id);
-  const { files } = await json(await api(`/${id}/files`));
-  expect(files.map(({ path, type, size }) => [path, type, size])).toEqual([
+  expect(JSON.stringify(shown)).not.toContain(files.app.root);
+  expect((await json(await api('?limit=100'))).sessions.map((session) => session.id)).toContain(files.id);
+  const { files: listed } = await json(await api(`/${files.id}/files`));
+  expect(listed.map(({ path, type, size }) => [path, type, size])).toEqual([
     ['a', 'directory', 0],
     ['a/b.txt', 'file', 5],
   ]);
   const host = await hostOf();
-  expect((await api(`/${id}`, { method: 'DELETE' })).status).toBe(204);
+  expect((await api(`/${files.id}`, { method: 'DELETE' })).status).toBe(204);
   expect(existsSync(host)).toBe(false);
-  expect(await failure(await api(`/${id}`))).toEqual([404, 'session_not_found']);
+  expect(await failure(await api(`/${files.id}`))).toEqual([404, 'session_not_found']);
 });
 
 verifies('tools.sessions-http', 'bodies that are wrong', async () => {
