@@ -7,6 +7,8 @@ export const modelRequirements = {
   'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
   'models.families.goes-on':
     'a message that paused or was spoilt is gone on with or asked for again, a bounded number of times',
+  'models.families.golden':
+    'a caller gets the same answer whichever family gave it, streamed or whole, wherever its bytes are cut',
   'models.families.lists': 'the models of every family can be listed, page by page',
   'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
   'models.families.restart':

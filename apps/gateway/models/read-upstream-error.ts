@@ -84,7 +84,7 @@ function meaning(status: number, said: UpstreamErrorMember | undefined): [AppErr
   if (status === 413) return ['request_too_large'];
   if (status === 429) return ['rate_limit_exceeded'];
   if (said === undefined || said.message === '' || said.refusesGateway === true) return ['model_error'];
-  if (status === 404 && (said.code.includes('model') || /\bmodel\b/i.test(said.message))) return ['model_not_found'];
+  if (status === 404 && (said.code.includes('model') || /\bmodels?\b/i.test(said.message))) return ['model_not_found'];
   return status === 400 || status === 422 ? ['invalid_value'] : ['model_error'];
 }
 
