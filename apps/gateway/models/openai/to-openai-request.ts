@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../tool-names.js';
+import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
 export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): string {
@@ -48,7 +49,8 @@ function toolText(tool: ToolDefinition, names: ToolNames): string {
   const name = names.toWire(tool.name);
   const known = serialised.get(tool);
   if (known?.name === name) return known.text;
-  const { description, strict, parameters = { type: 'object', properties: {} } } = tool;
+  const { description, strict, parameters: given = { type: 'object', properties: {} } } = tool;
+  const parameters = toOpenAiSchema(given);
   const text = JSON.stringify({ type: 'function', function: { name, description, parameters, strict } });
   serialised.set(tool, { name, text });
   return text;
