@@ -1,9 +1,7 @@
 // Answers recorded from real providers, served as those would frame them and read through the provider, whatever the
 // byte boundaries. Skipped by name where the recordings are not at hand.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import type { Json } from '#libs/schemas/json.js';
@@ -13,38 +11,19 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { wireFamily } from '../../apps/gateway/models/create-provider.js';
 import { WireProvider } from '../../apps/gateway/models/wire-provider.js';
 import { type Kind, readBytes, simpleRequest, writeRequest } from '../fixtures/read-family.js';
-
-interface Expected {
-  text: string;
-  reasoning: string;
-  tool_calls: { name: string; arguments: Json }[];
-  finish_reason: string;
-  usage?: Record<string, number>;
-  /** Of a recorded failure. */
-  error_status?: number;
-  retry_after_s?: number;
-}
+import { expectedAnswers, recordings, startReplay } from '../support/replay-upstream.js';
 
 const kinds: readonly Kind[] = ['openai', 'anthropic', 'gemini'];
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const shared = [process.env['SHARED_DIR'], join(root, '../shared'), join(root, '../../shared')].find(
-  (path) => path !== undefined && existsSync(join(path, 'recordings/expected.json')),
-);
-const recordings = shared === undefined ? '' : join(shared, 'recordings');
 const files =
-  shared === undefined
+  recordings === undefined
     ? []
-    : kinds.flatMap((kind) => readdirSync(join(recordings, kind)).map((file) => `${kind}/${file}`));
+    : kinds.flatMap((kind) => readdirSync(join(recordings!, kind)).map((file) => `${kind}/${file}`));
+const contentOf = (file: string) => readFileSync(join(recordings!, file), 'utf8');
 const isStream = (file: string) => file.endsWith('.chunks.txt');
 
-const expected =
-  shared === undefined
-    ? {}
-    : (JSON.parse(readFileSync(join(recordings, 'expected.json'), 'utf8')) as Record<string, Expected>);
-
 function compare(file: string, events: ModelEvent[]): void {
-  const wanted = expected[file]!;
+  const wanted = expectedAnswers[file]!;
   if (wanted.error_status !== undefined) {
     const last = events.at(-1);
     expect(last?.type === 'error' && last.error).toMatchObject({
@@ -95,36 +74,27 @@ function framed(file: string, text: string): Buffer {
   }
 }
 
-describe.skipIf(shared === undefined).each(['1', '7', '1000'])(
+describe.skipIf(recordings === undefined).each(['1', '7', '1000'])(
   'recordings over HTTP in pieces of %s bytes',
   (split) => {
     // The server rests a millisecond after each piece; what would take it longer than a few seconds is read below.
-    const readable = files.filter((file) => statSync(join(recordings, file)).size / Number(split) < 1_500);
+    const readable = files.filter((file) => Buffer.byteLength(contentOf(file)) / Number(split) < 1_500);
     const answers = new Map<string, Promise<ModelEvent[]>>();
-    let server: ChildProcess;
+    let replay: Awaited<ReturnType<typeof startReplay>> | undefined;
 
     beforeAll(async () => {
-      server = spawn(process.execPath, [join(shared!, 'tools/replay-upstream.mjs'), recordings], {
-        env: { ...process.env, SPLIT: split },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const port = await new Promise<string>((resolve, reject) => {
-        server.stdout!.once('data', (line: Buffer) => resolve(line.toString().trim()));
-        server.once('exit', () => reject(new Error('the replay server ended')));
-      });
-      for (const file of readable) answers.set(file, ask(file, `http://127.0.0.1:${port}`));
+      replay = await startReplay(split);
+      for (const file of readable) answers.set(file, ask(file, replay.origin));
     });
-    afterAll(() => {
-      server.kill('SIGKILL');
-    });
+    afterAll(() => replay?.close());
 
     test.each(readable)('%s', async (file) => compare(file, await answers.get(file)!));
   },
 );
 
-describe.skipIf(shared === undefined).each([1, 7, 1000])('recordings read in pieces of %s bytes', (split) => {
+describe.skipIf(recordings === undefined).each([1, 7, 1000])('recordings read in pieces of %s bytes', (split) => {
   test.each(files)('%s', async (file) => {
-    const text = readFileSync(join(recordings, file), 'utf8');
+    const text = contentOf(file);
     const body = isStream(file) ? framed(file, text) : Buffer.from(text);
     const type = isStream(file) ? 'text/event-stream' : 'application/json';
     const { reader } = writeRequest(kindOf(file), { stream: isStream(file) });

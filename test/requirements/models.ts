@@ -7,6 +7,8 @@ export const modelRequirements = {
   'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
   'models.families.goes-on':
     'a message that paused or was spoilt is gone on with or asked for again, a bounded number of times',
+  'models.families.golden':
+    'a caller gets the same answer whichever family gave it, streamed or whole, wherever its bytes are cut',
   'models.families.lists': 'the models of every family can be listed, page by page',
   'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
   'models.families.restart':
@@ -16,6 +18,7 @@ export const modelRequirements = {
     'thinking and signatures go back unchanged, in their place, to the provider that made them only',
   'models.families.tool-loop':
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
+  'models.families.types': 'what is sent to a model and what is read of it has the types of the official SDKs',
   'models.open-end': 'an answer with its finish reason ends soon, also when the upstream leaves the connection open',
   'models.openai.byte-boundaries': 'an answer means the same wherever its bytes are cut',
   'models.openai.call-ids': 'ids of calls are rewritten for providers that take only their own form',

@@ -74,7 +74,8 @@ export const strictGemini: StrictFamily = {
   refusal: (message) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
 };
 
-function checkSchema(schema: Json): void {
+/** @throws Error for what the subset of OpenAPI does not know */
+export function checkSchema(schema: Json): void {
   if (!isJsonObject(schema)) return;
   for (const key of Object.keys(schema)) must(schemaKeywords.has(key), `Unknown name "${key}" in a schema`);
   must(schema['type'] !== undefined || schema['anyOf'] !== undefined, 'a schema did not specify its type');

@@ -2,10 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { asJsonSchema } from '../../../test/support/schema-instances.js';
 import { verifies } from '../../../test/verifies.js';
 import { toInputSchema } from './anthropic/to-anthropic-schema.js';
 import { toGeminiSchema } from './gemini/to-gemini-schema.js';
 import { toSchemaForm } from './gemini/to-gemini-tools.js';
+import { toOpenAiSchema } from './openai/to-openai-schema.js';
 
 interface Pair {
   schema: JsonObject;
@@ -24,9 +26,10 @@ const whole = fc
     schema: { type: 'integer', exclusiveMinimum: value - room, maximum: value + room, multipleOf: 1 },
     value,
   }));
-const decimal = fc
-  .double({ min: -9, max: 9, noNaN: true })
-  .map((value): Pair => ({ schema: { exclusiveMinimum: value - 1, exclusiveMaximum: value + 1 }, value }));
+const decimal = fc.double({ min: -9, max: 9, noNaN: true }).map((value): Pair => ({
+  schema: { type: 'number', exclusiveMinimum: value - 1, exclusiveMaximum: value + 1 },
+  value,
+}));
 const chosen = fc
   .oneof(fc.string({ maxLength: 3 }), fc.integer(), fc.boolean(), fc.constant(null))
   .chain((value) =>
@@ -96,21 +99,6 @@ const tools = fc.tuple(pair, pair).map(([direct, referred]): Pair => ({
 const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 const accepts = (schema: JsonObject, value: Json) => ajv.compile(schema)(structuredClone(value));
 
-/** Gemini's subset read as JSON Schema. */
-function asJsonSchema(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(asJsonSchema);
-  if (!isJsonObject(schema)) return schema;
-  const { nullable, ...own } = schema;
-  const read = Object.fromEntries(
-    Object.entries(own).map(([key, value]) => {
-      const members = key === 'properties' && isJsonObject(value) ? Object.entries(value) : undefined;
-      if (members === undefined) return [key, ['items', 'anyOf'].includes(key) ? asJsonSchema(value) : value];
-      return [key, Object.fromEntries(members.map(([name, member]) => [name, asJsonSchema(member)]))];
-    }),
-  );
-  return nullable === true ? { anyOf: [read, { type: 'null' }] } : read;
-}
-
 verifies('models.families.schemas', 'a compiled schema accepts what the original accepts', () => {
   fc.assert(
     fc.property(tools, ({ schema, value }) => {
@@ -120,6 +108,7 @@ verifies('models.families.schemas', 'a compiled schema accepts what the original
       const read = form === 'openApi' ? (asJsonSchema(chosenForm) as JsonObject) : chosenForm;
       expect(accepts(read, value), form).toBe(true);
       expect(accepts(toInputSchema(schema), value), 'Anthropic').toBe(true);
+      expect(accepts(toOpenAiSchema(schema), value), 'OpenAI').toBe(true);
     }),
     { numRuns: 120 },
   );
@@ -157,6 +146,7 @@ const examples: [string, JsonObject, unknown, string[]][] = [
   ['a number constant', { const: 5 }, { type: 'number', minimum: 5, maximum: 5 }, []],
   ['nullable', { type: ['string', 'null'], minLength: 1 }, { type: 'string', minLength: 1, nullable: true }, []],
   ['several types', { type: ['string', 'integer'] }, { anyOf: [{ type: 'string' }, { type: 'integer' }] }, []],
+  ['a type that is taken for granted', { exclusiveMinimum: 0 }, { type: 'number', minimum: 0 }, ['exclusiveMinimum']],
   ['exclusive bounds', { type: 'integer', exclusiveMinimum: 0 }, { type: 'integer', minimum: 1 }, []],
   [
     'unknown keywords',

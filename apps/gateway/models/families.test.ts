@@ -1,9 +1,19 @@
 import { expect } from 'vitest';
+import { AppError } from '#libs/schemas/errors.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { anthropicQuirks } from '../../../test/fixtures/anthropic-quirks.js';
-import { geminiQuirks } from '../../../test/fixtures/gemini-quirks.js';
-import { readStream, type Kind, type Quirk } from '../../../test/fixtures/read-family.js';
+import { finish, geminiQuirks } from '../../../test/fixtures/gemini-quirks.js';
+import {
+  readStream,
+  readWhole,
+  streamOf,
+  writeRequest,
+  type Kind,
+  type Quirk,
+} from '../../../test/fixtures/read-family.js';
+import { chunk as openAiChunk } from '../../../test/fixtures/openai-chunks.js';
 import { verifies } from '../../../test/verifies.js';
+import { readAnswer } from './read-answer.js';
 
 const families: [Kind, Quirk[]][] = [
   ['anthropic', anthropicQuirks],
@@ -19,3 +29,41 @@ for (const [kind, quirks] of families) {
     });
   }
 }
+
+/** Answers whose every chunk says that it is the last, and what they come to when the connection breaks. */
+const everyChunkAnEnd: [Kind, object[]][] = [
+  ['openai', [openAiChunk({ content: 'a' }, 'stop'), openAiChunk({ content: 'b' }, 'stop')]],
+  ['gemini', [finish('STOP', [{ text: 'a' }]), finish('STOP', [{ text: 'b' }])]],
+];
+
+for (const [kind, chunks] of everyChunkAnEnd) {
+  verifies('models.upstream-cut', `${kind}: a finish reason with every chunk proves no end`, async () => {
+    const hear = async (heard: object[], end: () => Promise<undefined>) => {
+      const body = [streamOf(heard)];
+      const patience: (number | undefined)[] = [];
+      const read = (patienceMs?: number) => {
+        patience.push(patienceMs);
+        return body.length > 0 ? Promise.resolve(body.shift()) : end();
+      };
+      const events = [];
+      const answer = { headers: { 'content-type': 'text/event-stream' }, read };
+      const bounds = { provider: 'up', maxEventChars: 10_000 };
+      for await (const batch of readAnswer(answer, writeRequest(kind).reader, bounds)) events.push(...batch);
+      return { ...foldEvents(events), patience };
+    };
+    const cut = () => Promise.reject(new AppError('model_stream_cut', 'cut'));
+    const over = () => Promise.resolve(undefined);
+    // The provider's own bound on silence holds.
+    expect(await hear(chunks, cut)).toMatchObject({ error: 'model_stream_cut', patience: [undefined, undefined] });
+    expect(await hear(chunks, over)).toMatchObject({ text: 'ab', finish: 'stop' });
+    const once = await hear(chunks.slice(0, 1), cut);
+    expect(once).toMatchObject({ text: 'a', finish: 'stop' });
+    expect(once.patience[1]).toBeGreaterThan(0);
+  });
+}
+
+verifies('models.families.answers', 'Gemini as one list of chunks, whole and cut', async () => {
+  const chunks = [finish('', [{ text: 'a' }]), finish('STOP', [{ text: 'b' }])];
+  expect(foldEvents(await readWhole('gemini', chunks))).toMatchObject({ text: 'ab', finish: 'stop' });
+  expect(foldEvents(await readWhole('gemini', chunks.slice(0, 1))).error).toBe('model_stream_cut');
+});

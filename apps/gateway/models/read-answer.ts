@@ -49,7 +49,7 @@ export async function* readAnswer(
     if (!readEvents(lastFrames(sse.finish()), { reader, provider, out })) reader.end(false, out);
   } catch (error) {
     // The finish reason was there: the message is whole, whatever became of the connection after it.
-    if (reader.finished && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
+    if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
     else reader.fail(toAppError(error), out);
   }
   yield out;
@@ -89,9 +89,13 @@ async function readWhole(
     .toString('utf8')
     .replace(/^\ufeff/, '');
   const body = parse(text);
-  if (!isJsonObject(body)) return reader.fail(badResponse(provider, `sent ${describe(text)} instead of JSON`), out);
-  reader.read(body, out);
-  if (!reader.over) reader.end(true, out);
+  // Gemini without `alt=sse` streams one list.
+  const chunks = Array.isArray(body) ? body : [body];
+  if (chunks.length === 0 || !chunks.every(isJsonObject)) {
+    return reader.fail(badResponse(provider, `sent ${describe(text)} instead of JSON`), out);
+  }
+  for (const chunk of chunks) if (!reader.over) reader.read(chunk, out);
+  if (!reader.over) reader.end(!Array.isArray(body), out);
 }
 
 /** A last frame without its blank line counts when it is whole; half a frame is a cut, not bad JSON. */
@@ -112,9 +116,14 @@ function kindOf(contentType: string | string[] | undefined, first: Uint8Array | 
   if (type.includes('json')) return 'json';
   const start = Buffer.from(first ?? [])
     .toString('latin1', 0, 32)
+    .replace(/^\xef\xbb\xbf/, '')
     .trimStart();
-  return /^(?:data|event|id|retry)?:/.test(start) ? 'sse' : 'json';
+  // A read may end within the first word.
+  const isSse = start !== '' && sseStarts.some((word) => start.startsWith(word) || word.startsWith(start));
+  return isSse ? 'sse' : 'json';
 }
+
+const sseStarts = ['data:', 'event:', 'id:', 'retry:', ':'];
 
 function describe(text: string): string {
   if (text.trim() === '') return 'an empty answer';

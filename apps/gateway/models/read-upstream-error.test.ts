@@ -28,6 +28,14 @@ const table: [string, number, unknown, object][] = [
   ['no such path', 404, 'nope', { code: 'model_error' }],
   ['too large', 413, '', { code: 'request_too_large', http: 413 }],
   ['too many', 429, '', { code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 1 }],
+  ['too many, its code a number in text (Azure)', 429, said('slow', { code: '429' }), { code: 'rate_limit_exceeded' }],
+  [
+    'too many (xAI)',
+    429,
+    { code: 'exhausted', error: 'slow' },
+    { message: expect.stringMatching(/429: slow$/), http: 429 },
+  ],
+  ['too many (Mistral)', 429, { message: 'slow' }, { message: expect.stringMatching(/429: slow$/), http: 429 }],
   ['broken', 500, said('oops'), { code: 'model_error', message: "Model provider 'up' answered 500: oops" }],
   ['in a list (Gemini)', 400, [said('bad')], { code: 'invalid_value' }],
   ['a redirect', 302, '', { code: 'model_error', upstreamStatus: 302 }],
@@ -51,6 +59,7 @@ test('what is tried again', () => {
   for (const status of again) expect(of(status, '').retryable, String(status)).toBe(true);
   for (const status of not) expect(of(status, '').retryable, String(status)).toBe(false);
   expect(of(429, said('pay', { code: 'insufficient_quota' })).retryable).toBe(false);
+  expect(of(429, said('pay', { type: 'exceeded_current_quota_error' })).retryable).toBe(false);
 });
 
 verifies('models.errors', 'no secret, no line break, no flood in the message', () => {

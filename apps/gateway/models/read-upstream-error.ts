@@ -64,7 +64,7 @@ export function createErrorReader({ provider, secrets, readError }: ErrorReading
       const said = parseBody(body, readError);
       const retryAfterSeconds = readRetryAfter(headers, Date.now()) ?? said?.retryAfterSeconds;
       const error = failure(status, said, retryAfterSeconds ?? (status === 429 ? 1 : undefined));
-      const again = retryable(status) && said?.code !== 'insufficient_quota';
+      const again = retryable(status) && !usedUp.has(said?.code ?? '');
       return { error, retryable: again, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
     },
     inAnswer: (said) => {
@@ -84,7 +84,7 @@ function meaning(status: number, said: UpstreamErrorMember | undefined): [AppErr
   if (status === 413) return ['request_too_large'];
   if (status === 429) return ['rate_limit_exceeded'];
   if (said === undefined || said.message === '' || said.refusesGateway === true) return ['model_error'];
-  if (status === 404 && (said.code.includes('model') || /\bmodel\b/i.test(said.message))) return ['model_not_found'];
+  if (status === 404 && (said.code.includes('model') || /\bmodels?\b/i.test(said.message))) return ['model_not_found'];
   return status === 400 || status === 422 ? ['invalid_value'] : ['model_error'];
 }
 
@@ -94,6 +94,9 @@ function isContextLength(said: UpstreamErrorMember): boolean {
     said.message,
   );
 }
+
+/** OpenAI's word and Moonshot's: waiting does not help. */
+const usedUp = new Set(['insufficient_quota', 'exceeded_current_quota_error']);
 
 const retryable = (status: number) =>
   status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);

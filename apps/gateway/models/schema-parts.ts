@@ -52,6 +52,27 @@ export function anyOf(schemas: readonly JsonObject[]): JsonObject {
   return { type: 'object', properties, ...(required.length > 0 && { required }) };
 }
 
+const deepestTop = 32;
+
+/** An object without reference or choice at its top, which is all that arguments may be; below it nothing is changed. */
+export function objectAtTop(schema: JsonObject): JsonObject {
+  const { $schema: _, ...top } = flatTop(schema, schema, 0);
+  const definitions = ['$defs', 'definitions'].filter((key) => schema[key] !== undefined);
+  return { ...Object.fromEntries(definitions.map((key) => [key, schema[key]!])), ...top, type: 'object' };
+}
+
+function flatTop(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
+  if (depth > deepestTop) return {};
+  const target = followRef(schema, root);
+  if (target !== undefined) return flatTop(target, root, depth + 1);
+  const { anyOf: any, oneOf: one, allOf: all, not: _, ...own } = schema;
+  const flat = (branches: Json | undefined) =>
+    Array.isArray(branches) ? branches.filter(isJsonObject).map((branch) => flatTop(branch, root, depth + 1)) : [];
+  const choices = [any, one].map(flat).filter((branches) => branches.length > 0);
+  if (choices.length === 0 && all === undefined) return own;
+  return allOf([own, ...flat(all), ...choices.map((branches) => anyOf(branches))]);
+}
+
 function mergedProperties(before: Json | undefined, value: Json): JsonObject {
   const merged: JsonObject = {};
   for (const properties of [before, value]) {

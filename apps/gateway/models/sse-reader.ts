@@ -2,6 +2,7 @@
 // the data nor knows what `[DONE]` means.
 import { createParser } from 'eventsource-parser';
 import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 export interface SseReader {
   /** @throws AppError model_bad_response when one event is larger than the bound */
@@ -16,7 +17,7 @@ export function createSseReader(maxEventChars: number): SseReader {
   let overflow = false;
   const parser = createParser({
     maxBufferSize: maxEventChars,
-    onEvent: (event) => events.push(event.data),
+    onEvent: ({ event, data }) => events.push(event === 'error' ? asError(data) : data),
     onError: (error) => (overflow ||= error.type === 'max-buffer-size-exceeded'),
   });
   const push = (text: string): string[] => {
@@ -30,3 +31,16 @@ export function createSseReader(maxEventChars: number): SseReader {
     finish: () => push(`${decoder.decode()}\n\n`),
   };
 }
+
+/** An event that is called an error is one, whatever its data looks like. */
+function asError(data: string): string {
+  try {
+    const said = JSON.parse(data) as Json;
+    if (isJsonObject(said)) return isError(said) ? data : JSON.stringify({ error: said });
+  } catch {
+    // Plain words.
+  }
+  return JSON.stringify({ error: { message: data } });
+}
+
+const isError = ({ error, type }: JsonObject) => (error !== undefined && error !== null) || type === 'error';

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 /** A transport to a server that answers each connection's first bytes as told. */
-async function transportTo(answer: (socket: Socket) => void): Promise<Transport> {
+async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10): Promise<Transport> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => answer(socket));
@@ -25,7 +25,7 @@ async function transportTo(answer: (socket: Socket) => void): Promise<Transport>
     baseUrl,
     headers: {},
     timeoutMs: { connect: 1_000, first_byte: 2_000, idle: 2_000 },
-    maxConcurrency: 10,
+    maxConcurrency,
     maxResponseBytes: 10_000_000,
   });
   // For the hook of the fixture, which closes the provider of the test.
@@ -151,3 +151,21 @@ verifies('models.abort', 'a call that is left while it connects', async () => {
   leaving.abort();
   expect((await errorOf(events)).code).toBe('cancelled');
 });
+
+verifies(
+  'models.concurrency',
+  'what only asks for a list is told while all calls are taken, and takes no place',
+  async () => {
+    const transport = await transportTo((socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nx'), 1);
+    const call = { signal: new AbortController().signal, deadline: Date.now() + 10_000 };
+    const post = () => transport.open({ method: 'POST', path: '/', body: '{}' }, call);
+    const lists = [await open(transport)];
+    const answer = await post();
+    lists.push(await open(transport));
+    await expect(post()).rejects.toMatchObject({ code: 'concurrency_exceeded' });
+    for (const each of lists) each.close();
+    await expect(post()).rejects.toMatchObject({ code: 'concurrency_exceeded' });
+    answer.close();
+    (await post()).close();
+  },
+);

@@ -61,13 +61,15 @@ export class Transport {
    */
   async open(request: UpstreamRequest, call: UpstreamCall): Promise<UpstreamAnswer> {
     const { provider, maxConcurrency } = this.options;
-    if (this.underWay >= maxConcurrency) {
+    // What only asks for the list of models takes nobody's place.
+    const weight = request.method === 'POST' ? 1 : 0;
+    if (this.underWay + weight > maxConcurrency) {
       const message = `Model provider '${provider}' has ${maxConcurrency} calls under way, its maximum`;
       throw new AppError('concurrency_exceeded', message, { retryAfterSeconds: 1 });
     }
-    this.underWay += 1;
+    this.underWay += weight;
     const exchange = new Exchange(this.options, call, this.connections.lend(), {
-      onClose: () => (this.underWay -= 1),
+      onClose: () => (this.underWay -= weight),
       onOver: (connection) => this.connections.take(connection),
     });
     try {

@@ -40,9 +40,7 @@ export interface WireRequest {
 export interface AnswerReader {
   /** The last event is out: nothing after it counts. */
   readonly over: boolean;
-  /** The message is whole: a connection that breaks now costs nothing. */
-  readonly finished: boolean;
-  /** Whole, and nothing but a late count of tokens can follow. */
+  /** The message is whole and nothing but a late count of tokens can follow: a connection that breaks now costs nothing. */
   readonly settled: boolean;
   read(chunk: JsonObject, out: ModelEvent[]): void;
   /** The body is over. `complete`: the upstream said so itself (`[DONE]`, or a whole answer). */

@@ -50,7 +50,7 @@ verifies('doors.responses.read', 'every field that has an equivalent', () => {
     unknown: { verbosity: 'low' },
   });
   expect(request.parameters).toEqual({
-    max_completion_tokens: 10,
+    max_tokens: 10,
     temperature: 0.5,
     top_p: 0.9,
     reasoning_effort: 'low',

@@ -79,7 +79,7 @@ function readParameters(request: ResponseRequestBody): JsonObject {
   return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { top_p }),
-    ...(max_output_tokens === undefined ? {} : { max_completion_tokens: max_output_tokens }),
+    ...(max_output_tokens === undefined ? {} : { max_tokens: max_output_tokens }),
     ...(typeof reasoning?.effort === 'string' ? { reasoning_effort: reasoning.effort } : {}),
     ...(user === undefined ? {} : { user }),
     ...(format === undefined ? {} : { response_format: format }),

@@ -25,6 +25,9 @@ const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 30
 /** Whether `output_config.format` is known; of a stranger it is hoped. */
 export const takesOutputFormat = (model: string): boolean => (claudeVersion(model) ?? 405) >= 405;
 
+/** Whether it may be told how to sample: Opus 4.7 and everything after it refuses `temperature`, `top_p` and `top_k`. */
+export const takesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
+
 const leastBudget = 1_024;
 const budgets = new Map<string, number>([
   ['minimal', leastBudget],

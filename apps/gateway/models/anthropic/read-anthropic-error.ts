@@ -16,10 +16,12 @@ const statuses = new Map<string, number>([
   ['overloaded_error', 529],
 ]);
 
-/** `{"type": "error", "error": {"type", "message"}}`; the outer type may be missing. */
+/** `{"type": "error", "error": {"type", "message"}}`; the outer type may be missing, or the inner object. */
 export function readAnthropicError(body: JsonObject): UpstreamErrorMember | undefined {
-  const error = body['error'];
-  if (!isJsonObject(error)) return undefined;
+  const said = body['error'];
+  if (typeof said === 'string') return { message: said, code: '' };
+  const error = isJsonObject(said) ? said : body['type'] === 'error' ? body : undefined;
+  if (error === undefined) return undefined;
   const code = typeof error['type'] === 'string' ? error['type'] : '';
   const message = typeof error['message'] === 'string' ? error['message'] : '';
   const status = statuses.get(code);

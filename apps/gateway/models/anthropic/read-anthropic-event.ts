@@ -23,7 +23,6 @@ export interface AnswerReading extends Reading {
 const mostPauses = 16;
 
 export class AnthropicAnswerReader implements AnswerReader {
-  readonly finished = false;
   readonly settled = false;
   private readonly ending = new AnswerEnding();
   private calls: StreamedCalls;
@@ -85,7 +84,8 @@ export class AnthropicAnswerReader implements AnswerReader {
         if (this.startedTwice !== undefined && this.blocks.has(index)) this.begin(this.startedTwice, out);
         return this.blocks.start(index, event['content_block'], out);
       case 'content_block_delta':
-        return this.blocks.delta(index, event['delta'], out);
+        if (!this.blocks.delta(index, event['delta'], out)) this.refuse('sent a piece of a call that never began', out);
+        return;
       case 'content_block_stop':
         return this.blocks.stop(index, out);
       case 'message_delta':
@@ -94,7 +94,7 @@ export class AnthropicAnswerReader implements AnswerReader {
       case 'message_stop':
         return this.endMessage(true, out);
       case 'message':
-        return this.readWhole(event, out);
+        return this.start(event, out);
       default: {
         const error = readAnthropicError(event);
         if (error !== undefined) this.fail(this.reading.errors.inAnswer(error), out);
@@ -123,12 +123,8 @@ export class AnthropicAnswerReader implements AnswerReader {
 
   private start(given: Json | undefined, out: ModelEvent[]): void {
     const message = isJsonObject(given) ? given : {};
-    const { provider } = this.reading;
     const goesOn = this.earlier.pauses > 0;
-    if (goesOn && this.started) {
-      const what = 'began the rest of its answer twice';
-      return this.fail(new AppError('model_bad_response', `Model provider '${provider}' ${what}`), out);
-    }
+    if (goesOn && this.started) return this.refuse('began the rest of its answer twice', out);
     const isSame = this.started && message['id'] !== undefined && message['id'] === this.messageId;
     if (isSame) this.startedTwice = message;
     else this.begin(message, out);
@@ -148,10 +144,7 @@ export class AnthropicAnswerReader implements AnswerReader {
     const { model } = this.reading;
     const named = typeof message['model'] === 'string' && message['model'] !== '' ? message['model'] : model;
     if (!goesOn) out.push({ type: 'message_start', model: named, responseId });
-  }
-
-  private readWhole(message: JsonObject, out: ModelEvent[]): void {
-    this.start(message, out);
+    // All of a whole answer; of a stream the calls that were there before it began.
     const content = Array.isArray(message['content']) ? message['content'] : [];
     content.forEach((block, index) => {
       this.blocks.start(index, block, out);
@@ -172,12 +165,13 @@ export class AnthropicAnswerReader implements AnswerReader {
     if (Object.keys(this.usage).length > 0) this.ending.usage = addUsage(this.earlier.usage, toUsage(this.usage));
   }
 
+  private refuse(what: string, out: ModelEvent[]): void {
+    this.fail(new AppError('model_bad_response', `Model provider '${this.reading.provider}' ${what}`), out);
+  }
+
   private pause(out: ModelEvent[]): void {
     const { content, pauses } = this.earlier;
-    if (pauses >= mostPauses) {
-      const message = `Model provider '${this.reading.provider}' paused its answer more than ${mostPauses} times`;
-      return this.fail(new AppError('model_bad_response', message), out);
-    }
+    if (pauses >= mostPauses) return this.refuse(`paused its answer more than ${mostPauses} times`, out);
     this.earlier = {
       content: [...content, ...this.blocks.raw],
       usage: this.ending.usage ?? NO_USAGE,

@@ -8,7 +8,7 @@ import { unsupported } from '../read-content-part.js';
 import { readConversation } from '../read-conversation.js';
 import { readResponseFormat, readStops } from '../read-response-format.js';
 import { namesIn, type ToolNames } from '../tool-names.js';
-import { largestAnswer, takesOutputFormat, toThinking, type Thinking } from './claude-models.js';
+import { largestAnswer, takesOutputFormat, takesSampling, toThinking, type Thinking } from './claude-models.js';
 import {
   lacksThinking,
   toAnthropicMessages,
@@ -47,7 +47,7 @@ export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): 
     messages: toAnthropicMessages(conversation, rules) as AnthropicRequest['messages'],
     stream: request.stream,
     ...toTools(request, rules),
-    ...sampling(parameters, thinking !== undefined),
+    ...sampling(parameters, thinking === undefined && takesSampling(model)),
     ...(thinking !== undefined && { thinking }),
     ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
     ...labels(parameters['user']),
@@ -63,14 +63,14 @@ function thinkingOf({ model, parameters, toolChoice }: ModelRequest, maxTokens: 
   return refused ? { ...(wanted.effort !== undefined && { effort: wanted.effort }) } : wanted;
 }
 
-function sampling(parameters: JsonObject, thinks: boolean): JsonObject {
+function sampling(parameters: JsonObject, isFree: boolean): JsonObject {
   const { temperature, top_p: topP } = parameters;
   const stops = readStops(parameters);
   return {
     ...(stops.length > 0 && { stop_sequences: stops }),
     // A thinking model takes its own temperature only.
-    ...(!thinks && typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
-    ...(!thinks && typeof topP === 'number' && typeof temperature !== 'number' && { top_p: topP }),
+    ...(isFree && typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
+    ...(isFree && typeof topP === 'number' && typeof temperature !== 'number' && { top_p: topP }),
   };
 }
 

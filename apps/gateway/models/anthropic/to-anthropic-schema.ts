@@ -1,28 +1,10 @@
 // JSON Schemas as Anthropic takes them: of a tool nearly all, but an object at the top; of an answer the subset that its
 // grammar knows, every object closed.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { allOf, anyOf, define, followRef } from '../schema-parts.js';
-
-const maxDepth = 32;
+import { define, objectAtTop } from '../schema-parts.js';
 
 /** `input_schema`: no reference and no choice at the top, the rest as it is. */
-export function toInputSchema(schema: JsonObject | undefined): JsonObject {
-  const { $schema: _, ...top } = flatTop(schema ?? {}, schema ?? {}, 0);
-  const definitions = ['$defs', 'definitions'].filter((key) => schema?.[key] !== undefined);
-  return { ...Object.fromEntries(definitions.map((key) => [key, schema![key]!])), ...top, type: 'object' };
-}
-
-function flatTop(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
-  if (depth > maxDepth) return {};
-  const target = followRef(schema, root);
-  if (target !== undefined) return flatTop(target, root, depth + 1);
-  const { anyOf: any, oneOf: one, allOf: all, not: _, ...own } = schema;
-  const flat = (branches: Json | undefined) =>
-    Array.isArray(branches) ? branches.filter(isJsonObject).map((branch) => flatTop(branch, root, depth + 1)) : [];
-  const choices = [any, one].map(flat).filter((branches) => branches.length > 0);
-  if (choices.length === 0 && all === undefined) return own;
-  return allOf([own, ...flat(all), ...choices.map((branches) => anyOf(branches))]);
-}
+export const toInputSchema = (schema: JsonObject | undefined): JsonObject => objectAtTop(schema ?? {});
 
 const kept = new Set(['type', 'description', 'title', 'enum', 'const', 'default', '$ref', 'format', 'pattern']);
 const branches = ['anyOf', 'allOf'];

@@ -14,6 +14,8 @@ interface NewCall {
 interface OpenCall {
   call: StreamedCall;
   args: PartialArguments;
+  /** Arguments that are no object, as they came: the model is told so. */
+  broken?: string;
 }
 
 export class GeminiCalls {
@@ -34,7 +36,7 @@ export class GeminiCalls {
     const name = text(part['name']);
     const id = text(part['id']);
     const partial = Array.isArray(part['partialArgs']) ? part['partialArgs'] : [];
-    const args = isJsonObject(part['args']) ? part['args'] : undefined;
+    const args = readArgs(part['args']);
     const goesOn = part['willContinue'] === true || partial.length > 0;
     if (name === '' && args === undefined && !goesOn) {
       this.close(out);
@@ -46,7 +48,8 @@ export class GeminiCalls {
     if (!isSame) this.begin({ name, id, signature }, out);
     const { open } = this;
     if (open === undefined) return undefined;
-    if (args !== undefined) open.args.merge(args);
+    if (typeof args === 'string') open.broken = args;
+    else if (args !== undefined) open.args.merge(args);
     for (const entry of partial) open.args.add(entry);
     if (!goesOn) this.close(out);
     return open.call;
@@ -75,8 +78,21 @@ export class GeminiCalls {
 
   private close(out: ModelEvent[]): void {
     if (this.open === undefined) return;
-    this.calls.append(this.open.call, JSON.stringify(this.open.args.value), out);
+    const { call, args, broken } = this.open;
+    this.calls.append(call, broken ?? JSON.stringify(args.value), out);
     delete this.open;
+  }
+}
+
+/** An object, or one written as text; text where it is neither. */
+function readArgs(args: Json | undefined): JsonObject | string | undefined {
+  if (args === undefined || args === null || isJsonObject(args)) return args ?? undefined;
+  if (typeof args !== 'string') return JSON.stringify(args);
+  try {
+    const read = JSON.parse(args) as Json;
+    return isJsonObject(read) ? read : args;
+  } catch {
+    return args.trim() === '' ? undefined : args;
   }
 }
 

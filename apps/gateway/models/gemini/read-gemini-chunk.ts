@@ -20,6 +20,8 @@ export interface AnswerReading extends Reading {
 
 interface Candidate {
   finishReason?: string;
+  /** It went on after its finish reason: this upstream gives one with every chunk. */
+  wentOn?: true;
   message?: string;
 }
 
@@ -43,7 +45,7 @@ export class GeminiAnswerReader implements AnswerReader {
     return this.spoilt || this.ending.over;
   }
 
-  get finished(): boolean {
+  private get finished(): boolean {
     if (this.blocked) return true;
     if (this.candidates.size === 0) return false;
     for (const { finishReason } of this.candidates.values()) if (finishReason === undefined) return false;
@@ -51,7 +53,9 @@ export class GeminiAnswerReader implements AnswerReader {
   }
 
   get settled(): boolean {
-    return this.finished;
+    if (!this.finished) return false;
+    for (const { wentOn } of this.candidates.values()) if (wentOn) return false;
+    return true;
   }
 
   read(chunk: JsonObject, out: ModelEvent[]): void {
@@ -111,12 +115,13 @@ export class GeminiAnswerReader implements AnswerReader {
     const index = typeof candidate['index'] === 'number' ? candidate['index'] : 0;
     let known = this.candidates.get(index);
     if (known === undefined) this.candidates.set(index, (known = {}));
+    const content = candidate['content'];
+    const parts = isJsonObject(content) && Array.isArray(content['parts']) ? content['parts'].filter(isJsonObject) : [];
+    if (known.finishReason !== undefined && !parts.every(isEmpty)) known.wentOn = true;
     const finish = text(candidate['finishReason']);
     if (finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') known.finishReason = finish;
     if (text(candidate['finishMessage']) !== '') known.message = text(candidate['finishMessage']);
-    const content = candidate['content'];
-    const parts = isJsonObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
-    for (const part of parts) if (isJsonObject(part)) this.readPart(part, index, out);
+    for (const part of parts) this.readPart(part, index, out);
   }
 
   private readPart(part: JsonObject, index: number, out: ModelEvent[]): void {

@@ -5,6 +5,7 @@ import type { UpstreamErrorMember } from '../read-upstream-error.js';
 /** `{"error": {"code", "message", "status", "details": […]}}`; source: google.rpc.Status and its error details. */
 export function readGeminiError(body: JsonObject): UpstreamErrorMember | undefined {
   const error = body['error'];
+  if (typeof error === 'string') return { message: error, code: '' };
   if (!isJsonObject(error)) return undefined;
   const { code: status, message, status: code } = error;
   const details = Array.isArray(error['details']) ? error['details'].filter(isJsonObject) : [];

@@ -54,8 +54,11 @@ export class ToolCallMerger {
       return recycled && fragment.arguments.startsWith('{') ? undefined : sameId;
     }
     if (sameIndex !== undefined) return this.findByIndex(sameIndex, fragment);
-    if (fragment.index !== undefined || fragment.id !== '' || fragment.name !== '') return undefined;
-    return this.calls.list.at(-1);
+    if (fragment.index !== undefined || fragment.id !== '') return undefined;
+    const last = this.calls.list.at(-1);
+    // The name again, beside the rest of arguments that were begun.
+    const goesOn = last?.name === fragment.name && last.arguments.trim() !== '' && !isComplete(last.arguments);
+    return fragment.name === '' || (goesOn && this.bornIn.get(last) !== this.chunk) ? last : undefined;
   }
 
   private findByIndex(call: StreamedCall, fragment: Fragment): StreamedCall | 'repeat' | undefined {
@@ -89,14 +92,23 @@ export class ToolCallMerger {
 function readFragment(entry: Record<string, unknown>): Fragment {
   // The legacy `function_call` has name and arguments at its top.
   const target = isJsonObject(entry['function']) ? entry['function'] : entry;
-  const index = entry['index'];
-  const given = target['arguments'];
   return {
-    index: typeof index === 'number' ? index : undefined,
+    index: readIndex(entry['index']),
     id: typeof entry['id'] === 'string' ? entry['id'] : '',
     name: typeof target['name'] === 'string' ? target['name'] : '',
-    arguments: typeof given === 'string' ? given : isJsonObject(given) ? JSON.stringify(given) : '',
+    arguments: argumentsText(target['arguments']),
   };
+}
+
+function readIndex(index: unknown): number | undefined {
+  if (typeof index === 'string' && /^\d{1,6}$/.test(index)) return Number(index);
+  return typeof index === 'number' ? index : undefined;
+}
+
+/** What is neither text nor an object is kept as it is written, so that the model is told what is wrong with it. */
+function argumentsText(given: unknown): string {
+  if (typeof given === 'string') return given;
+  return given === undefined || given === null ? '' : JSON.stringify(given);
 }
 
 /** All of a complete call told again; never true for a fragment that could be the next piece. */

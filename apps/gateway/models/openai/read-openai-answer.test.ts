@@ -87,6 +87,8 @@ verifies('models.openai.content-type', 'the answer is read by its type, whatever
     [sse, 'application/octet-stream'],
   ] as const) {
     expect(foldEvents(await read([body], type)), type).toMatchObject({ text: 'x', finish: 'stop' });
+    const bytes = [...body].map((byte) => Buffer.from([byte]));
+    expect(foldEvents(await read(bytes, type)), `${type}, byte by byte`).toMatchObject({ text: 'x', finish: 'stop' });
   }
 });
 

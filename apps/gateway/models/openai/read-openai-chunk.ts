@@ -22,6 +22,8 @@ export interface AnswerReading extends Reading {
 
 interface Choice {
   finishReason?: string;
+  /** It went on after its finish reason: this upstream gives one with every chunk. */
+  wentOn?: true;
   extras?: AnswerExtras;
 }
 
@@ -41,13 +43,15 @@ export class OpenAiAnswerReader implements AnswerReader {
     return this.ending.over;
   }
 
-  /** No choice that was asked for is still to come. */
+  /** No choice that was asked for is still to come, and a finish reason meant the end so far. */
   get settled(): boolean {
-    return this.finished && this.choices.size >= (this.reading.choices ?? 1);
+    if (!this.finished || this.choices.size < (this.reading.choices ?? 1)) return false;
+    for (const choice of this.choices.values()) if (choice.wentOn) return false;
+    return true;
   }
 
   /** Every choice that began has its finish reason. */
-  get finished(): boolean {
+  private get finished(): boolean {
     if (this.choices.size === 0) return false;
     for (const choice of this.choices.values()) if (choice.finishReason === undefined) return false;
     return true;
@@ -113,7 +117,9 @@ export class OpenAiAnswerReader implements AnswerReader {
     const whole = isJsonObject(choice['message']);
     const body = whole ? choice['message'] : choice['delta'];
     const delta = isJsonObject(body) ? body : {};
-    const finish = text(choice['finish_reason']);
+    const given = text(choice['finish_reason']);
+    const finish = given === 'null' ? '' : given;
+    if (state.finishReason !== undefined && saysSomething(delta)) state.wentOn = true;
     if (finish !== '') state.finishReason = finish;
 
     const content = readContent(delta['content']);
@@ -141,6 +147,7 @@ export class OpenAiAnswerReader implements AnswerReader {
   private readCalls(delta: JsonObject, whole: boolean, out: ModelEvent[]): void {
     const entries = delta['tool_calls'];
     if (Array.isArray(entries) && entries.length > 0) this.calls.push(entries, whole, out);
+    else if (isJsonObject(entries)) this.calls.push([entries], whole, out);
     else if (isJsonObject(delta['function_call']))
       this.calls.push([{ index: 0, ...delta['function_call'] }], whole, out);
   }
@@ -152,3 +159,7 @@ export class OpenAiAnswerReader implements AnswerReader {
 }
 
 const text = (value: Json | undefined) => (typeof value === 'string' ? value : '');
+
+function saysSomething({ content, tool_calls: calls }: JsonObject): boolean {
+  return (content ?? '') !== '' || (Array.isArray(calls) && calls.length > 0);
+}

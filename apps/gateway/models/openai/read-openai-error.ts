@@ -22,12 +22,16 @@ export function readOpenAiError(body: JsonObject): UpstreamErrorMember | undefin
   return readErrorMember(body) ?? (text(body['message']) === '' ? undefined : member(body));
 }
 
+/** What a limit is called in `code` or `type` (OpenAI, Groq, Moonshot), also where the status is 200. */
+const limits = new Set(['rate_limit_exceeded', 'rate_limit_error', 'rate_limit_reached_error']);
+
 function member(error: JsonObject): UpstreamErrorMember {
-  const { code, param, message } = error;
-  const status = typeof code === 'number' ? code : Number.NaN;
+  const { code, param, message, type } = error;
+  const isLimit = limits.has(text(code)) || limits.has(text(type));
+  const status = isLimit ? 429 : Number(typeof code === 'string' && !/^\d{3}$/.test(code) ? Number.NaN : code);
   return {
     message: text(message),
-    code: typeof code === 'string' ? code : text(error['type']),
+    code: typeof code === 'string' ? code : text(type),
     ...(typeof param === 'string' && param !== '' && { param: param.slice(0, 100) }),
     ...(status >= 400 && status < 600 && { status }),
   };

@@ -54,4 +54,7 @@ test('only fields of the wire go out, untouched messages as they are', () => {
   expect(sent[0]).toBe(user);
   expect(sent[1]).toBe(called);
   expect(sent[2]).toEqual(plain);
+  const result: ChatMessage = { role: 'tool', tool_call_id: 'call_1', content: 'x' };
+  const kept: ChatMessage = { ...result, blocks: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] };
+  expect(toOpenAiMessages([kept, { ...kept, is_error: true }], rules({}))).toEqual([result, result]);
 });

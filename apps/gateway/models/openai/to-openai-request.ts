@@ -1,9 +1,10 @@
 // A model request as the JSON text that an OpenAI-compatible upstream is sent. Nothing is invented: what the caller
 // left out stays out, but for the usage of a stream, which is always asked for.
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../tool-names.js';
+import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
 export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): string {
@@ -12,7 +13,7 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   const { stream_options: given, ...parameters } = request.parameters;
   const body = JSON.stringify({
     ...request.unknown,
-    ...parameters,
+    ...withKnownLimit(request.model, parameters),
     model: request.model,
     messages: toOpenAiMessages(request.messages, rules),
     stream: request.stream,
@@ -24,6 +25,16 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   if (tools.length === 0) return body;
   return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
 }
+
+/** OpenAI's reasoning models take the newer name only, most compatible servers the older one only. */
+function withKnownLimit(model: string, parameters: JsonObject): JsonObject {
+  const { max_tokens: maxTokens, ...others } = parameters;
+  if (maxTokens === undefined || !reasoningModels.test(model)) return parameters;
+  return { max_completion_tokens: maxTokens, ...others };
+}
+
+/** o1, o3-mini, gpt-5, gpt-5.2-codex, openai/gpt-6 */
+const reasoningModels = /^(?:openai\/)?(?:o[1-9]\d*|gpt-(?:[5-9]|\d\d))(?:[-.]|$)/;
 
 function toolChoice(request: ModelRequest, names: ToolNames): unknown {
   const choice = request.toolChoice;
@@ -38,7 +49,8 @@ function toolText(tool: ToolDefinition, names: ToolNames): string {
   const name = names.toWire(tool.name);
   const known = serialised.get(tool);
   if (known?.name === name) return known.text;
-  const { description, strict, parameters = { type: 'object', properties: {} } } = tool;
+  const { description, strict, parameters: given = { type: 'object', properties: {} } } = tool;
+  const parameters = toOpenAiSchema(given);
   const text = JSON.stringify({ type: 'function', function: { name, description, parameters, strict } });
   serialised.set(tool, { name, text });
   return text;

@@ -1,0 +1,126 @@
+// The tools of servers that people use, through every family's compiler: accepted by its rules, no value that was valid
+// refused, and nothing lost without being told.
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import fc from 'fast-check';
+import { describe, expect } from 'vitest';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
+import { written, type Kind } from '../../../test/fixtures/read-family.js';
+import { asJsonSchema, instancesOf } from '../../../test/support/schema-instances.js';
+import { checkDeclared } from '../../../test/support/strict-tools.js';
+import { verifies } from '../../../test/verifies.js';
+import { toInputSchema } from './anthropic/to-anthropic-schema.js';
+import { toGeminiSchema } from './gemini/to-gemini-schema.js';
+import { toSchemaForm } from './gemini/to-gemini-tools.js';
+import { toOpenAiSchema } from './openai/to-openai-schema.js';
+import { followRef, list } from './schema-parts.js';
+
+const root = fileURLToPath(new URL('../../../test/fixtures/tool-definitions/', import.meta.url));
+
+interface Recorded {
+  provenance: string;
+  tools: { name: string; description?: string; inputSchema: JsonObject }[];
+}
+
+const recorded = readdirSync(root).map((file): [string, ToolDefinition[]] => {
+  const { tools } = JSON.parse(readFileSync(`${root}${file}`, 'utf8')) as Recorded;
+  return [file.replace('.json', ''), tools.map(({ inputSchema, ...tool }) => ({ ...tool, parameters: inputSchema }))];
+});
+
+const ajv = new Ajv2020({ strict: false, logger: false });
+addFormats.default(ajv);
+
+/** Validators by schema; the original's dialect does not matter for what these tools say. */
+function acceptor(schema: JsonObject): (value: Json) => boolean {
+  const { $schema: _, ...own } = schema;
+  const validate = ajv.compile(own);
+  return (value) => validate(structuredClone(value));
+}
+
+/** What each family is shown of a schema, as JSON Schema. */
+const compiled = (schema: JsonObject): [string, JsonObject][] => {
+  const form = toSchemaForm(schema, true);
+  return [
+    ['OpenAI', toOpenAiSchema(schema)],
+    ['Anthropic', toInputSchema(schema)],
+    ['Gemini, OpenAPI', asJsonSchema(toGeminiSchema(schema).schema) as JsonObject],
+    ['Gemini, either', form.form === 'openApi' ? (asJsonSchema(form.schema) as JsonObject) : form.schema],
+  ];
+};
+
+describe.each(recorded)('%s', (server, tools) => {
+  for (const [kind, model] of [
+    ['openai', 'gpt-5.2'],
+    ['anthropic', 'claude-opus-5'],
+    ['gemini', 'gemini-3-pro'],
+    ['gemini', 'gemini-1.5-pro'],
+  ] satisfies [Kind, string][]) {
+    verifies('models.families.schemas', `${server}: ${model} takes them all`, () => {
+      checkDeclared(kind, written(kind, { tools, model }) as JsonObject, tools.length);
+    });
+  }
+
+  verifies('models.families.schemas', `${server}: what a tool takes, its model may say`, () => {
+    for (const { name, parameters = {} } of tools) {
+      const original = acceptor(parameters);
+      const families = compiled(parameters).map(([family, schema]) => [family, acceptor(schema)] as const);
+      let tried = 0;
+      fc.assert(
+        fc.property(instancesOf(parameters, parameters), (value) => {
+          if (!original(value)) return;
+          tried += 1;
+          for (const [family, accepts] of families) expect(accepts(value), `${name}, ${family}`).toBe(true);
+        }),
+        { numRuns: 15 },
+      );
+      expect(tried, `${name}: values that prove something`).toBeGreaterThan(0);
+    }
+  });
+
+  verifies('models.families.schemas', `${server}: what is not said is told`, () => {
+    for (const { name, parameters = {} } of tools) {
+      const given = keywordsOf(parameters);
+      const { schema, lost } = toGeminiSchema(parameters);
+      for (const keyword of lost) expect(given, `${name}: nothing is told that was not there`).toContain(keyword);
+      const said = keywordsOf(schema);
+      const silent = [...given].filter((keyword) => !said.has(keyword) && !lost.includes(keyword));
+      expect(
+        silent.filter((keyword) => !inOtherWords.has(keyword)),
+        name,
+      ).toEqual([]);
+    }
+  });
+});
+
+/** Words that Gemini's subset has others for, and those that say nothing. */
+const inOtherWords = new Set('const oneOf allOf exclusiveMinimum exclusiveMaximum $ref $schema'.split(' '));
+
+/** Those that say something, references followed. */
+function keywordsOf(node: Json, root: Json = node, found = new Set<string>(), seen = new Set<Json>()): Set<string> {
+  if (!isJsonObject(node)) return found;
+  const target = isJsonObject(root) ? followRef(node, root) : undefined;
+  if (target !== undefined) {
+    const ref = node['$ref']!;
+    if (!seen.has(ref)) keywordsOf(target, root, found.add('$ref'), new Set([...seen, ref]));
+    return found;
+  }
+  for (const [key, value] of Object.entries(node)) {
+    const isMap = key === 'properties' && isJsonObject(value);
+    const isChoice = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].includes(key);
+    const members = isMap ? Object.values(value) : isChoice ? list(value) : [value];
+    // Of a choice between something and null only `nullable` is left.
+    const real = isChoice ? members.filter((one) => !isJsonObject(one) || one['type'] !== 'null') : members;
+    const isEmpty = isMap ? members.length === 0 : isChoice ? real.length < 2 : saysNothing(key, value);
+    if (!isEmpty && key !== '$defs' && key !== 'definitions') found.add(key);
+    // What is under a keyword that is lost is lost with it.
+    if (isMap || isChoice || key === 'items') for (const member of members) keywordsOf(member, root, found, seen);
+  }
+  return found;
+}
+
+const saysNothing = (key: string, value: Json) =>
+  (key === 'required' && list(value).length === 0) ||
+  (key === 'additionalProperties' && (value === true || (isJsonObject(value) && Object.keys(value).length === 0)));

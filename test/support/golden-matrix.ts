@@ -1,0 +1,156 @@
+// Test support: one case of test/golden with one family, in process: what is sent upstream, what is read of the answer and
+// what the caller gets. Everything between is the product's own: the door, the loop, the family, the renderer.
+import { configSchema } from '#libs/config/schema.js';
+import type { PlannedRound } from '#libs/runs/run-store.js';
+import { toAppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import { renderError } from '#libs/http-door/render-error.js';
+import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/chat/chat-turn.js';
+import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
+import { toAssistant } from '../../apps/gateway/chat/restore-history.js';
+import { TurnState } from '../../apps/gateway/chat/turn-state.js';
+import type { TurnRequest } from '../../apps/gateway/chat/turn-request.js';
+import type { ModelRouter } from '../../apps/gateway/models/model-provider.js';
+import { PromptedProvider } from '../../apps/gateway/models/prompted/prompted-provider.js';
+import { readChatRequest } from '../../apps/gateway/openai-api/read-request.js';
+import { CompletionFold } from '../../apps/gateway/openai-api/render-json.js';
+import type { ToolCatalog } from '../../apps/gateway/tools/tool-catalog.js';
+import type { Kind } from '../fixtures/read-family.js';
+import { type GoldenExchange, GoldenProvider, type GoldenUpstream } from './golden-provider.js';
+
+export const goldenFamilies = ['openai', 'anthropic', 'gemini', 'prompted'] as const;
+export type GoldenFamilyName = (typeof goldenFamilies)[number];
+
+export interface GoldenCase {
+  about: string;
+  /** Where the upstreams' answers come from. */
+  provenance: string;
+  /** As a caller posts it to `/v1/chat/completions`. */
+  request: JsonObject;
+  /** What the calls of each answer come to, and so one more request each. */
+  then?: Omit<ToolMessage, 'role' | 'tool_call_id'>[][];
+  models?: Partial<Record<GoldenFamilyName, string>>;
+  settings?: Partial<Record<GoldenFamilyName, JsonObject>>;
+  /** Why what the caller gets is not the same with every family. */
+  differs?: string;
+}
+
+/** What a caller gets: an answer, or a status and a body. */
+export type GoldenAnswer = JsonObject;
+
+export interface GoldenOutcome {
+  sends: GoldenExchange['sends'][];
+  reads: JsonObject[][];
+  gets: GoldenAnswer[];
+}
+
+const models: Record<GoldenFamilyName, string> = {
+  openai: 'gpt-5.2',
+  anthropic: 'claude-opus-4-5',
+  gemini: 'gemini-2.5-flash',
+  prompted: 'tiny',
+};
+const { limits } = configSchema.parse({});
+/** Tools are the caller's: nothing of a catalog is asked. */
+const catalog = {} as ToolCatalog;
+
+/** Nothing runs here: the others are never asked. */
+type UsedPorts = Pick<TurnPorts, 'limits' | 'commitRound'> & { models: Pick<ModelRouter, 'call'> };
+
+export interface GoldenRun {
+  family: GoldenFamilyName;
+  upstreams: readonly GoldenUpstream[];
+  stream: boolean;
+  split: number;
+}
+
+export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<GoldenOutcome> {
+  const { family, upstreams, stream, split } = run;
+  const kind: Kind = family === 'prompted' ? 'openai' : family;
+  const inner = new GoldenProvider({ kind, split, settings: golden.settings?.[family] ?? {} }, upstreams);
+  const provider = family === 'prompted' ? new PromptedProvider(inner, 'prompted') : inner;
+  const model = golden.models?.[family] ?? models[family];
+  const given = readChatRequest({ ...golden.request, stream }, 'openai', limits);
+  const gets: GoldenAnswer[] = [];
+  let request = given;
+  for (const results of [...(golden.then ?? []), undefined]) {
+    const rounds: Omit<PlannedRound, 'runId' | 'lastEvent'>[] = [];
+    const state = new TurnState([...request.messages], limits, limits.rounds, Date.now() + 60_000);
+    const ports: UsedPorts = {
+      limits,
+      models: { call: (_route, asked, call) => provider.call({ ...asked, model }, call) },
+      commitRound: (round) => Promise.resolve(void rounds.push(round)),
+    };
+    const answer = await answered(request, state, ports as unknown as TurnPorts);
+    gets.push(answer);
+    if (results === undefined || answer['error'] !== undefined) break;
+    request = followUp(request, told(answer, rounds[0]), results);
+  }
+  const reads = inner.exchanges.map((exchange) => exchange.reads);
+  return withoutMintedIds({ sends: inner.exchanges.map(({ sends }) => sends), reads, gets });
+}
+
+async function answered(request: TurnRequest, state: TurnState, ports: TurnPorts): Promise<GoldenAnswer> {
+  const context = {
+    principal: 'p',
+    requestId: 'req_1',
+    signal: new AbortController().signal,
+    deadline: Date.now() + 60_000,
+  };
+  const turn: Turn = {
+    runId: 'run_1',
+    sessionId: 'sess_1',
+    request,
+    context,
+    route: { candidates: [] },
+    offer: offerTools(request, catalog, limits.tools),
+    state,
+    announce: true,
+  };
+  const fold = new CompletionFold({ id: 'chatcmpl-1', created: 1 });
+  try {
+    for await (const event of runChatTurn(turn, ports)) fold.add(event);
+    const { id: _, created: __, object: ___, ...shown } = fold.answer;
+    return shown;
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    const { retryAfterSeconds: seconds } = error;
+    return {
+      status: error.http,
+      ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+      ...renderError(error, context.requestId),
+    };
+  }
+}
+
+/** The answer as the model is shown it again: from the store where a round was kept, else as the caller posts it. */
+function told(answer: GoldenAnswer, round: Omit<PlannedRound, 'runId' | 'lastEvent'> | undefined): AssistantMessage {
+  if (round !== undefined) return toAssistant({ ...round, runId: 'run_1', lastEvent: 0, calls: [] });
+  return (answer['choices'] as { message: AssistantMessage }[] | undefined)![0]!.message;
+}
+
+function followUp(
+  request: TurnRequest,
+  message: AssistantMessage,
+  results: NonNullable<GoldenCase['then']>[number],
+): TurnRequest {
+  const calls = message.tool_calls ?? [];
+  const { toolChoice: _, ...rest } = request;
+  const messages: ChatMessage[] = [
+    ...request.messages,
+    message,
+    ...results.map((result, at): ToolMessage => ({ ...result, role: 'tool', tool_call_id: calls[at]!.id })),
+  ];
+  return { ...rest, messages };
+}
+
+/** Ids that are made here differ with every run: numbered as they come. */
+function withoutMintedIds(outcome: GoldenOutcome): GoldenOutcome {
+  const ids = new Map<string, string>();
+  const text = JSON.stringify(outcome).replace(/call_[0-9A-Za-z_-]{16,}/g, (id) => {
+    if (!ids.has(id)) ids.set(id, `call_made_here_${ids.size + 1}`);
+    return ids.get(id)!;
+  });
+  return JSON.parse(text) as GoldenOutcome;
+}

@@ -1,0 +1,128 @@
+// Test support: a family's own writer and reader around answers that lie in a file. All but the network is the
+// product's; what was sent and what was read is kept.
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { ModelProvider, ModelRequest } from '../../apps/gateway/models/model-provider.js';
+import { readAnswer } from '../../apps/gateway/models/read-answer.js';
+import { type Kind, streamOf, writeRequest } from '../fixtures/read-family.js';
+
+/** What an upstream answers to one request: a status that is none of success, or a message streamed and whole. */
+export interface GoldenUpstream {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: JsonObject;
+  /** SSE data, one each, in the family's own frames; text goes out as it is. */
+  chunks?: (JsonObject | string)[];
+  /** The connection breaks after the last chunk. */
+  cut?: boolean;
+  /** The same message as one body. */
+  whole?: JsonObject;
+}
+
+export interface GoldenExchange {
+  sends: { path: string; body: JsonObject };
+  reads: JsonObject[];
+}
+
+export interface GoldenFamily {
+  kind: Kind;
+  /** Bytes of each read. */
+  split: number;
+  /** Settings of the provider beside its kind. */
+  settings: JsonObject;
+}
+
+export class GoldenProvider implements ModelProvider {
+  readonly name = 'up';
+  readonly exchanges: GoldenExchange[] = [];
+  private readonly answers: GoldenUpstream[];
+
+  constructor(
+    private readonly family: GoldenFamily,
+    answers: readonly GoldenUpstream[],
+  ) {
+    this.answers = [...answers];
+  }
+
+  async *call(request: ModelRequest): AsyncGenerator<ModelEvent> {
+    const { path, body, json, reader, errors } = writeRequest(this.family.kind, request, this.family.settings);
+    for (let sent: string | undefined = body; sent !== undefined; sent = reader.again?.()) {
+      const upstream = this.answers.shift();
+      if (upstream === undefined) throw new Error('a request more than there are answers');
+      const exchange: GoldenExchange = {
+        sends: { path, body: sent === body ? (json as JsonObject) : (JSON.parse(sent) as JsonObject) },
+        reads: [],
+      };
+      this.exchanges.push(exchange);
+      if (upstream.status !== undefined) {
+        const { error, retryable } = errors.ofStatus(
+          upstream.status,
+          upstream.headers ?? {},
+          JSON.stringify(upstream.body),
+        );
+        exchange.reads.push({ ...shownError(error), retryable });
+        yield { type: 'error', error };
+        return;
+      }
+      const answer = open(upstream, request.stream, this.family);
+      for await (const batch of readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 })) {
+        for (const event of batch) note(event, exchange.reads);
+        yield* batch;
+      }
+    }
+  }
+
+  listModels(): Promise<string[]> {
+    return Promise.resolve([]);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function open(upstream: GoldenUpstream, stream: boolean, { kind, split }: GoldenFamily) {
+  const bytes = stream ? framed(kind, upstream.chunks ?? []) : Buffer.from(JSON.stringify(upstream.whole));
+  let at = 0;
+  const read = () => {
+    if (at < bytes.length) return Promise.resolve(bytes.subarray(at, (at += split)));
+    if (upstream.cut === true) return Promise.reject(new AppError('model_stream_cut', 'The connection broke'));
+    return Promise.resolve(undefined);
+  };
+  return { headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' }, read };
+}
+
+/** As the provider frames it. */
+function framed(kind: Kind, chunks: (JsonObject | string)[]): Buffer {
+  return streamOf(
+    chunks.map((chunk) => {
+      if (typeof chunk === 'string') return chunk;
+      const data = JSON.stringify(chunk);
+      if (kind === 'gemini') return `data: ${data}\r\n\r\n`;
+      return kind === 'anthropic' ? `event: ${chunk['type'] as string}\ndata: ${data}\n\n` : `data: ${data}\n\n`;
+    }),
+  );
+}
+
+/** Events as data, pieces of one text or of one call's arguments put together. */
+function note(event: ModelEvent, reads: JsonObject[]): void {
+  const shown = event.type === 'error' ? shownError(event.error) : ({ ...event } as unknown as JsonObject);
+  const last = reads.at(-1);
+  const isPiece = event.type.endsWith('_delta') && shown['extras'] === undefined;
+  const alike = (member: string) => last?.[member] === shown[member];
+  if (last === undefined || !isPiece || !['type', 'index', 'choice'].every(alike)) return void reads.push(shown);
+  const member = event.type === 'tool_call_delta' ? 'arguments' : 'text';
+  last[member] = `${last[member] as string}${shown[member] as string}`;
+}
+
+function shownError({ code, http, message, retryAfterSeconds, param }: AppError): JsonObject {
+  return {
+    type: 'error',
+    code,
+    http,
+    message,
+    ...(param !== undefined && { param }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
+}
