@@ -15,6 +15,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { PostgresToolChanges } from '#libs/runs/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
@@ -34,6 +35,7 @@ import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
 import { decide } from './tools/policy.js';
 import { QueuedToolRunner } from './tools/queued-tool-runner.js';
+import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
@@ -126,6 +128,13 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     hold: (runId) => cancels.hold(runId),
     logger,
   });
+  const toolChanges = new PostgresToolChanges(database, audit);
+  const toolChangeDecisions = new ToolChangeDecisions({
+    changes: toolChanges,
+    channels: backing.channels,
+    onDecided: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
+    logger,
+  });
   const reaper = new Reaper({
     database,
     queue: backing.queue,
@@ -152,6 +161,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     chat,
     toolCalls,
     keyedToolCalls,
+    toolChanges,
+    toolChangeDecisions,
     cancels,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });

@@ -11,6 +11,7 @@ import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionLeases } from '#libs/runs/session-leases.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
 import { OutcomeWriter } from './jobs/outcome-writer.js';
@@ -45,6 +46,8 @@ export interface WorkerParts {
   faults?: Faults;
   /** How gently processes of tool servers are ended. */
   serverGrace?: EndGrace;
+  /** A definition of a tool has changed, and this became of it. */
+  onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
   /** Processes that a killed worker had left were ended. */
   onOrphansReaped?: (count: number) => void;
   logger: Logger;
@@ -80,7 +83,7 @@ export class Worker {
       logger,
     };
     this.#configured = configuredServers({ ...this.#serverParts, config });
-    const outputs = new OutputSchemas(limits, logger);
+    const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
     this.#pool = new ServerPool(this.#configured, logger);
@@ -91,8 +94,13 @@ export class Worker {
       configured: this.#configured,
       pool: this.#pool,
       workspaces: parts.workspaces,
-      publisher: new CatalogPublisher(parts.catalog, backing.channels, limits, logger),
-      outputs,
+      publisher: new CatalogPublisher({
+        store: parts.catalog,
+        channels: backing.channels,
+        limits,
+        ...(parts.onToolChange === undefined ? {} : { onChange: parts.onToolChange }),
+        logger,
+      }),
       logger,
     });
     const calls = new RunToolCall({

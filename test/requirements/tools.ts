@@ -18,6 +18,11 @@ export const toolRequirements = {
   'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.changes-decided':
+    'an operator accepts or rejects what is held back: all that was looked at or nothing, once, with an audit row',
+  'tools.changes-graded': 'a changed definition is graded: white space, words, contract, a new tool, one that is gone',
+  'tools.changes-held':
+    'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.deadlines': 'a call ends at its deadline; progress moves it up to the maximum',
   'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",

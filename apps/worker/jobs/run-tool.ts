@@ -26,8 +26,8 @@ export interface ToolRunParts {
   pool: ServerPool;
   results: ResultFiles;
   bounds: ResultBounds;
-  /** What is wrong with structured content, where the tool promised a shape for it. */
-  outputCheck: (job: ToolJob) => ((value: JsonObject, bytes: number) => string | undefined) | undefined;
+  /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
+  outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
   logger: Logger;
 }
 
@@ -40,6 +40,7 @@ export interface ToolRunHooks {
 
 export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunHooks): Promise<ReadOutcome> {
   const clock = new CallClock(job, hooks.signal);
+  const outputCheck = parts.outputCheck(job);
   try {
     const session = await untilStoreAnswers(
       () => parts.sessions.ensure(job.principal, job.sessionId),
@@ -70,7 +71,7 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
     );
     clock.stop();
     await hooks.afterEffect();
-    const read = readResult(result, parts.outputCheck(job));
+    const read = readResult(result, await outputCheck);
     return await clampResult(read, parts.bounds, (text) => parts.results.keep(session, `${job.callId}.txt`, text));
   } catch (error) {
     return toOutcome(error, job, parts.logger);

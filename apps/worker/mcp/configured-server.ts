@@ -1,5 +1,6 @@
 // A tool server as this worker runs it, whatever stands behind it.
 import type { ServerConfig } from '#libs/config/schema.js';
+import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import type { ToolConnection } from './connection.js';
 
 /** Whose instance is used. */
@@ -28,6 +29,8 @@ export interface ConfiguredServer {
   timeoutMs: number;
   maxTimeoutMs: number;
   tools: ServerConfig['tools'];
+  /** What becomes of definitions that have changed. */
+  changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
 }

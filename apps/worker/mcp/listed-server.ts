@@ -5,7 +5,6 @@ import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from './configured-server.js';
 import type { ToolConnection } from './connection.js';
 import { listTools } from './list-tools.js';
-import type { OutputSchemas } from './output-schemas.js';
 import type { ServerPool } from './pool.js';
 import type { CatalogPublisher } from './publish-catalog.js';
 
@@ -18,7 +17,6 @@ export interface ListingParts {
   pool: ServerPool;
   workspaces: Workspaces;
   publisher: CatalogPublisher;
-  outputs: OutputSchemas;
   logger: Logger;
 }
 
@@ -85,7 +83,7 @@ export class ListedServer {
   async #listNow(): Promise<void> {
     const { signal } = this.#leaving;
     if (signal.aborted) return;
-    const { pool, workspaces, publisher, outputs, logger } = this.parts;
+    const { pool, workspaces, publisher, logger } = this.parts;
     const { name } = this.server;
     try {
       const listed = await listTools(
@@ -95,7 +93,6 @@ export class ListedServer {
       );
       if (signal.aborted) return;
       const tools = await this.#write(publisher.publish(this.server, listed));
-      outputs.replace(name, tools);
       this.#state = 'ready';
       this.#failures = 0;
       logger.info({ metadata: { server: name, tools: tools.length } }, 'tools of a server were published');

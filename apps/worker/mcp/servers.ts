@@ -3,6 +3,7 @@
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
 import { isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
 import { connectHttp, connectInProcess, type InProcessServer } from './connection.js';
@@ -65,8 +66,18 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
     tools: server.tools,
+    changes: builtin ? ownTools : { ...config.tools.changes, ...server.tools.changes },
   };
 }
+
+/** A builtin changes with this program only. */
+const ownTools: ChangePolicy = {
+  cosmetic: 'allow',
+  wording: 'allow',
+  contract: 'allow',
+  new: 'allow',
+  removed: 'allow',
+};
 
 /** @throws CommandRefused */
 function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
