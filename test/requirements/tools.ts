@@ -60,6 +60,8 @@ export const toolRequirements = {
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
+  'tools.questions-refused':
+    'a server that asks something back is told at once that nobody answers, and asking is not what it was promised',
   'tools.queue-full':
     'calls above the length of the queue are refused at once with a time to come back, and those taken end',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',

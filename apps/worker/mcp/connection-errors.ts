@@ -9,6 +9,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 import { missingAnswer, tooLargeAnswer, unreadableAnswer } from './guarded-transport.js';
 
 /** The server has forgotten the session: it ran nothing, and a new session may be asked again. */
@@ -62,6 +63,7 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   }
   if (error instanceof SdkHttpError) return asHttpError(error, because);
   if (error instanceof UnauthorizedError) return because(...notAllowed);
+  if (error instanceof SdkError && askedBy(error) !== undefined) return because('tool_failed', askedBy(error)!);
   if (error instanceof SdkError) {
     const [code, message] = sdkErrors[error.code] ?? (['tool_failed', 'The tool server could not be asked'] as const);
     return code === 'tool_crashed' && failure !== undefined
@@ -71,6 +73,14 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   if (error instanceof SyntaxError || (error as Error | undefined)?.name === 'ZodError') return because(...unreadable);
   if (error instanceof SseError) return because('tool_unavailable', 'The tool server cannot be reached over SSE');
   return because('tool_failed', 'The tool failed');
+}
+
+/** The newer era's way to ask something back: the call is over, since nobody here can answer. */
+function askedBy({ code, data }: SdkError): string | undefined {
+  if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool asked for the same again and again';
+  if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
+  const method = isJsonObject(data) && typeof data['method'] === 'string' ? data['method'] : 'a question';
+  return `The tool asked something that nobody here can answer (${method.slice(0, 100)})`;
 }
 
 function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message: string) => AppError): AppError {

@@ -118,6 +118,7 @@ async function establish(transport: Transport, options: ConnectOptions): Promise
   const guard = new GuardedTransport(transport, {
     cancelGraceMs: options.cancelGraceMs,
     trusted: transport instanceof InMemoryTransport,
+    answered: options.root === undefined ? ['ping'] : ['ping', 'roots/list'],
   });
   const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
   const connection = new ClientConnection(guard, options);
