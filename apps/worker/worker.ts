@@ -21,7 +21,8 @@ import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
 import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
-import type { InProcessServer } from './mcp/connection.js';
+import type { InProcessServer } from './mcp/connect.js';
+import { SharedDiscovery } from './mcp/discovery.js';
 import { processLimits } from './mcp/isolation.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';
@@ -79,6 +80,7 @@ export class Worker {
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
       limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
+      discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
       logger,
     };

@@ -34,6 +34,8 @@ export const toolRequirements = {
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',
   'tools.decorators-results': 'a decorated method may return text, an object or MCP content',
   'tools.definition-hash': 'a definition has one hash whatever the order of its members',
+  'tools.discovery-shared':
+    'which era and transport a server speaks is found out once for all workers, and anew where it is no longer so',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',

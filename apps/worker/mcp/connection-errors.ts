@@ -21,6 +21,9 @@ export class SessionLost extends AppError {
 
 const maxErrorLength = 2_000;
 const invalidParams = -32_602;
+/** Invalid request, no such method, no such version. */
+const notKnown: ReadonlySet<number> = new Set([-32_600, -32_601, -32_022]);
+const unknownOverHttp = [400, 404, 405, 406, 415];
 
 const protocolCodes: Partial<Record<number, ToolErrorCode>> = {
   [invalidParams]: 'invalid_tool_arguments',
@@ -108,8 +111,18 @@ export function isSessionLost(error: unknown): boolean {
   return error instanceof SdkHttpError && error.data.status === 404;
 }
 
+/**
+ * Whether a server may be of another era than it was taken for: it has refused what it does not know, and run nothing, or
+ * it has answered in another form.
+ */
+export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
+  if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
+  if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;
+  return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult ? 'answered' : undefined;
+}
+
 /** The address is no Streamable HTTP endpoint, but may be an older one. */
 export function isUnknownToHttp(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
-  return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
+  return cause instanceof SdkHttpError && unknownOverHttp.includes(cause.data.status);
 }

@@ -9,7 +9,7 @@ import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { openServices, type Services } from '../../../test/support/queue-path.js';
 import { verifies } from '../../../test/verifies.js';
 import type { ConfiguredServer } from './configured-server.js';
-import { connectInProcess } from './connection.js';
+import { connectInProcess } from './connect.js';
 import { ServerPool } from './pool.js';
 import { CatalogPublisher } from './publish-catalog.js';
 import { CatalogService } from './serve-catalog.js';

@@ -6,7 +6,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
 import { isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
-import { connectHttp, connectInProcess, type InProcessServer } from './connection.js';
+import { connectHttp, connectInProcess, type InProcessServer } from './connect.js';
+import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
 import { availableIsolation } from './isolation.js';
 import { CommandRefused } from './resolve-command.js';
 
@@ -26,6 +27,8 @@ export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
   /** Servers that this worker has inside, by their builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
+  /** Where what is learnt of a server is kept; absent: by this process, as long as it runs. */
+  discovery?: (key: DiscoveryKey) => DiscoveryMemory;
   /** What ran before this configuration was read: a server that has not changed is not prepared again. */
   running?: ConfiguredServers;
 }
@@ -82,20 +85,31 @@ const ownTools: ChangePolicy = {
 /** @throws CommandRefused */
 function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
   const { builtin, command, url } = server;
+  const key = { server: name, configHash: canonicalHash(server) };
+  const memory = parts.discovery?.(key) ?? new LocalDiscovery();
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
     return { builtin: true, isolation: 'builtin', open: (_user, signal) => connectInProcess(inProcess, signal) };
   }
   if (command !== undefined) {
-    return { builtin: false, isolation: availableIsolation, open: openCommand(name, { ...server, command }, parts) };
+    return {
+      builtin: false,
+      isolation: availableIsolation,
+      open: openCommand(name, { ...server, command }, { ...parts, memory }),
+    };
   }
-  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts) };
+  if (url !== undefined)
+    return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, memory) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
 /** The address is the operator's own: it may be private. Redirects from it to elsewhere are not followed. */
-function openUrl(server: ServerConfig & { url: string }, { config, connectTimeoutMs }: ServerParts): OpenServer {
+function openUrl(
+  server: ServerConfig & { url: string },
+  { config, connectTimeoutMs }: ServerParts,
+  memory: DiscoveryMemory,
+): OpenServer {
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
   const http = {
     url: server.url,
@@ -111,7 +125,7 @@ function openUrl(server: ServerConfig & { url: string }, { config, connectTimeou
     connectHttp(http, {
       signal,
       cancelGraceMs: config.tools.cancel_grace_ms,
-      memory: {},
+      memory,
       ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
     });
 }
