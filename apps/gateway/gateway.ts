@@ -28,6 +28,7 @@ import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
+import { CachedToolRunner } from './tools/cached-tool-runner.js';
 import { ToolCalls } from './tools/call-tool.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
@@ -85,7 +86,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   });
-  const runner = new MeasuredToolRunner(queued, { ...measuring, logContent: config.log.content });
+  const cached = new CachedToolRunner({
+    runner: queued,
+    cache: backing.cache,
+    journal,
+    onLookup: (outcome) => metrics.toolCache.inc({ outcome }),
+    logger,
+  });
+  const runner = new MeasuredToolRunner(cached, { ...measuring, logContent: config.log.content });
   const validator = new CompiledArgumentValidator(
     {
       maxArgumentBytes: config.tools.max_argument_bytes,

@@ -79,6 +79,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       buckets: callBuckets,
       labels: ['server', 'tool'],
     }),
+    toolCache: counter('tool_cache_total', 'Calls of tools whose results may be kept', ['outcome']),
     toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
       buckets: callBuckets,
     }),

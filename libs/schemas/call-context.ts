@@ -12,6 +12,8 @@ export interface RequestContext {
   signal: AbortSignal;
   /** Epoch ms after which nothing of this request may still run. */
   deadline: number;
+  /** Kept results of tools are no answer to this request (`Cache-Control: no-cache`). */
+  noCache?: boolean;
 }
 
 export interface CallContext extends RequestContext {

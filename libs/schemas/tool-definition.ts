@@ -41,6 +41,8 @@ export interface CatalogTool {
   readOnly: boolean;
   /** Its server keeps something a session: all calls of one go to one worker. Absent: any worker will do. */
   stateful?: boolean;
+  /** How long a result may answer equal calls of the same principal; absent: never. */
+  cacheTtlMs?: number;
   /** What its calls run under: `builtin`, `remote`, or a level of isolation. */
   isolation?: string;
   /** Deadline of one call, and how far progress may extend it. */

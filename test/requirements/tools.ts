@@ -64,6 +64,8 @@ export const toolRequirements = {
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
   'tools.questions-refused':
     'a server that asks something back is told at once that nobody answers, and asking is not what it was promised',
+  'tools.results-kept':
+    'a result of a tool that the operator marked answers equal calls of the same principal for a time, and no failure does',
   'tools.queue-full':
     'calls above the length of the queue are refused at once with a time to come back, and those taken end',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',

@@ -29,6 +29,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
       principal: 'local',
       requestId,
       ip: request.ip,
+      ...(/\bno-(?:cache|store)\b/i.test(request.headers['cache-control'] ?? '') ? { noCache: true } : {}),
       ...(typeof trace === 'string' && traceparent.test(trace) ? { traceparent: trace } : {}),
       signal: gone.signal,
       deadline: Date.now() + turnMs,

@@ -176,10 +176,18 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
     safe: readOnly || idempotent || server.tools.retry?.[name] === 'safe',
     readOnly,
     ...(server.scope === 'session' ? { stateful: true } : {}),
+    ...cacheOf(tool, server),
     isolation: server.isolation,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),
   };
+}
+
+/** The operator says which results may be kept; a tool that says that it changes something is not believed less for that. */
+function cacheOf({ name, annotations = {} }: ReadTool, server: ConfiguredServer): { cacheTtlMs?: number } {
+  const cacheTtlMs = server.tools.cache_ttl_ms?.[name];
+  const changes = annotations.readOnlyHint === false || annotations.destructiveHint === true;
+  return cacheTtlMs === undefined || changes || server.builtin ? {} : { cacheTtlMs };
 }
 
 function ownTimeout(meta: Record<string, unknown>): number | undefined {
