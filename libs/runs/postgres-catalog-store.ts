@@ -119,7 +119,7 @@ export class PostgresCatalogStore implements CatalogStore {
 
   async write(server: string, tools: readonly ToolWrite[]): Promise<number> {
     let written = 0;
-    for (const piece of inPieces(tools.map((tool) => JSON.stringify(toRow(tool))))) {
+    for (const piece of inPieces(tools)) {
       const [row] = await this.database.call((prisma) =>
         prisma.$queryRawUnsafe<{ written: number }[]>(writeTools, storedText(server), arrayOf(piece), this.audit),
       );
@@ -239,10 +239,11 @@ function toRow({ before, approved, published, held, seen, ...row }: ToolWrite): 
 }
 
 /** One row may be larger than a piece: it goes alone. */
-function* inPieces(rows: readonly string[]): Generator<string[]> {
+function* inPieces(tools: readonly ToolWrite[]): Generator<string[]> {
   let piece: string[] = [];
   let bytes = 0;
-  for (const row of rows) {
+  for (const tool of tools) {
+    const row = JSON.stringify(toRow(tool));
     if (piece.length > 0 && (piece.length >= pieceRows || bytes + row.length > pieceBytes)) {
       yield piece;
       piece = [];

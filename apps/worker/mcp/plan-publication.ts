@@ -1,5 +1,6 @@
 // What becomes of a listing: which definitions are approved by it, which changes wait for an operator, what is offered.
-// Pure. What is held back is offered with its approved definition, and a new tool not at all.
+// Asks nobody. What is held back is offered with its approved definition, and a new tool not at all.
+import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { toolMetadataMetaKey, toolTimeoutMetaKey } from '#libs/mcp-server/call-meta.js';
 import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
@@ -44,10 +45,15 @@ interface Decided extends Omit<ToolWrite, 'published' | 'before'> {
   offered?: PublishedTool;
 }
 
-export function planPublication(input: ListingInput): Publication {
+export async function planPublication(input: ListingInput): Promise<Publication> {
+  const turns = new Turns();
   const { server, listed, known } = input;
   const byTool = new Map(known.map((each) => [each.tool, each]));
-  const decided = listed.map((each, position) => decideListed(each, position, byTool.get(each.tool), input));
+  const decided: Decided[] = [];
+  for (const [position, each] of listed.entries()) {
+    await turns.next();
+    decided.push(decideListed(each, position, byTool.get(each.tool), input));
+  }
   const listedNames = new Set(listed.map(({ tool }) => tool));
   const gone = known.filter(({ tool }) => !listedNames.has(tool));
   for (const each of gone) if (each.definitionHash !== null) decided.push(decideGone(each, input));
@@ -59,6 +65,7 @@ export function planPublication(input: ListingInput): Publication {
   const writes: ToolWrite[] = [];
   let changed = false;
   for (const { known: before, offered, ...rest } of decided.sort((left, right) => left.position - right.position)) {
+    await turns.next();
     const isTwice = offered !== undefined && names.has(offered.tool);
     if (isTwice) refused.push(`${offered.tool}: listed twice, the first one stays`);
     const shown = offered === undefined || isTwice || !isOffered(rest.tool, server) ? undefined : offered;

@@ -27,7 +27,7 @@ export class CatalogPublisher {
   /** Resolves with what is offered from now on. @throws AppError store_unavailable */
   async publish(server: ConfiguredServer, listed: readonly unknown[]): Promise<PublishedTool[]> {
     const { store, limits, logger } = this.parts;
-    const { definitions, refused } = readDefinitions(listed, limits);
+    const { definitions, refused } = await readDefinitions(listed, limits);
     const { firstListing } = await store.place(server.name, server.order);
     const { published, refused: twice } = await this.#write(server, definitions, firstListing);
     const leftOut = [...refused, ...twice];
@@ -45,7 +45,7 @@ export class CatalogPublisher {
     for (let left = tries; ; left -= 1) {
       const known = await store.known(server.name);
       const approved = await store.definitions(server.name, needsDefinition(listed, known));
-      const plan = planPublication({ server, listed, known, approved, firstListing });
+      const plan = await planPublication({ server, listed, known, approved, firstListing });
       const written = await store.write(server.name, plan.writes);
       await store.forget(server.name, plan.forgotten);
       changed ||= plan.changed;

@@ -5,7 +5,7 @@ import { gradeChange, readDefinitions } from './read-definitions.js';
 const limits = { maxBytes: 64 * 1024, maxDepth: 32 };
 const definition = { name: 'read', description: 'Reads.', inputSchema: { type: 'object' } };
 
-verifies('tools.listed-tolerantly', 'one bad definition costs that tool only', () => {
+verifies('tools.listed-tolerantly', 'one bad definition costs that tool only', async () => {
   let deep: object = {};
   for (let at = 0; at < 50; at += 1) deep = { properties: { a: deep } };
   const listed = [
@@ -21,32 +21,32 @@ verifies('tools.listed-tolerantly', 'one bad definition costs that tool only', (
     null,
     { ...definition, name: 'odd/name', annotations: { readOnlyHint: 'yes' }, description: null },
   ];
-  const { definitions, refused } = readDefinitions(listed, limits);
+  const { definitions, refused } = await readDefinitions(listed, limits);
   expect(definitions.map(({ tool }) => tool)).toEqual(['read', 'odd/name']);
   expect(refused).toHaveLength(9);
 });
 
-verifies('tools.listed-tolerantly', 'all definitions of a server together are bounded', () => {
+verifies('tools.listed-tolerantly', 'all definitions of a server together are bounded', async () => {
   const large = { type: 'object', description: 'x'.repeat(60_000) };
   const listed = Array.from({ length: 1_000 }, (_, at) => ({ ...definition, name: `t${at}`, inputSchema: large }));
-  const { definitions, refused } = readDefinitions(listed, limits);
+  const { definitions, refused } = await readDefinitions(listed, limits);
   expect(definitions.length * 60_000).toBeLessThan(32 * 1024 * 1024);
   expect(definitions.length).toBeGreaterThan(500);
   expect(definitions.length + refused.length).toBe(1_000);
 });
 
-const hashOf = (raw: unknown) => readDefinitions([raw], limits).definitions[0]?.hash;
+const hashOf = async (raw: unknown) => (await readDefinitions([raw], limits)).definitions[0]?.hash;
 
-verifies('tools.definition-hash', 'the order of members is no difference, everything else is', () => {
+verifies('tools.definition-hash', 'the order of members is no difference, everything else is', async () => {
   const { name, description, inputSchema } = definition;
-  expect(hashOf({ inputSchema, description, name })).toBe(hashOf(definition));
-  expect(hashOf({ ...definition, description: 'Reads. ' })).not.toBe(hashOf(definition));
-  expect(hashOf({ ...definition, annotations: {} })).not.toBe(hashOf(definition));
-  expect(hashOf(definition)).toMatch(/^[0-9a-f]{64}$/);
+  expect(await hashOf({ inputSchema, description, name })).toBe(await hashOf(definition));
+  expect(await hashOf({ ...definition, description: 'Reads. ' })).not.toBe(await hashOf(definition));
+  expect(await hashOf({ ...definition, annotations: {} })).not.toBe(await hashOf(definition));
+  expect(await hashOf(definition)).toMatch(/^[0-9a-f]{64}$/);
 });
 
-verifies('tools.definition-hash', 'what a server says beside the tool is no part of it', () => {
-  expect(hashOf({ ...definition, _meta: { version: 2 }, icons: [] })).toBe(hashOf(definition));
+verifies('tools.definition-hash', 'what a server says beside the tool is no part of it', async () => {
+  expect(await hashOf({ ...definition, _meta: { version: 2 }, icons: [] })).toBe(await hashOf(definition));
 });
 
 verifies('tools.changes-graded', 'white space, words, contract', () => {

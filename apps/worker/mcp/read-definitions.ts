@@ -1,5 +1,6 @@
 // What a server lists, as definitions that can be kept: what is no tool is left out and named, the others stay.
 import { z } from 'zod';
+import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash, canonicalJson } from '#libs/json-schema/canonical-hash.js';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -54,15 +55,17 @@ const schemasOfOne = 4;
 /** Of all definitions of a server: what is kept of them, and read by every gateway. */
 const maxAllBytes = 32 * 1024 * 1024;
 
-/** `refused` says which were left out and why. */
-export function readDefinitions(
+/** `refused` says which were left out and why. A listing may be large: it is read in pieces. */
+export async function readDefinitions(
   listed: readonly unknown[],
   limits: SchemaLimits,
-): { definitions: ListedDefinition[]; refused: string[] } {
+): Promise<{ definitions: ListedDefinition[]; refused: string[] }> {
+  const turns = new Turns();
   const definitions = new Map<string, ListedDefinition>();
   const refused: string[] = [];
   let bytes = 0;
   for (const raw of listed) {
+    await turns.next();
     const read = readDefinition(raw, limits);
     const size = typeof read === 'string' ? 0 : Buffer.byteLength(JSON.stringify(read.definition));
     if (typeof read === 'string') refused.push(`${nameOf(raw)}: ${read}`);
