@@ -30,6 +30,7 @@ import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { CachedToolRunner } from './tools/cached-tool-runner.js';
 import { ToolCalls } from './tools/call-tool.js';
+import { ForwardingToolRunner } from './tools/forwarding-tool-runner.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
@@ -86,8 +87,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   });
+  const forwarding = new ForwardingToolRunner(queued, backing.cache, logger);
   const cached = new CachedToolRunner({
-    runner: queued,
+    runner: forwarding,
     cache: backing.cache,
     journal,
     onLookup: (outcome) => metrics.toolCache.inc({ outcome }),
@@ -102,7 +104,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   );
-  const planCall = queued.planCall.bind(queued);
+  const planCall = forwarding.planCall.bind(forwarding);
 
   const cancels = new RunCancels();
   const chat = new ChatService(

@@ -1,6 +1,7 @@
 // The worker without its HTTP door: everything that runs tools, wired, started and stopped in order.
 import { join } from 'node:path';
 import type { Backing } from '#libs/backing/backing.js';
+import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
@@ -116,6 +117,7 @@ export class Worker {
       pool: this.#pool,
       results: new WorkspaceResultFiles(parts.workspaces),
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
+      sealed: new SealedValues(backing.cache),
       outputCheck: (job) => outputs.checkOf(job),
       ...(parts.faults === undefined ? {} : { faults: parts.faults }),
       logger,

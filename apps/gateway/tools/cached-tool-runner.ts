@@ -10,6 +10,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { auditContext } from './queued-tool-runner.js';
+import { forwardedHeaders } from './forwarding-tool-runner.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface CachedRunnerParts {
@@ -119,8 +120,9 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 
-/** One principal's; one session's too where the server keeps something for it. */
-function keyOf({ tool, arguments: args }: Call, { principal, sessionId }: CallContext): string {
-  const session = tool.stateful === true ? sessionId : null;
-  return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, principal, session])}`;
+/** One principal's, with the headers that the server is sent; one session's too where the server keeps something for it. */
+function keyOf({ tool, arguments: args }: Call, context: CallContext): string {
+  const session = tool.stateful === true ? context.sessionId : null;
+  const caller = [context.principal, session, forwardedHeaders(tool, context)];
+  return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;
 }

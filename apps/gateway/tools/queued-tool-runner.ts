@@ -171,6 +171,7 @@ function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObje
     arguments: call.arguments,
     safe: tool.safe,
     ...(tool.stateful === true ? { stateful: true } : {}),
+    ...(context.sealedHeaders === undefined ? {} : { sealedHeaders: context.sealedHeaders }),
     priority: context.priority,
     timeoutMs: Math.min(tool.timeoutMs, left),
     maxTimeoutMs: Math.min(Math.max(tool.maxTimeoutMs, tool.timeoutMs), left),

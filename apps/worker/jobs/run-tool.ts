@@ -1,5 +1,6 @@
 // The inside of a call that may run: session, server, MCP call under its clock, result within bounds. Always resolves
 // with an outcome; knows neither the queue nor the journal.
+import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
@@ -26,10 +27,14 @@ export interface ToolRunParts {
   pool: ServerPool;
   results: ResultFiles;
   bounds: ResultBounds;
+  /** Where headers of callers are that servers are sent. */
+  sealed: Pick<SealedValues, 'get'>;
   /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
   outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
   logger: Logger;
 }
+
+const HEADERS_MS = 2_000;
 
 export interface ToolRunHooks {
   signal: AbortController;
@@ -47,10 +52,11 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
       job.deadline,
       hooks.signal.signal,
     );
+    const headers = await headersOf(job, parts);
     const result = await parts.pool.use(
       job.server,
       {
-        user: { principal: job.principal, sessionId: job.sessionId, directory: session.directory },
+        user: { principal: job.principal, sessionId: job.sessionId, directory: session.directory, ...headers },
         signal: hooks.signal.signal,
         deadline: Date.now() + job.timeoutMs,
       },
@@ -78,6 +84,14 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
   } finally {
     clock.stop();
   }
+}
+
+/** @throws AppError tool_unavailable when what was kept of them is gone: the call is not made without them. */
+async function headersOf({ sealedHeaders }: ToolJob, { sealed }: ToolRunParts) {
+  if (sealedHeaders === undefined) return {};
+  const text = await sealed.get(sealedHeaders, AbortSignal.timeout(HEADERS_MS));
+  if (text === undefined) throw new AppError('tool_unavailable', 'The headers of the request are no longer kept');
+  return { headers: JSON.parse(text) as Record<string, string> };
 }
 
 /** Who asks and where the files are is told to servers of this process only. */

@@ -61,8 +61,9 @@ export class ListedServer {
   onConnected(connection: ToolConnection): void {
     if (this.#watched.has(connection)) return;
     this.#watch(connection);
-    const { scope, builtin } = this.server;
-    if (scope === 'shared' && !builtin && this.#listing.size === 0) this.#listLater(changeDelayMs.shared);
+    const { scope, builtin, forwardHeaders } = this.server;
+    const forAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
+    if (forAll && this.#listing.size === 0) this.#listLater(changeDelayMs.shared);
   }
 
   onUnreachable(): void {

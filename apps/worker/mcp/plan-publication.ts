@@ -184,6 +184,7 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
     readOnly,
     ...(server.scope === 'session' ? { stateful: true } : {}),
     ...cacheOf(tool, server),
+    ...(server.forwardHeaders.length === 0 ? {} : { forwardHeaders: [...server.forwardHeaders] }),
     isolation: server.isolation,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),

@@ -5,7 +5,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
-import { isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
+import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
 import { connectHttp, connectInProcess, type InProcessServer } from './connect.js';
 import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
 import { availableIsolation } from './isolation.js';
@@ -69,6 +69,7 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
     tools: server.tools,
+    forwardHeaders: server.forward_headers.map((each) => each.toLowerCase()),
     changes: builtin ? ownTools : { ...config.tools.changes, ...server.tools.changes },
   };
 }
@@ -86,7 +87,6 @@ const ownTools: ChangePolicy = {
 function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
   const { builtin, command, url } = server;
   const key = { server: name, configHash: canonicalHash(server) };
-  const memory = parts.discovery?.(key) ?? new LocalDiscovery();
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
@@ -96,20 +96,16 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     return {
       builtin: false,
       isolation: availableIsolation,
-      open: openCommand(name, { ...server, command }, { ...parts, memory }),
+      open: openCommand(name, { ...server, command }, { ...parts, memory: memoryOf(key, parts) }),
     };
   }
-  if (url !== undefined)
-    return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, memory) };
+  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
 /** The address is the operator's own: it may be private. Redirects from it to elsewhere are not followed. */
-function openUrl(
-  server: ServerConfig & { url: string },
-  { config, connectTimeoutMs }: ServerParts,
-  memory: DiscoveryMemory,
-): OpenServer {
+function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
+  const { config, connectTimeoutMs } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
   const http = {
     url: server.url,
@@ -121,13 +117,23 @@ function openUrl(
       totalMs: Math.max(maxTimeoutMs, server.timeout_ms ?? config.tools.timeout_ms) + config.tools.cancel_grace_ms,
     },
   };
-  return (_user, signal) =>
-    connectHttp(http, {
-      signal,
-      cancelGraceMs: config.tools.cancel_grace_ms,
-      memory,
-      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    });
+  const shared = memoryOf(key, parts);
+  return (user, signal) => {
+    const credential = credentialOf(user);
+    return connectHttp(
+      { ...http, headers: { ...http.headers, ...user.headers } },
+      {
+        signal,
+        cancelGraceMs: config.tools.cancel_grace_ms,
+        memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
+        ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+      },
+    );
+  };
+}
+
+function memoryOf(key: DiscoveryKey, { discovery }: ServerParts): DiscoveryMemory {
+  return discovery?.(key) ?? new LocalDiscovery();
 }
 
 /** Builtins first; the workspace is there unless it is switched off by name. */
