@@ -29,7 +29,7 @@ const messages: ChatMessage[] = [
   { role: 'tool', tool_call_id: 'c1', content: contentText(blocks), blocks },
 ];
 const last = (kind: Kind, model: string) => {
-  const request = written(kind, { messages, tools: [{ name: 'look' }], model }) as Record<string, unknown>;
+  const request = written(kind, { messages, tools: [{ name: 'look' }], model });
   return (request[kind === 'gemini' ? 'contents' : 'messages'] as object[]).at(-1);
 };
 

@@ -1,5 +1,11 @@
 // Headers of a caller on their way to a server behind an address: gateway, queue, worker and HTTP are the real ones.
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { mintSealedReference, SealedValues } from '#libs/backing/sealed-values.js';
@@ -22,7 +28,7 @@ const calls: IncomingHttpHeaders[] = [];
 
 beforeAll(async () => {
   let sessions = 0;
-  http = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const text = Buffer.concat(parts).toString();
@@ -45,7 +51,8 @@ beforeAll(async () => {
     const session = method === 'initialize' ? { 'mcp-session-id': `s${(sessions += 1)}` } : {};
     response.writeHead(200, { 'content-type': 'application/json', ...session });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
-  });
+  };
+  http = createServer((request, response) => void serve(request, response));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
   const web = { url, headers: { 'x-key': 'ours', 'x-tenant': 'none' }, forward_headers: ['Authorization', 'X-Tenant'] };

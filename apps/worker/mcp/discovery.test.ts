@@ -1,7 +1,13 @@
 // What workers tell each other of a server, over the real cache: each worker here is a pool of its own.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, request as httpRequest, type Server } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -34,7 +40,8 @@ async function watched(name: string): Promise<{ url: string; asked: string[] }> 
   fixtures.push(child);
   const [port] = (await once(child.stdout, 'data')) as [Buffer];
   const asked: string[] = [];
-  const proxy = createServer(async (request, response) => {
+  const proxy = createServer((request, response) => void pass(request, response));
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const body = Buffer.concat(parts);
@@ -48,7 +55,7 @@ async function watched(name: string): Promise<{ url: string; asked: string[] }> 
     passed.on('error', () => response.destroy());
     response.on('close', () => passed.destroy());
     passed.end(body);
-  });
+  };
   proxies.push(proxy);
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`, asked };
@@ -88,7 +95,7 @@ const modern: Discovery = {
     ttlMs: 0,
     cacheScope: 'public',
   },
-} as Discovery;
+};
 const handshakes = (asked: string[]) => asked.filter((method) => ['server/discover', 'initialize'].includes(method));
 
 for (const [name, first] of [

@@ -105,8 +105,8 @@ export class SharedDiscovery implements DiscoveryMemory {
       const text = await this.cache.get(this.#key, AbortSignal.timeout(cacheMs));
       const read = discoverySchema.safeParse(text === undefined ? undefined : JSON.parse(text));
       if (!read.success) return undefined;
-      this.#local.keep(read.data as Discovery);
-      return read.data as Discovery;
+      this.#local.keep(read.data);
+      return read.data;
     } catch (error) {
       this.#report(error);
       return undefined;

@@ -113,7 +113,7 @@ verifies('tools.questions-refused', 'a server that asks a thousand is ended', as
     code: 'tool_crashed',
     message: expect.stringContaining('asked more'),
   });
-  await expect(servers.call('bad', 'echo')).resolves.toMatchObject(text('nothing'));
+  await expect(servers.call('bad', 'echo', { session: 'sess_ask' })).resolves.toMatchObject(text('nothing'));
 });
 
 verifies(

@@ -50,7 +50,7 @@ verifies('tools.definition-hash', 'what a server says beside the tool is no part
 });
 
 verifies('tools.changes-graded', 'white space, words, contract', () => {
-  const grade = (changed: object) => gradeChange(definition, { ...definition, ...changed } as never);
+  const grade = (changed: object) => gradeChange(definition, { ...definition, ...changed });
   expect(grade({ description: ' Reads.\n' })).toBe('cosmetic');
   expect(grade({ description: 'Reads . ' })).toBe('wording');
   // No white space: it would be a place to hide words in.
