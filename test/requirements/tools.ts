@@ -18,6 +18,7 @@ export const toolRequirements = {
   'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.catalog-read-once': 'a gateway reads the tools of a server again only where they have changed',
   'tools.changes-decided':
     'an operator accepts or rejects what is held back: all that was looked at or nothing, once, with an audit row',
   'tools.changes-graded': 'a changed definition is graded: white space, words, contract, a new tool, one that is gone',
