@@ -114,7 +114,6 @@ const run = object(
   },
   ['id', 'state', 'session_id', 'created', 'rounds', 'usage'],
 );
-const textOrNull = { type: ['string', 'null'] };
 const definition = { ...object({ hash: text, definition: anything }), type: ['object', 'null'] };
 const toolChange = object({
   server: text,
@@ -123,7 +122,7 @@ const toolChange = object({
   state: { enum: ['pending', 'rejected'] },
   changed_at: text,
   id: text,
-  hash: textOrNull,
+  hash: { type: ['string', 'null'] },
   approved: definition,
   held: definition,
 });
@@ -205,7 +204,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     tag: 'tools',
     body: object({
       decision: { enum: ['accept', 'reject'] },
-      changes: list(object({ server: text, tool: text, hash: textOrNull })),
+      changes: list(object({ server: text, tool: text, hash: { type: ['string', 'null'] } })),
     }),
     answers: json(object({ decided: list(object({ server: text, tool: text, change: text })) })),
   },
