@@ -25,11 +25,13 @@ import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { RunsController } from './http/runs.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
+import { ToolChangesController } from './http/tool-changes.controller.js';
 import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
 import { TurnDoor } from './http/turn-door.js';
 import { McpEndpoint } from './mcp/mcp-endpoint.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
+import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 
 export interface GatewayModuleParts {
   config: Config;
@@ -65,6 +67,7 @@ export class GatewayModule {
         RunsController,
         ModelsController,
         ToolsController,
+        ToolChangesController,
         McpController,
         SessionsController,
         FilesController,
@@ -77,6 +80,7 @@ export class GatewayModule {
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: TOOL_CATALOG, useValue: gateway.catalog },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
+        { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
         { provide: Workspaces, useValue: workspaces },
         { provide: ChatService, useValue: gateway.chat },
         { provide: TurnAdmission, useValue: admission },

@@ -15,6 +15,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { PostgresToolChanges } from '#libs/runs/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
@@ -27,13 +28,16 @@ import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, MeasuredModelRouter } from './models/measured-model-router.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
+import { CachedToolRunner } from './tools/cached-tool-runner.js';
 import { ToolCalls } from './tools/call-tool.js';
+import { ForwardingToolRunner } from './tools/forwarding-tool-runner.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
 import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
 import { decide } from './tools/policy.js';
 import { QueuedToolRunner } from './tools/queued-tool-runner.js';
+import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
@@ -83,7 +87,15 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   });
-  const runner = new MeasuredToolRunner(queued, { ...measuring, logContent: config.log.content });
+  const forwarding = new ForwardingToolRunner(queued, backing.cache, logger);
+  const cached = new CachedToolRunner({
+    runner: forwarding,
+    cache: backing.cache,
+    journal,
+    onLookup: (outcome) => metrics.toolCache.inc({ outcome }),
+    logger,
+  });
+  const runner = new MeasuredToolRunner(cached, { ...measuring, logContent: config.log.content });
   const validator = new CompiledArgumentValidator(
     {
       maxArgumentBytes: config.tools.max_argument_bytes,
@@ -92,7 +104,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   );
-  const planCall = queued.planCall.bind(queued);
+  const planCall = forwarding.planCall.bind(forwarding);
 
   const cancels = new RunCancels();
   const chat = new ChatService(
@@ -126,6 +138,13 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     hold: (runId) => cancels.hold(runId),
     logger,
   });
+  const toolChanges = new PostgresToolChanges(database, audit);
+  const toolChangeDecisions = new ToolChangeDecisions({
+    changes: toolChanges,
+    channels: backing.channels,
+    onDecided: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
+    logger,
+  });
   const reaper = new Reaper({
     database,
     queue: backing.queue,
@@ -152,6 +171,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     chat,
     toolCalls,
     keyedToolCalls,
+    toolChanges,
+    toolChangeDecisions,
     cancels,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });

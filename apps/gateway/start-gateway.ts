@@ -46,6 +46,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
     sessions: () => gateway.sessions.count(),
+    toolChangesHeld: () => gateway.toolChanges.countPending(),
   });
 
   const adapter = new FastifyAdapter({

@@ -36,7 +36,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped' | 'onToolChange'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
@@ -74,7 +74,7 @@ export async function openWorker(
     journal: new PostgresJournal(database, audit),
     sessions,
     leases: new PostgresSessionLeases(database),
-    catalog: new PostgresCatalogStore(database),
+    catalog: new PostgresCatalogStore(database, audit),
     registry: new PostgresProcessRegistry(database, { logger }),
     workspaces,
     builtins: new Map([['workspace', workspaceServer]]),

@@ -30,6 +30,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),
     onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
+    onToolChange: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
   });
   const reloads = new ConfigurationReloads({
     started: config,

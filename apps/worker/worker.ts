@@ -1,6 +1,7 @@
 // The worker without its HTTP door: everything that runs tools, wired, started and stopped in order.
 import { join } from 'node:path';
 import type { Backing } from '#libs/backing/backing.js';
+import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
@@ -11,6 +12,7 @@ import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionLeases } from '#libs/runs/session-leases.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
 import { OutcomeWriter } from './jobs/outcome-writer.js';
@@ -20,7 +22,8 @@ import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
 import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
-import type { InProcessServer } from './mcp/connection.js';
+import type { InProcessServer } from './mcp/connect.js';
+import { SharedDiscovery } from './mcp/discovery.js';
 import { processLimits } from './mcp/isolation.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';
@@ -45,6 +48,8 @@ export interface WorkerParts {
   faults?: Faults;
   /** How gently processes of tool servers are ended. */
   serverGrace?: EndGrace;
+  /** A definition of a tool has changed, and this became of it. */
+  onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
   /** Processes that a killed worker had left were ended. */
   onOrphansReaped?: (count: number) => void;
   logger: Logger;
@@ -76,11 +81,12 @@ export class Worker {
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
       limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
+      discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
       logger,
     };
     this.#configured = configuredServers({ ...this.#serverParts, config });
-    const outputs = new OutputSchemas(limits, logger);
+    const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
     this.#pool = new ServerPool(this.#configured, logger);
@@ -91,8 +97,13 @@ export class Worker {
       configured: this.#configured,
       pool: this.#pool,
       workspaces: parts.workspaces,
-      publisher: new CatalogPublisher(parts.catalog, backing.channels, limits, logger),
-      outputs,
+      publisher: new CatalogPublisher({
+        store: parts.catalog,
+        channels: backing.channels,
+        limits,
+        ...(parts.onToolChange === undefined ? {} : { onChange: parts.onToolChange }),
+        logger,
+      }),
       logger,
     });
     const calls = new RunToolCall({
@@ -106,6 +117,7 @@ export class Worker {
       pool: this.#pool,
       results: new WorkspaceResultFiles(parts.workspaces),
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
+      sealed: new SealedValues(backing.cache),
       outputCheck: (job) => outputs.checkOf(job),
       ...(parts.faults === undefined ? {} : { faults: parts.faults }),
       logger,

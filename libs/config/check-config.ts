@@ -81,6 +81,11 @@ function redisProblem(url: string): string | undefined {
   }
 }
 
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What belongs to a connection or to the protocol itself. */
+const ownHeaders =
+  /^(?:host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|expect|accept.*|content-.*|mcp-.*|last-event-id)$/i;
+
 function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string | undefined {
   const ways = (['builtin', 'command', 'url'] as const).filter((way) => server[way] !== undefined);
   if (ways.length !== 1) {
@@ -89,6 +94,9 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   }
   if (server.command === undefined && server.args.length > 0) return 'has args but no command';
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
+  if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
+  const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));
+  if (refused !== undefined) return `cannot forward the header '${refused}'`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
   return undefined;
 }

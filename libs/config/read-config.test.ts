@@ -269,3 +269,32 @@ describe('secrets', () => {
     }
   });
 });
+
+test('headers are forwarded to addresses, and only those that are the caller’s to set', () => {
+  const servers = (server: object) => ({ MCP_SERVERS: JSON.stringify({ docs: server }) });
+  const url = 'https://example.com/mcp';
+  const read = readConfig({ environment: servers({ url, forward_headers: ['Authorization', 'x-tenant'] }) });
+  expect(read.mcpServers['docs']?.forward_headers).toEqual(['Authorization', 'x-tenant']);
+  for (const header of [
+    'Host',
+    'content-length',
+    'Accept-Encoding',
+    'mcp-session-id',
+    'Transfer-Encoding',
+    'a b',
+    '',
+  ]) {
+    expect(linesOf(servers({ url, forward_headers: [header] })).join()).toContain('cannot forward the header');
+  }
+  expect(linesOf(servers({ command: 'node', forward_headers: ['x'] })).join()).toContain('no url');
+});
+
+test('what becomes of changed definitions: safe unless said, a server may differ', () => {
+  const { tools } = readConfig({ environment: { TOOLS_CHANGES_REMOVED: 'hold' } });
+  const safe = { cosmetic: 'allow', wording: 'hold', contract: 'hold', new: 'hold', removed: 'hold' };
+  expect(tools.changes).toEqual(safe);
+  const differing = { docs: { url: 'https://example.com/mcp', tools: { changes: { new: 'allow' } } } };
+  const { mcpServers } = readConfig({ environment: { MCP_SERVERS: JSON.stringify(differing) } });
+  expect(mcpServers['docs']?.tools.changes).toEqual({ new: 'allow' });
+  expect(linesOf({ TOOLS_CHANGES_NEW: 'maybe' })).toHaveLength(1);
+});

@@ -1,6 +1,7 @@
 // Every setting, its default and its meaning, once. `.env.example`, the JSON Schema and docs/configuration.md are
 // printed from here. Settings are named as in signalbox.yaml; `environment.ts` maps the names that environments use.
 import { z } from 'zod';
+import { changeGrades } from '#libs/schemas/tool-change.js';
 
 const ms = (description: string) => z.number().int().positive().describe(`${description}, ms`);
 const count = (description: string) => z.number().int().positive().describe(description);
@@ -57,6 +58,20 @@ export const providerSchema = z.strictObject({
   max_response_bytes: bytes('Largest answer read').default(64 * 1024 * 1024),
 });
 
+const changePolicy = (holds: boolean, what: string) =>
+  z
+    .enum(['allow', 'hold'])
+    .default(holds ? 'hold' : 'allow')
+    .describe(what);
+/** The defaults let nothing through that a model could be led by. */
+const changePolicies = z.strictObject({
+  cosmetic: changePolicy(false, 'Only white space of title or description has changed'),
+  wording: changePolicy(true, 'Title or description has changed'),
+  contract: changePolicy(true, 'A schema or the annotations have changed'),
+  new: changePolicy(true, 'A tool that the server did not have'),
+  removed: changePolicy(false, 'A tool that the server has no more'),
+});
+
 const toolRulesSchema = z.strictObject({
   include: z.array(z.string()).optional().describe('Only these tools'),
   exclude: z.array(z.string()).optional().describe('All but these tools'),
@@ -71,6 +86,10 @@ const toolRulesSchema = z.strictObject({
     .optional()
     .describe('Tool to the deadline of a call, ms'),
   retry: z.record(z.string(), z.literal('safe')).optional().describe('Tools that may run again after a worker died'),
+  changes: z
+    .partialRecord(z.enum(changeGrades), z.enum(['allow', 'hold']))
+    .optional()
+    .describe('What becomes of changed definitions, where it is not as in tools.changes'),
 });
 
 export const serverSchema = z.strictObject({
@@ -178,6 +197,7 @@ export const configSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe('Hosts, host:port or CIDR that fetch may reach though private'),
+      changes: changePolicies.prefault({}),
     })
     .prefault({}),
   worker: z

@@ -17,6 +17,7 @@ export class OperationsModule {
         { provide: Scrape, useValue: parts.scrape },
         { provide: OperatorAccess, useValue: parts.access },
       ],
+      exports: [OperatorAccess],
     };
   }
 }

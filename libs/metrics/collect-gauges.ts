@@ -13,6 +13,7 @@ export interface GaugeSources {
   /** Outcomes on disk that the store could not take yet. */
   auditSpoolRows?(signal: AbortSignal): Promise<number>;
   mcpProcesses?(signal: AbortSignal): Promise<number>;
+  toolChangesHeld?(signal: AbortSignal): Promise<number>;
 }
 
 const deadlineMs = 500;
@@ -68,6 +69,11 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       sources.mcpProcesses?.bind(sources),
       () => metrics.mcpProcesses.remove(),
       (count) => metrics.mcpProcesses.set(count),
+    ),
+    fill(
+      sources.toolChangesHeld?.bind(sources),
+      () => metrics.toolChangesHeld.remove(),
+      (count) => metrics.toolChangesHeld.set(count),
     ),
   ]);
 }

@@ -2,6 +2,7 @@
 // Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { changeGrades, changeOutcomes } from '#libs/schemas/tool-change.js';
 import { BoundedLabels } from './bounded-labels.js';
 
 const turnBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
@@ -35,6 +36,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     'outcome',
   ]);
   for (const outcome of ['applied', 'unchanged', 'rejected']) configReloads.inc({ outcome }, 0);
+  const toolChanges = counter('tool_changes_total', 'Definitions of tools that changed, and what became of that', [
+    'grade',
+    'outcome',
+  ]);
+  for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls that wait for a person');
@@ -73,6 +79,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       buckets: callBuckets,
       labels: ['server', 'tool'],
     }),
+    toolCache: counter('tool_cache_total', 'Calls of tools whose results may be kept', ['outcome']),
     toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
       buckets: callBuckets,
     }),
@@ -84,6 +91,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
     orphansReaped: counter('orphans_reaped_total', 'Processes of tool servers that a killed worker had left'),
     configReloads,
+    toolChanges,
+    toolChangesHeld: gauge('tool_changes_held', 'Changed definitions that wait for an operator'),
     sessions: gauge('sessions', 'Sessions known'),
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces'),
     approvalsPending,

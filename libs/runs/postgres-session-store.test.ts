@@ -5,8 +5,6 @@ import { NO_USAGE } from '#libs/schemas/usage.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
-import type { PublishedTool } from './catalog-store.js';
-import { PostgresCatalogStore } from './postgres-catalog-store.js';
 import { PostgresJournal } from './postgres-journal.js';
 import { PostgresProcessRegistry } from './postgres-process-registry.js';
 import { PostgresRunStore } from './postgres-run-store.js';
@@ -169,35 +167,4 @@ describe('PostgresProcessRegistry', () => {
       await registry.close();
     }
   });
-});
-
-test('the catalog: published, marked, retained, read in order', async () => {
-  const catalog = new PostgresCatalogStore(database);
-  const tool: PublishedTool = {
-    server: 'files',
-    tool: 'read',
-    description: 'reads \u0000',
-    inputSchema: { type: 'object', properties: { z: {}, a: {} } },
-    annotations: { readOnlyHint: true },
-    definitionHash: 'hash',
-    safe: true,
-    readOnly: true,
-    timeoutMs: 1,
-    maxTimeoutMs: 2,
-  };
-  expect(await catalog.read()).toEqual([]);
-  await catalog.publish('files', 1, [tool, tool]);
-  await catalog.publish('first', 0, []);
-  await catalog.publish('files', 1, [tool]);
-  await catalog.markUnavailable('files');
-  expect(await catalog.read()).toEqual([
-    { server: 'first', order: 0, available: true, tools: [] },
-    { server: 'files', order: 1, available: false, tools: [tool] },
-  ]);
-  await catalog.publish('gone', 2, []);
-  await catalog.retain(['files', 'refused', 'first']);
-  expect((await catalog.read()).map(({ server, order }) => [server, order])).toEqual([
-    ['files', 0],
-    ['first', 2],
-  ]);
 });

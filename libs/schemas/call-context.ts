@@ -12,6 +12,10 @@ export interface RequestContext {
   signal: AbortSignal;
   /** Epoch ms after which nothing of this request may still run. */
   deadline: number;
+  /** Kept results of tools are no answer to this request (`Cache-Control: no-cache`). */
+  noCache?: boolean;
+  /** A header of the request, by its name in small letters; a function, so that no secret is written down with the rest. */
+  header?: (name: string) => string | undefined;
 }
 
 export interface CallContext extends RequestContext {
@@ -23,4 +27,6 @@ export interface CallContext extends RequestContext {
   callId: string;
   model?: string;
   priority: 'interactive' | 'batch';
+  /** Where the headers are that the tool's server is to be sent. */
+  sealedHeaders?: { ref: string; key: string };
 }

@@ -23,6 +23,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   approval_not_found: 'There is no such approval of this caller.',
   file_not_found: 'There is no such file in the workspace.',
   tool_not_found: 'No tool has this name; 400 where a chat names it in `tool_choice`.',
+  tool_change_not_found:
+    'No change with this hash is held back: it was decided, or the server lists another one by now.',
   method_not_allowed: 'The path exists, but not with this method.',
   precondition_failed: 'The file is not the version that `If-Match` names.',
   unsupported_media_type: 'The body must be `application/json`.',

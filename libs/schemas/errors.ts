@@ -53,6 +53,7 @@ export const ERRORS = {
   file_not_found: invalid(404),
   /** 404 on the tools API; a chat that names one in `tool_choice` answers 400 (thrown with `http: 400`). */
   tool_not_found: invalid(404),
+  tool_change_not_found: invalid(404),
   method_not_allowed: invalid(405),
   precondition_failed: invalid(412),
   unsupported_media_type: invalid(415),

@@ -41,6 +41,10 @@ export interface CatalogTool {
   readOnly: boolean;
   /** Its server keeps something a session: all calls of one go to one worker. Absent: any worker will do. */
   stateful?: boolean;
+  /** How long a result may answer equal calls of the same principal; absent: never. */
+  cacheTtlMs?: number;
+  /** Headers of the caller's request that its server is sent, in small letters. */
+  forwardHeaders?: string[];
   /** What its calls run under: `builtin`, `remote`, or a level of isolation. */
   isolation?: string;
   /** Deadline of one call, and how far progress may extend it. */

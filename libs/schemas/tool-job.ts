@@ -26,6 +26,8 @@ export const toolJobSchema = z.object({
   safe: z.boolean(),
   /** Belongs to the worker that has its session. */
   stateful: z.boolean().optional(),
+  /** Where the headers of the caller are, sealed, and what opens them. */
+  sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
   maxTimeoutMs: z.number().int().positive(),

@@ -8,6 +8,7 @@ import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js
 import { messagesOf, post, rounds } from '../support/scripts.js';
 import { fixture } from '../support/tool-servers.js';
 import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
+import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
@@ -108,10 +109,66 @@ verifies('tools.crash-noticed', 'of a command server, through the gateway', asyn
   expect((await call('say', { text: 'again' })).body.content).toBe('again');
 });
 
-verifies('tools.catalog-announced', 'a shared command server changes its tools', async () => {
-  await call('changeTools', {});
-  await expect.poll(async () => (await offered()).has('brandNew'), long).toBe(true);
-  expect((await offered()).has('flood')).toBe(false);
+verifies('tools.changes-held', 'of a server that now serves another definition, until it is accepted', async () => {
+  const changes = `${box.url}/api/tools/changes`;
+  const list = async () => (await (await fetch(changes)).json()) as { changes: Record<string, unknown>[] };
+  const decide = (decision: string, ...these: object[]) => {
+    const body = JSON.stringify({ decision, changes: these });
+    return fetch(changes, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  };
+  expect(await list()).toEqual({ changes: [], has_more: false });
+  const echo = { description: 'echo, and tell it', inputSchema: { type: 'object', required: ['secret'] } };
+  await call('changeTools', { echo });
+  await expect.poll(async () => (await offered()).has('flood'), long).toBe(false);
+  const held = (await list()).changes;
+  expect(held).toMatchObject([
+    { id: 'common/brandNew', change: 'new', state: 'pending', approved: null },
+    {
+      id: 'common/echo',
+      change: 'contract',
+      approved: { definition: { description: 'echo' } },
+      held: { definition: echo },
+    },
+  ]);
+  expect(await call('brandNew', {})).toMatchObject({ status: 404, body: { error: { code: 'tool_not_found' } } });
+  // What is validated is what was approved, though the server wants something else by now.
+  expect(await call('echo', { text: 'as before' })).toMatchObject({ status: 200, body: { content: 'as before' } });
+  expect(await metric('signalbox_tool_changes_total{grade="contract",outcome="held"}')).toBe(1);
+  expect(await metricOf(box.url, 'signalbox_tool_changes_held')).toBe(2);
+
+  const [{ hash }] = held.slice(1) as [{ hash: string }];
+  const change = { server: 'common', tool: 'echo', hash };
+  const missing = await decide('accept', change, { ...change, tool: 'brandNew' });
+  expect([missing.status, await missing.json()]).toMatchObject([
+    404,
+    { error: { code: 'tool_change_not_found', param: 'changes[1]' } },
+  ]);
+  for (const [body, param] of [
+    [{ ...change, hash: 'x' }, 'changes[0].hash'],
+    [{ server: 'common', hash }, 'changes[0].tool'],
+  ] as const) {
+    const wrong = await decide('accept', body);
+    expect([wrong.status, await wrong.json()]).toMatchObject([400, { error: { code: 'invalid_value', param } }]);
+  }
+  const decided = await decide('accept', change);
+  expect([decided.status, await decided.json()]).toEqual([
+    200,
+    { decided: [{ server: 'common', tool: 'echo', change: 'contract' }] },
+  ]);
+  const soon = { timeout: withinMs(1_000), interval: 20 };
+  await expect
+    .poll(async () => (await call('echo', { text: 'x' })).body.error?.code, soon)
+    .toBe('invalid_tool_arguments');
+  expect((await call('echo', { text: 'now', secret: 1 })).body.content).toBe('now');
+  expect((await list()).changes.map(({ id }) => id)).toEqual(['common/brandNew']);
+  const audit = await database.query<{ tool: string; state: string }>(
+    "select tool, state from audit_events where kind = 'definition_change' and tool in ('echo', 'brandNew') order by tool, id",
+  );
+  expect(audit.rows).toEqual([
+    { tool: 'brandNew', state: 'held' },
+    { tool: 'echo', state: 'held' },
+    { tool: 'echo', state: 'accepted' },
+  ]);
 });
 
 verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a worker that stops', async () => {

@@ -45,6 +45,8 @@ export const modelRequirements = {
   'models.router.names': 'a name leads to its provider: prefix, alias, list, default, offline',
   'models.timeouts': 'connecting, the first byte, silence and the whole call have deadlines',
   'models.tool-names': 'tool names are mapped to what a provider takes and back, the same way every time',
+  'models.tool-results':
+    'pictures, sounds and files that a tool gives reach models that take them, and are named to others',
   'models.upstream-closes': 'an upstream that closes while the reader is slow ends no process and loses no byte',
   'models.upstream-cut': 'an answer that was cut short is an error, never a complete answer',
   'offline.answers-from-results': 'The offline model answers from tool results, also in a follow-up without tools',

@@ -18,6 +18,12 @@ export const toolRequirements = {
   'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
   'tools.catalog-names': 'the first server in order keeps a bare name, server__tool always leads to its server',
+  'tools.catalog-read-once': 'a gateway reads the tools of a server again only where they have changed',
+  'tools.changes-decided':
+    'an operator accepts or rejects what is held back: all that was looked at or nothing, once, with an audit row',
+  'tools.changes-graded': 'a changed definition is graded: white space, words, contract, a new tool, one that is gone',
+  'tools.changes-held':
+    'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
   'tools.deadlines': 'a call ends at its deadline; progress moves it up to the maximum',
   'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
@@ -29,6 +35,8 @@ export const toolRequirements = {
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',
   'tools.decorators-results': 'a decorated method may return text, an object or MCP content',
   'tools.definition-hash': 'a definition has one hash whatever the order of its members',
+  'tools.discovery-shared':
+    'which era and transport a server speaks is found out once for all workers, and anew where it is no longer so',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
@@ -39,6 +47,8 @@ export const toolRequirements = {
   'tools.files-ranges': 'a part of a file is served by range',
   'tools.files-safe-to-show': 'a browser is not given anything of a workspace to run',
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
+  'tools.headers-forwarded':
+    'a server is sent those headers of the caller that are configured, each caller by a connection of its own, and no other place keeps them',
   'tools.hostile-http': 'a server behind an address that misbehaves costs its own calls only, and leads nowhere else',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.hostile-servers':
@@ -55,11 +65,16 @@ export const toolRequirements = {
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
+  'tools.questions-refused':
+    'a server that asks something back is told at once that nobody answers, and asking is not what it was promised',
+  'tools.results-kept':
+    'a result of a tool that the operator marked answers equal calls of the same principal for a time, and no failure does',
   'tools.queue-full':
     'calls above the length of the queue are refused at once with a time to come back, and those taken end',
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.reload':
     'a tool server that is added, changed or removed counts at once for new calls, and ends no call that runs',
+  'tools.results-carried': 'every kind of content of a result is carried as it came, what is broken is named as text',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
   'tools.servers-configured':

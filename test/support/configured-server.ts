@@ -16,6 +16,8 @@ export function configuredServer(given: Pick<ConfiguredServer, 'open'> & Partial
     timeoutMs: 1_000,
     maxTimeoutMs: 1_000,
     tools: {},
+    forwardHeaders: [],
+    changes: { cosmetic: 'allow', wording: 'hold', contract: 'hold', new: 'hold', removed: 'allow' },
     ...given,
   };
 }

@@ -26,6 +26,7 @@ import { createTestDatabase } from '#libs/testing/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ToolCalls } from '../../apps/gateway/tools/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-argument-validator.js';
+import { ForwardingToolRunner } from '../../apps/gateway/tools/forwarding-tool-runner.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
 import { decide } from '../../apps/gateway/tools/policy.js';
@@ -105,8 +106,9 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     maxSchemaDepth: limits.tool_schema_depth,
   };
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
-  const planCall: QueuedToolRunner['planCall'] = (...given) => runner.planCall(...given);
-  const calls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  const forwarding = new ForwardingToolRunner(runner, backing.cache, silentLogger);
+  const planCall = forwarding.planCall.bind(forwarding);
+  const calls = new ToolCalls({ catalog, validator, decide, journal, runner: forwarding, planCall });
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({
     calls,

@@ -3,11 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Cache } from '#libs/backing/cache.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { readConfig } from '#libs/config/read-config.js';
 import type { LogFields, Logger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/worker/mcp/connection.js';
+import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
 import { processLimits } from '../../apps/worker/mcp/isolation.js';
 import { ServerPool } from '../../apps/worker/mcp/pool.js';
 import { configuredServers, type ConfiguredServers } from '../../apps/worker/mcp/servers.js';
@@ -37,6 +39,8 @@ export interface CallGiven {
 export interface ServersGiven {
   environment?: Record<string, string>;
   connectTimeoutMs?: number;
+  /** Where what is learnt of servers is kept. */
+  cache?: Cache;
 }
 
 /** A server on the hostile fixture, with flags. */
@@ -64,6 +68,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     packageRoots: [checkout],
     limits: processLimits(environment['PATH'] ?? '', 2 ** 30),
     grace: { stdinMs: 500, termMs: 300 },
+    ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),
     ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
     logger,
   });

@@ -114,6 +114,18 @@ const run = object(
   },
   ['id', 'state', 'session_id', 'created', 'rounds', 'usage'],
 );
+const definition = { ...object({ hash: text, definition: anything }), type: ['object', 'null'] };
+const toolChange = object({
+  server: text,
+  tool: text,
+  change: { enum: ['cosmetic', 'wording', 'contract', 'new', 'removed'] },
+  state: { enum: ['pending', 'rejected'] },
+  changed_at: text,
+  id: text,
+  hash: { type: ['string', 'null'] },
+  approved: definition,
+  held: definition,
+});
 const session = object({ id: text, created: integer, expires_at: integer }, ['id']);
 const health = object(
   {
@@ -181,6 +193,21 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     headers: { 'If-None-Match': 'The ETag of an earlier answer: 304 when nothing changed' },
   },
   'GET /api/tools/{path}': { summary: 'One tool; its name may contain slashes', tag: 'tools' },
+  'GET /api/tools/changes': {
+    summary: 'Changed definitions of tools that are held back; for operators',
+    tag: 'tools',
+    query: { limit: '1 to 50; 20 unless given', after: '`id` of the last change of the page before' },
+    answers: json(object({ changes: list(toolChange), has_more: flag })),
+  },
+  'POST /api/tools/changes': {
+    summary: 'Accepts or rejects changed definitions, all of them or none; for operators',
+    tag: 'tools',
+    body: object({
+      decision: { enum: ['accept', 'reject'] },
+      changes: list(object({ server: text, tool: text, hash: { type: ['string', 'null'] } })),
+    }),
+    answers: json(object({ decided: list(object({ server: text, tool: text, change: text })) })),
+  },
   'POST /api/tools/call': {
     summary: 'Runs one tool through the same queue and journal as a chat',
     tag: 'tools',

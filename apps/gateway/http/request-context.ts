@@ -29,7 +29,9 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
       principal: 'local',
       requestId,
       ip: request.ip,
+      ...(/\bno-(?:cache|store)\b/i.test(request.headers['cache-control'] ?? '') ? { noCache: true } : {}),
       ...(typeof trace === 'string' && traceparent.test(trace) ? { traceparent: trace } : {}),
+      header: (name) => [request.headers[name]].flat().find((value) => value !== undefined),
       signal: gone.signal,
       deadline: Date.now() + turnMs,
     });

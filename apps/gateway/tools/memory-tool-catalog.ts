@@ -1,16 +1,21 @@
 // The catalog that every request reads, from memory: fed by the store at start, on each announcement, and by a slow
-// poll. Decides the names: the first server in configuration order keeps a bare name.
+// poll, which reads no tools but of servers that have changed. Decides the names: the first server in configuration order
+// keeps a bare name.
 import type { Channels } from '#libs/backing/channels.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { CatalogStore } from '#libs/runs/catalog-store.js';
+import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/runs/catalog-store.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { WatchedToolCatalog } from './tool-catalog.js';
 
 const POLL_MS = 5_000;
 
-type StoredServers = Awaited<ReturnType<CatalogStore['read']>>;
+/** A server's tools as they were last read, with the hash of all of them. */
+interface StoredServer extends CatalogServerState {
+  tools: readonly PublishedTool[];
+  hash: string;
+}
 
 interface Snapshot {
   servers: ReadonlyMap<string, readonly CatalogTool[]>;
@@ -21,6 +26,7 @@ interface Snapshot {
 
 export class MemoryToolCatalog implements WatchedToolCatalog {
   #snapshot: Snapshot = { servers: new Map(), tools: [], byName: new Map(), version: canonicalHash([]) };
+  #stored: ReadonlyMap<string, StoredServer> = new Map();
   #timer?: NodeJS.Timeout;
   #stops: (() => unknown)[] = [];
   readonly #listeners = new Set<() => void>();
@@ -29,7 +35,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
   #closed = false;
 
   constructor(
-    private readonly store: CatalogStore,
+    private readonly store: PublishedCatalog,
     private readonly channels: Channels,
     private readonly logger: Logger,
   ) {}
@@ -65,11 +71,27 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
       this.#again = false;
       if (this.#closed) return;
       try {
-        this.#take(takeSnapshot(await this.store.read()));
+        await this.#readChanged();
       } catch (error) {
         this.logger.warn({ error }, 'the tool catalog could not be read, the last known one is served');
       }
     } while (this.#again);
+  }
+
+  async #readChanged(): Promise<void> {
+    const before = this.#stored;
+    const stored = new Map<string, StoredServer>();
+    let changed = false;
+    for (const state of await this.store.servers()) {
+      const known = before.get(state.server);
+      const same = known?.revision === state.revision;
+      const tools = same ? known.tools : await this.store.published(state.server);
+      stored.set(state.server, { ...state, tools, hash: same ? known.hash : canonicalHash(tools) });
+      changed ||= !same || known.order !== state.order || known.available !== state.available;
+    }
+    if (!changed && stored.size === before.size) return;
+    this.#stored = stored;
+    this.#take(takeSnapshot([...stored.values()]));
   }
 
   #take(snapshot: Snapshot): void {
@@ -101,7 +123,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
 }
 
 /** `server__tool` always leads to that server, so a bare name that reads like one is not given. */
-function takeSnapshot(stored: StoredServers): Snapshot {
+function takeSnapshot(stored: readonly StoredServer[]): Snapshot {
   const ordered = [...stored].sort((left, right) => left.order - right.order || (left.server < right.server ? -1 : 1));
   const qualified = new Set(ordered.flatMap(({ server, tools }) => tools.map(({ tool }) => `${server}__${tool}`)));
   const byName = new Map<string, CatalogTool>();
@@ -120,5 +142,6 @@ function takeSnapshot(stored: StoredServers): Snapshot {
     servers.set(server, named);
   }
   const tools = [...servers.values()].flat();
-  return { servers, tools, byName, version: canonicalHash(tools) };
+  const version = canonicalHash(ordered.map(({ server, available, hash }) => [server, available, hash]));
+  return { servers, tools, byName, version };
 }

@@ -4,7 +4,7 @@ import type { Backing } from '#libs/backing/backing.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -141,7 +141,7 @@ export class QueuedToolRunner implements ToolRunner {
   }
 }
 
-export function auditContext(context: CallContext): AuditContext {
+export function auditContext(context: RequestContext & Pick<CallContext, 'model'>): AuditContext {
   return {
     requestId: context.requestId,
     ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
@@ -171,6 +171,7 @@ function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObje
     arguments: call.arguments,
     safe: tool.safe,
     ...(tool.stateful === true ? { stateful: true } : {}),
+    ...(context.sealedHeaders === undefined ? {} : { sealedHeaders: context.sealedHeaders }),
     priority: context.priority,
     timeoutMs: Math.min(tool.timeoutMs, left),
     maxTimeoutMs: Math.min(Math.max(tool.maxTimeoutMs, tool.timeoutMs), left),

@@ -48,6 +48,22 @@ function readBlocks(content: unknown): ContentBlock[] {
   if (!Array.isArray(content)) return [];
   return content.map((block: unknown) => {
     const parsed = contentBlockSchema.safeParse(block);
-    return parsed.success ? parsed.data : { type: 'text', text: JSON.stringify(block) ?? '' };
+    return parsed.success ? withoutBroken(parsed.data) : { type: 'text', text: JSON.stringify(block) ?? '' };
   });
+}
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Pictures and sounds that are none would fail the next request to a model, and with it the turn. */
+function withoutBroken(block: ContentBlock): ContentBlock {
+  const broken = (told: string): ContentBlock => ({
+    type: 'text',
+    text: `[${block.type} that cannot be read: ${told}]`,
+  });
+  if (block.type === 'resource') {
+    return base64.test(block.resource.blob ?? '') ? block : broken(block.resource.uri);
+  }
+  if (block.type !== 'image' && block.type !== 'audio') return block;
+  const isOfItsKind = block.mimeType.startsWith(`${block.type}/`);
+  return isOfItsKind && base64.test(block.data) ? block : broken(block.mimeType.slice(0, 100));
 }

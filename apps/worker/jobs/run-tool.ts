@@ -1,5 +1,6 @@
 // The inside of a call that may run: session, server, MCP call under its clock, result within bounds. Always resolves
 // with an outcome; knows neither the queue nor the journal.
+import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
@@ -26,10 +27,14 @@ export interface ToolRunParts {
   pool: ServerPool;
   results: ResultFiles;
   bounds: ResultBounds;
-  /** What is wrong with structured content, where the tool promised a shape for it. */
-  outputCheck: (job: ToolJob) => ((value: JsonObject, bytes: number) => string | undefined) | undefined;
+  /** Where headers of callers are that servers are sent. */
+  sealed: Pick<SealedValues, 'get'>;
+  /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
+  outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
   logger: Logger;
 }
+
+const HEADERS_MS = 2_000;
 
 export interface ToolRunHooks {
   signal: AbortController;
@@ -40,16 +45,18 @@ export interface ToolRunHooks {
 
 export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunHooks): Promise<ReadOutcome> {
   const clock = new CallClock(job, hooks.signal);
+  const outputCheck = parts.outputCheck(job);
   try {
     const session = await untilStoreAnswers(
       () => parts.sessions.ensure(job.principal, job.sessionId),
       job.deadline,
       hooks.signal.signal,
     );
+    const headers = await headersOf(job, parts);
     const result = await parts.pool.use(
       job.server,
       {
-        user: { principal: job.principal, sessionId: job.sessionId, directory: session.directory },
+        user: { principal: job.principal, sessionId: job.sessionId, directory: session.directory, ...headers },
         signal: hooks.signal.signal,
         deadline: Date.now() + job.timeoutMs,
       },
@@ -70,13 +77,21 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
     );
     clock.stop();
     await hooks.afterEffect();
-    const read = readResult(result, parts.outputCheck(job));
+    const read = readResult(result, await outputCheck);
     return await clampResult(read, parts.bounds, (text) => parts.results.keep(session, `${job.callId}.txt`, text));
   } catch (error) {
     return toOutcome(error, job, parts.logger);
   } finally {
     clock.stop();
   }
+}
+
+/** @throws AppError tool_unavailable when what was kept of them is gone: the call is not made without them. */
+async function headersOf({ sealedHeaders }: ToolJob, { sealed }: ToolRunParts) {
+  if (sealedHeaders === undefined) return {};
+  const text = await sealed.get(sealedHeaders, AbortSignal.timeout(HEADERS_MS));
+  if (text === undefined) throw new AppError('tool_unavailable', 'The headers of the request are no longer kept');
+  return { headers: JSON.parse(text) as Record<string, string> };
 }
 
 /** Who asks and where the files are is told to servers of this process only. */

@@ -43,13 +43,21 @@ function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: Fetc
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<Response>((resolve, reject) => {
     const headers = Object.fromEntries(new Headers(init.headers ?? {}));
-    const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent, signal });
+    const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent });
+    // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
+    // socket, and an error there would end the process. Who waits is told the signal's reason all the same.
+    const abort = () => request.destroy();
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
     const late = setTimeout(() => request.destroy(refused('did not accept a connection in time')), bounds.connectMs);
     request.once('socket', (socket) => {
       if (!socket.connecting) clearTimeout(late);
       else socket.once('connect', () => clearTimeout(late));
     });
-    request.once('close', () => clearTimeout(late));
+    request.once('close', () => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', abort);
+    });
     // Stays for what comes after the answer has begun: its reader sees that as well.
     request.on('error', (error) => reject(signal.aborted ? abortReason(signal) : readable(error)));
     request.once('response', (answer) => {

@@ -6,7 +6,8 @@ import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
-import { connectStdio, type ServerMemory } from './connection.js';
+import { connectStdio } from './connect.js';
+import type { DiscoveryMemory } from './discovery.js';
 import { availableIsolation, isolationRefusal, type ProcessLimits } from './isolation.js';
 import type { EndGrace, Launch } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
@@ -34,7 +35,11 @@ interface CommandConfig extends ServerConfig {
 }
 
 /** @throws CommandRefused with what the operator can do. */
-export function openCommand(name: string, server: CommandConfig, parts: CommandParts): OpenServer {
+export function openCommand(
+  name: string,
+  server: CommandConfig,
+  { memory, ...parts }: CommandParts & { memory: DiscoveryMemory },
+): OpenServer {
   const refusal = isolationRefusal(server.isolation ?? parts.config.isolation.minimum);
   if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
   const shared = server.scope === 'shared';
@@ -47,7 +52,6 @@ export function openCommand(name: string, server: CommandConfig, parts: CommandP
     packageRoots: parts.packageRoots,
   });
   const [file = program.file, ...args] = [...parts.limits.prefix, program.file, ...program.args];
-  const memory: ServerMemory = {};
   const logger = parts.logger.child({ metadata: { server: name } });
   if (server.network === 'none') {
     logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);

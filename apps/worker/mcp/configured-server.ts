@@ -1,5 +1,7 @@
 // A tool server as this worker runs it, whatever stands behind it.
 import type { ServerConfig } from '#libs/config/schema.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import type { ToolConnection } from './connection.js';
 
 /** Whose instance is used. */
@@ -8,6 +10,8 @@ export interface PoolUser {
   sessionId: string;
   /** Name of the session's directory among the workspaces. */
   directory: string;
+  /** Headers of the caller that the server is sent (`forward_headers`): never logged. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
@@ -28,8 +32,17 @@ export interface ConfiguredServer {
   timeoutMs: number;
   maxTimeoutMs: number;
   tools: ServerConfig['tools'];
+  /** Names of the caller's headers that it is sent, in small letters. */
+  forwardHeaders: readonly string[];
+  /** What becomes of definitions that have changed. */
+  changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
+}
+
+/** Tells callers apart whose headers the server is sent: a hash, which says nothing of them. */
+export function credentialOf({ principal, headers }: PoolUser): string | undefined {
+  return headers === undefined ? undefined : canonicalHash([principal, headers]);
 }
 
 type ServerIdentity = Pick<ConfiguredServer, 'name' | 'configHash'>;

@@ -9,6 +9,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 import { missingAnswer, tooLargeAnswer, unreadableAnswer } from './guarded-transport.js';
 
 /** The server has forgotten the session: it ran nothing, and a new session may be asked again. */
@@ -20,6 +21,9 @@ export class SessionLost extends AppError {
 
 const maxErrorLength = 2_000;
 const invalidParams = -32_602;
+/** Invalid request, no such method, no such version. */
+const notKnown: ReadonlySet<number> = new Set([-32_600, -32_601, -32_022]);
+const unknownOverHttp = [400, 404, 405, 406, 415];
 
 const protocolCodes: Partial<Record<number, ToolErrorCode>> = {
   [invalidParams]: 'invalid_tool_arguments',
@@ -62,6 +66,7 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   }
   if (error instanceof SdkHttpError) return asHttpError(error, because);
   if (error instanceof UnauthorizedError) return because(...notAllowed);
+  if (error instanceof SdkError && askedBy(error) !== undefined) return because('tool_failed', askedBy(error)!);
   if (error instanceof SdkError) {
     const [code, message] = sdkErrors[error.code] ?? (['tool_failed', 'The tool server could not be asked'] as const);
     return code === 'tool_crashed' && failure !== undefined
@@ -71,6 +76,14 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   if (error instanceof SyntaxError || (error as Error | undefined)?.name === 'ZodError') return because(...unreadable);
   if (error instanceof SseError) return because('tool_unavailable', 'The tool server cannot be reached over SSE');
   return because('tool_failed', 'The tool failed');
+}
+
+/** The newer era's way to ask something back: the call is over, since nobody here can answer. */
+function askedBy({ code, data }: SdkError): string | undefined {
+  if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool asked for the same again and again';
+  if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
+  const method = isJsonObject(data) && typeof data['method'] === 'string' ? data['method'] : 'a question';
+  return `The tool asked something that nobody here can answer (${method.slice(0, 100)})`;
 }
 
 function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message: string) => AppError): AppError {
@@ -98,8 +111,18 @@ export function isSessionLost(error: unknown): boolean {
   return error instanceof SdkHttpError && error.data.status === 404;
 }
 
+/**
+ * Whether a server may be of another era than it was taken for: it has refused what it does not know, and run nothing, or
+ * it has answered in another form.
+ */
+export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
+  if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
+  if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;
+  return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult ? 'answered' : undefined;
+}
+
 /** The address is no Streamable HTTP endpoint, but may be an older one. */
 export function isUnknownToHttp(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
-  return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
+  return cause instanceof SdkHttpError && unknownOverHttp.includes(cause.data.status);
 }

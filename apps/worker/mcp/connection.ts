@@ -1,22 +1,15 @@
 // One connection to one MCP server: the only place that uses the SDK's client. Lists tolerantly, calls with progress
-// and cancellation, and turns what goes wrong into our errors. A call rejects at once when its signal aborts.
+// and cancellation, and turns what goes wrong into our errors. A call rejects at once when its signal aborts. How one is
+// made: connect.ts.
 import { pathToFileURL } from 'node:url';
-import { Client, InMemoryTransport, SseError, type Transport } from '@modelcontextprotocol/client';
+import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { asCallError, asConnectError, isUnknownToHttp, isSessionLost, SessionLost } from './connection-errors.js';
-import { GuardedTransport, type Progress } from './guarded-transport.js';
-import { sseTransport, streamableTransport, type HttpOptions } from './http-transports.js';
-import { StdioTransport, type StdioOptions } from './stdio-transport.js';
-
-/** A server inside this process, as `createMcpServer` makes it. */
-export interface InProcessServer {
-  readonly name: string;
-  connect(transport: Transport): Promise<unknown>;
-  close(): Promise<void>;
-}
+import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
+import type { DiscoveryMemory } from './discovery.js';
+import type { GuardedTransport, Progress } from './guarded-transport.js';
+import { StdioTransport } from './stdio-transport.js';
 
 export interface ToolRequest {
   tool: string;
@@ -64,15 +57,14 @@ export interface ConnectOptions {
   /** The directory that the server is told of as its root. */
   root?: string;
   /** What was learnt of the server by earlier connections. */
-  memory?: ServerMemory;
+  memory?: DiscoveryMemory;
 }
 
-export interface ServerMemory {
-  /** It speaks the protocol of before 2026: nothing newer need be tried. */
-  legacy?: boolean;
+export interface EstablishOptions extends ConnectOptions {
+  /** Taken for granted: no other era is tried. */
+  prior?: PriorDiscovery;
 }
 
-const connectTimeoutMs = 30_000;
 /** A pipe that says nothing to the newer greeting for so long belongs to an older server. */
 const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
@@ -82,75 +74,27 @@ const maxListedTools = 10_000;
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const resultSchema = z.looseObject({});
 
-export async function connectInProcess(server: InProcessServer, signal: AbortSignal): Promise<ToolConnection> {
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  await server.connect(serverSide);
-  return establish(clientSide, { signal, cancelGraceMs: 60_000, memory: { legacy: true } });
-}
-
-/** @throws AppError tool_unavailable; nothing of the process is left then. */
-export async function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
-  const first = new StdioTransport(process);
-  try {
-    return await establish(first, options);
-  } catch (error) {
-    // Some old servers end on a greeting that they do not know: once more with the one they do.
-    const ended = first.failure?.code === 'tool_crashed';
-    if (!ended || options.memory?.legacy === true || options.signal.aborted) throw error;
-    return establish(new StdioTransport(process), { ...options, memory: { legacy: true } });
-  }
-}
-
-/** @throws AppError tool_unavailable */
-export async function connectHttp(http: HttpOptions, options: ConnectOptions): Promise<ToolConnection> {
-  if (http.transport === 'sse') return establish(sseTransport(http), options);
-  try {
-    return await establish(streamableTransport(http), options);
-  } catch (error) {
-    if (http.transport === 'http' || !isUnknownToHttp(error)) throw error;
-    return establish(sseTransport(http), options).catch(() => {
-      throw error;
-    });
-  }
-}
-
-async function establish(transport: Transport, options: ConnectOptions): Promise<ToolConnection> {
-  const guard = new GuardedTransport(transport, {
-    cancelGraceMs: options.cancelGraceMs,
-    trusted: transport instanceof InMemoryTransport,
-  });
-  const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
-  const connection = new ClientConnection(guard, options);
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeout)]);
-  try {
-    await unlessAborted(connection.open(signal, timeout), signal);
-  } catch (error) {
-    const failure = connection.failure;
-    await guard.close().catch(() => undefined);
-    throw asConnectError(failure ?? error);
-  }
-  return connection;
-}
-
-class ClientConnection implements ToolConnection {
+export class ClientConnection implements ToolConnection {
   closed = false;
   readonly #client: Client;
   readonly #closedListeners: (() => void)[] = [];
   readonly #changedListeners: (() => void)[] = [];
   #checking = false;
+  /** The newer era was taken for granted, and the server has not answered in it yet. */
+  #unproven: boolean;
 
   constructor(
     private readonly guard: GuardedTransport,
-    private readonly options: ConnectOptions,
+    private readonly options: EstablishOptions,
   ) {
-    const { root, memory } = options;
+    const { root, prior } = options;
+    this.#unproven = prior?.kind === 'modern';
     const onChanged = () => this.#tell(this.#changedListeners);
     this.#client = new Client(
       { name: 'signalbox', version: '1' },
       {
         capabilities: root === undefined ? {} : { roots: {} },
-        versionNegotiation:
-          memory?.legacy === true ? { mode: 'legacy' } : { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
     );
@@ -174,7 +118,9 @@ class ClientConnection implements ToolConnection {
       Object.assign(this.guard, { onclose });
     });
     closed.catch(() => undefined);
-    await Promise.race([this.#client.connect(this.guard, { signal, timeout }), closed]);
+    const { prior } = this.options;
+    const connecting = this.#client.connect(this.guard, { signal, timeout, ...(prior === undefined ? {} : { prior }) });
+    await Promise.race([connecting, closed]);
     // The SDK's one hook, no event target.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     this.#client.onclose = () => {
@@ -186,7 +132,14 @@ class ClientConnection implements ToolConnection {
     this.#client.onerror = (error) => {
       if (error instanceof SseError) this.#giveUp();
     };
-    if (this.options.memory !== undefined) this.options.memory.legacy = this.#client.getProtocolEra() !== 'modern';
+  }
+
+  /** What the next connection need not find out. */
+  get discovery(): PriorDiscovery {
+    const discover = this.#client.getDiscoverResult();
+    return this.#client.getProtocolEra() === 'modern' && discover !== undefined
+      ? { kind: 'modern', discover }
+      : { kind: 'legacy' };
   }
 
   onClosed(listener: () => void): void {
@@ -208,6 +161,7 @@ class ClientConnection implements ToolConnection {
           signal,
           timeout: listTimeoutMs,
         });
+        this.#unproven = false;
         tools.push(...listed.tools.slice(0, maxListedTools - tools.length));
         cursor = listed.nextCursor;
         if (cursor === undefined || seen.has(cursor) || tools.length >= maxListedTools) break;
@@ -227,7 +181,9 @@ class ClientConnection implements ToolConnection {
     try {
       // The deadline is the caller's; the SDK's own is only the last resort.
       const last = { signal, timeout: maxTimeoutMs + 5_000 };
-      return await this.#client.request({ method: 'tools/call', params }, resultSchema, last);
+      const result = await this.#client.request({ method: 'tools/call', params }, resultSchema, last);
+      this.#unproven = false;
+      return result;
     } catch (error) {
       if (!signal.aborted) throw this.#callError(error, request.tool);
       void this.#checkAfterCancel();
@@ -247,6 +203,13 @@ class ClientConnection implements ToolConnection {
 
   #callError(error: unknown, toolName?: string): AppError {
     if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
+    const misunderstood = this.#unproven ? misunderstanding(error) : undefined;
+    if (misunderstood !== undefined) {
+      this.options.memory?.forget();
+      // Refused, it has run nothing: a new connection asks which era it is.
+      if (misunderstood === 'refused') return new SessionLost();
+      this.#giveUp();
+    }
     return asCallError(error, { toolName, failure: this.failure });
   }
 

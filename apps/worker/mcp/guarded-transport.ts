@@ -17,6 +17,8 @@ export interface GuardOptions {
   cancelGraceMs: number;
   /** In this process: its messages are objects of ours. */
   trusted?: boolean;
+  /** What a server may ask the client; anything else is refused here, so that it need not wait for an answer. */
+  answered?: readonly string[];
 }
 
 /** An error code of our own, for answers that cannot be read. */
@@ -35,6 +37,9 @@ const secondMs = 1_000;
 const deliveredASecond = 1_000;
 const floodWindowMs = 10_000;
 const floodSize = 20_000;
+/** Questions that are refused within that time; whoever asks more is no server that could do without the answer. */
+const refusedSize = 100;
+const methodNotFound = -32_601;
 
 type Id = string | number;
 type Message = Record<string, unknown>;
@@ -52,6 +57,7 @@ export class GuardedTransport implements Transport {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #second = new Window(secondMs);
   readonly #flood = new Window(floodWindowMs);
+  readonly #refused = new Window(floodWindowMs);
   #tokens = 0;
   #lastError = '';
 
@@ -134,8 +140,21 @@ export class GuardedTransport implements Transport {
     if (!('method' in read)) return this.#answered(read, extra);
     if (!this.#isAffordable()) return;
     if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
-    if (typeof read['method'] !== 'string' || this.#isTooDeep(read)) return;
-    this.onmessage?.(message, extra);
+    const { method, id } = read;
+    if (typeof method !== 'string' || this.#isTooDeep(read)) return;
+    if (id === undefined || this.options.answered?.includes(method) === true) return this.onmessage?.(message, extra);
+    if (typeof id === 'string' || typeof id === 'number') this.#refuse(id);
+  }
+
+  #refuse(id: Id): void {
+    if (this.#refused.count() > refusedSize) return this.#cutOff('asked more than it is answered');
+    this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
+  }
+
+  #cutOff(why: string): void {
+    if (this.failure !== undefined) return;
+    this.failure = new AppError('tool_crashed', `The tool server ${why}`);
+    this.inner.close().catch(() => undefined);
   }
 
   /** Foreign, duplicate and late answers count as noise. */
@@ -179,10 +198,7 @@ export class GuardedTransport implements Transport {
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
   #isAffordable(): boolean {
-    if (this.#flood.count() > floodSize && this.failure === undefined) {
-      this.failure = new AppError('tool_crashed', 'The tool server sent more messages than can be taken');
-      this.inner.close().catch(() => undefined);
-    }
+    if (this.#flood.count() > floodSize) this.#cutOff('sent more messages than can be taken');
     return this.failure === undefined && this.#second.count() <= deliveredASecond;
   }
 

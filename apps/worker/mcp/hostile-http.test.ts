@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../test/verifies.js';
 import { openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 
@@ -65,6 +66,15 @@ const hostileServer = httpServer((request, response, body) => {
   if (method !== 'tools/call') return json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } });
   return tools[params?.name ?? '']?.({ id, headers: request.headers }, response);
 });
+/** Of the newer era; asks something back, whatever the client has announced. */
+const asking = httpServer((_request, response, body) => {
+  const { id, method, params } = body as { id?: unknown; method?: string; params?: { arguments?: Json } };
+  if (id === undefined) return response.writeHead(202).end();
+  const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, resultType: 'complete' };
+  const asked = { resultType: 'input_required', ...(params?.arguments as object) };
+  const value = method === 'server/discover' ? { ttlMs: 0, cacheScope: 'public', ...discovered } : asked;
+  return json(response, { jsonrpc: '2.0', id, result: value });
+});
 const elsewhere = httpServer((_request, response, body) => {
   sentElsewhere.push(JSON.stringify(body));
   return response.writeHead(200).end();
@@ -74,13 +84,14 @@ const locked = httpServer((_request, response) => response.writeHead(401).end())
 let servers: ToolServers;
 
 beforeAll(async () => {
-  await Promise.all([hostileServer.start(), elsewhere.start(), locked.start()]);
+  await Promise.all([hostileServer.start(), asking.start(), elsewhere.start(), locked.start()]);
   const silent = { url: hostileServer.url, transport: 'http' };
   servers = await openToolServers(
     {
       web: { url: hostileServer.url, headers: { 'x-key': 'secret-value' } },
       short: { ...silent, timeout_ms: 300, max_timeout_ms: 300 },
       locked: { url: locked.url },
+      asking: { url: asking.url },
       nobody: { url: 'http://127.0.0.1:9/mcp' },
     },
     { environment: { TOOLS_MAX_READ_BYTES: String(1024 * 1024), TOOLS_MAX_RESULT_BYTES: '1024' } },
@@ -88,7 +99,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await servers?.close();
-  await Promise.all([hostileServer.stop(), elsewhere.stop(), locked.stop()]);
+  await Promise.all([hostileServer.stop(), asking.stop(), elsewhere.stop(), locked.stop()]);
 });
 
 const codes: Record<string, string> = {
@@ -128,6 +139,28 @@ verifies('tools.hostile-http', 'connecting: 401, nobody there', async () => {
   await expect(servers.call('nobody', 'echo')).rejects.toMatchObject({
     code: 'tool_unavailable',
     message: expect.stringContaining('ECONNREFUSED'),
+  });
+});
+
+verifies('tools.questions-refused', 'input_required ends the call, a thousand questions too', async () => {
+  const question = (method: string) => ({ method, params: { message: '?', messages: [], requestedSchema: {} } });
+  const many = (method: string) =>
+    Object.fromEntries(Array.from({ length: 1_000 }, (_each, at) => [`q${at}`, question(method)]));
+  const ask = (args: object) => servers.call('asking', 'ask', { args });
+  for (const method of ['elicitation/create', 'sampling/createMessage', 'roots/list']) {
+    for (const inputRequests of [{ one: question(method) }, many(method)]) {
+      await expect(ask({ inputRequests }), method).rejects.toMatchObject({
+        code: 'tool_failed',
+        message: `The tool asked something that nobody here can answer (${method})`,
+      });
+    }
+  }
+  for (const broken of [{}, { inputRequests: { one: question('made/up') } }, { inputRequests: { one: 5 } }]) {
+    await expect(ask(broken)).rejects.toMatchObject({ code: 'invalid_tool_result' });
+  }
+  await expect(ask({ requestState: 'again' })).rejects.toMatchObject({
+    code: 'tool_failed',
+    message: 'The tool asked for the same again and again',
   });
 });
 

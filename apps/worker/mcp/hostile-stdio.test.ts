@@ -90,7 +90,30 @@ verifies('tools.hostile-servers', 'answers in no known shape', async () => {
 verifies('tools.hostile-servers', 'a byte now and then, and a request of its own', async () => {
   const late = servers.call('bad', 'trickle', { options: { signal: AbortSignal.timeout(300) } });
   await expect(late).rejects.toMatchObject({ name: 'TimeoutError' });
-  await expect(servers.call('other', 'askBack')).resolves.toMatchObject(text('refused -32601'));
+});
+
+verifies('tools.questions-refused', 'what nobody can answer is refused at once, and never announced', async () => {
+  for (const method of ['sampling/createMessage', 'elicitation/create', 'made/up']) {
+    const asked = await servers.call('other', 'askBack', { args: { method } });
+    expect(asked).toMatchObject(text('refused -32601'));
+    expect(asked.structuredContent).toMatchObject({ capabilities: { roots: {} } });
+    expect(Object.keys((asked.structuredContent as { capabilities: object }).capabilities)).toEqual(['roots']);
+  }
+});
+
+verifies('tools.questions-refused', 'the roots are the workspace of the session', async () => {
+  const { structuredContent } = await servers.call('other', 'askBack', { args: { method: 'roots/list' } });
+  expect(structuredContent).toMatchObject({ answer: { roots: [{ uri: 'file:///mcp_workspaces/sess_a' }] } });
+});
+
+verifies('tools.questions-refused', 'a server that asks a thousand is ended', async () => {
+  const ask = (times: number) => servers.call('bad', 'askBack', { args: { times }, session: 'sess_ask' });
+  await expect(ask(100)).resolves.toMatchObject(text('refused -32601'));
+  await expect(ask(1_000)).rejects.toMatchObject({
+    code: 'tool_crashed',
+    message: expect.stringContaining('asked more'),
+  });
+  await expect(servers.call('bad', 'echo', { session: 'sess_ask' })).resolves.toMatchObject(text('nothing'));
 });
 
 verifies(

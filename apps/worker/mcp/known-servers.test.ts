@@ -65,6 +65,16 @@ verifies('tools.known-servers', 'cancelling reaches a tool of the old SDK', asyn
   await expect.poll(said, { timeout: 10_000 }).toContain('the wait was cancelled');
 });
 
+verifies('tools.questions-refused', 'a server of the newer era sees that it need not ask', async () => {
+  for (const server of ['new', 'newHttp']) {
+    const asked = servers.call(server, 'ask', { args: { method: 'elicitation/create', times: 1 } });
+    await expect(asked, server).rejects.toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringContaining('capability'),
+    });
+  }
+});
+
 verifies('tools.session-reopened', 'Streamable HTTP, 404 to a session that was', async () => {
   const add = () => servers.call('oldHttp', 'add', { args: { a: 1, b: 1 } });
   await add();

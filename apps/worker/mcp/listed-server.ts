@@ -5,7 +5,6 @@ import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from './configured-server.js';
 import type { ToolConnection } from './connection.js';
 import { listTools } from './list-tools.js';
-import type { OutputSchemas } from './output-schemas.js';
 import type { ServerPool } from './pool.js';
 import type { CatalogPublisher } from './publish-catalog.js';
 
@@ -18,7 +17,6 @@ export interface ListingParts {
   pool: ServerPool;
   workspaces: Workspaces;
   publisher: CatalogPublisher;
-  outputs: OutputSchemas;
   logger: Logger;
 }
 
@@ -63,8 +61,9 @@ export class ListedServer {
   onConnected(connection: ToolConnection): void {
     if (this.#watched.has(connection)) return;
     this.#watch(connection);
-    const { scope, builtin } = this.server;
-    if (scope === 'shared' && !builtin && this.#listing.size === 0) this.#listLater(changeDelayMs.shared);
+    const { scope, builtin, forwardHeaders } = this.server;
+    const forAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
+    if (forAll && this.#listing.size === 0) this.#listLater(changeDelayMs.shared);
   }
 
   onUnreachable(): void {
@@ -85,7 +84,7 @@ export class ListedServer {
   async #listNow(): Promise<void> {
     const { signal } = this.#leaving;
     if (signal.aborted) return;
-    const { pool, workspaces, publisher, outputs, logger } = this.parts;
+    const { pool, workspaces, publisher, logger } = this.parts;
     const { name } = this.server;
     try {
       const listed = await listTools(
@@ -95,7 +94,6 @@ export class ListedServer {
       );
       if (signal.aborted) return;
       const tools = await this.#write(publisher.publish(this.server, listed));
-      outputs.replace(name, tools);
       this.#state = 'ready';
       this.#failures = 0;
       logger.info({ metadata: { server: name, tools: tools.length } }, 'tools of a server were published');

@@ -5,7 +5,8 @@ import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { verifies } from '../../../test/verifies.js';
 import { configuredServer } from '../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
-import { connectInProcess, type ToolConnection } from './connection.js';
+import { connectInProcess } from './connect.js';
+import type { ToolConnection } from './connection.js';
 import { ServerPool, type UseOptions } from './pool.js';
 import type { ConfiguredServer } from './configured-server.js';
 

@@ -6,7 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { SessionLost } from './connection-errors.js';
 import type { ToolConnection } from './connection.js';
-import { isSameServer, type ConfiguredServer, type PoolUser } from './configured-server.js';
+import { credentialOf, isSameServer, type ConfiguredServer, type PoolUser } from './configured-server.js';
 import { unknownServer, type ConfiguredServers } from './servers.js';
 
 export interface UseOptions {
@@ -285,10 +285,10 @@ function byName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredS
   return new Map(servers.map((server) => [server.name, server]));
 }
 
-/** State must not leak between users: a session's instance is never another session's, nor another principal's. */
+/** State must not leak between users: an instance is never another session's, principal's, or that of other headers. */
 function instanceKey(server: ConfiguredServer, user: PoolUser): string {
   const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
-  return JSON.stringify([server.name, server.configHash, ...owner]);
+  return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
 }
 
 const busy = (server: string): AppError => new AppError('tool_unavailable', `The tool server '${server}' is busy`);

@@ -9,8 +9,7 @@ import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { openServices, type Services } from '../../../test/support/queue-path.js';
 import { verifies } from '../../../test/verifies.js';
 import type { ConfiguredServer } from './configured-server.js';
-import { connectInProcess } from './connection.js';
-import { OutputSchemas } from './output-schemas.js';
+import { connectInProcess } from './connect.js';
 import { ServerPool } from './pool.js';
 import { CatalogPublisher } from './publish-catalog.js';
 import { CatalogService } from './serve-catalog.js';
@@ -55,8 +54,12 @@ async function openCatalog(first: ConfiguredServer) {
     configured,
     pool,
     workspaces: await Workspaces.open(`${services.config.data_dir}/workspaces`, bounds),
-    publisher: new CatalogPublisher(store, services.backing.channels, limits, silentLogger),
-    outputs: new OutputSchemas(limits, silentLogger),
+    publisher: new CatalogPublisher({
+      store,
+      channels: services.backing.channels,
+      limits,
+      logger: silentLogger,
+    }),
     logger: silentLogger,
   });
   await catalog.start();
@@ -66,7 +69,11 @@ async function openCatalog(first: ConfiguredServer) {
       pool.replace({ servers, refused: [] });
       await catalog.replace({ servers, refused: [] });
     },
-    published: async () => (await store.read()).flatMap(({ tools }) => tools.map(({ tool }) => tool)),
+    published: async () => {
+      const servers = await store.servers();
+      const tools = await Promise.all(servers.map(({ server }) => store.published(server)));
+      return tools.flat().map(({ tool }) => tool);
+    },
     close: async () => {
       await catalog.close();
       await pool.close();

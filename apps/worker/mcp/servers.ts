@@ -3,9 +3,11 @@
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
-import { isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
-import { connectHttp, connectInProcess, type InProcessServer } from './connection.js';
+import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
+import { connectHttp, connectInProcess, type InProcessServer } from './connect.js';
+import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
 import { availableIsolation } from './isolation.js';
 import { CommandRefused } from './resolve-command.js';
 
@@ -25,6 +27,8 @@ export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
   /** Servers that this worker has inside, by their builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
+  /** Where what is learnt of a server is kept; absent: by this process, as long as it runs. */
+  discovery?: (key: DiscoveryKey) => DiscoveryMemory;
   /** What ran before this configuration was read: a server that has not changed is not prepared again. */
   running?: ConfiguredServers;
 }
@@ -65,26 +69,43 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
     tools: server.tools,
+    forwardHeaders: server.forward_headers.map((each) => each.toLowerCase()),
+    changes: builtin ? ownTools : { ...config.tools.changes, ...server.tools.changes },
   };
 }
+
+/** A builtin changes with this program only. */
+const ownTools: ChangePolicy = {
+  cosmetic: 'allow',
+  wording: 'allow',
+  contract: 'allow',
+  new: 'allow',
+  removed: 'allow',
+};
 
 /** @throws CommandRefused */
 function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
   const { builtin, command, url } = server;
+  const key = { server: name, configHash: canonicalHash(server) };
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
     return { builtin: true, isolation: 'builtin', open: (_user, signal) => connectInProcess(inProcess, signal) };
   }
   if (command !== undefined) {
-    return { builtin: false, isolation: availableIsolation, open: openCommand(name, { ...server, command }, parts) };
+    return {
+      builtin: false,
+      isolation: availableIsolation,
+      open: openCommand(name, { ...server, command }, { ...parts, memory: memoryOf(key, parts) }),
+    };
   }
-  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts) };
+  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
 /** The address is the operator's own: it may be private. Redirects from it to elsewhere are not followed. */
-function openUrl(server: ServerConfig & { url: string }, { config, connectTimeoutMs }: ServerParts): OpenServer {
+function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
+  const { config, connectTimeoutMs } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
   const http = {
     url: server.url,
@@ -96,13 +117,23 @@ function openUrl(server: ServerConfig & { url: string }, { config, connectTimeou
       totalMs: Math.max(maxTimeoutMs, server.timeout_ms ?? config.tools.timeout_ms) + config.tools.cancel_grace_ms,
     },
   };
-  return (_user, signal) =>
-    connectHttp(http, {
-      signal,
-      cancelGraceMs: config.tools.cancel_grace_ms,
-      memory: {},
-      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    });
+  const shared = memoryOf(key, parts);
+  return (user, signal) => {
+    const credential = credentialOf(user);
+    return connectHttp(
+      { ...http, headers: { ...http.headers, ...user.headers } },
+      {
+        signal,
+        cancelGraceMs: config.tools.cancel_grace_ms,
+        memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
+        ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+      },
+    );
+  };
+}
+
+function memoryOf(key: DiscoveryKey, { discovery }: ServerParts): DiscoveryMemory {
+  return discovery?.(key) ?? new LocalDiscovery();
 }
 
 /** Builtins first; the workspace is there unless it is switched off by name. */

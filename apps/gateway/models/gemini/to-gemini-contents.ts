@@ -47,12 +47,17 @@ function userParts(
 ): JsonObject[] {
   const media: JsonObject[] = [];
   const responses = turn.results.map((result) => {
-    for (const part of readResult(result)) if (part.kind === 'data') media.push(inline(part));
+    for (const part of readResult(result)) {
+      if (part.kind === 'data' && taken.test(part.mediaType)) media.push(inline(part));
+    }
     const { name, id } = called.get(result.tool_call_id) ?? { name: 'unknown' };
     return { functionResponse: { ...(id !== undefined && { id }), name, response: toResponse(result) } };
   });
   return [...responses, ...media, ...turn.messages.flatMap(({ content }) => toParts(content, rules.provider))];
 }
+
+/** What a tool gives that the API would refuse is told by its text alone: the turn must not fail for it. */
+const taken = /^(?:image|audio|video|text)\/|^application\/pdf$/;
 
 /** An object always. */
 function toResponse(result: ToolMessage): JsonObject {

@@ -19,7 +19,8 @@ export function toOpenAiMessages(messages: readonly ChatMessage[], rules: Messag
     if (message.role !== 'tool') return message;
     const id = wireCallId(message.tool_call_id, rules.callIds);
     if (id === message.tool_call_id && !('is_error' in message) && !('blocks' in message)) return message;
-    const { is_error: _, blocks: __, ...wire } = message;
+    // The wire takes text alone; what else a tool gave is named in it.
+    const { is_error: _isError, blocks: _blocks, ...wire } = message;
     return { ...wire, tool_call_id: id };
   });
 }

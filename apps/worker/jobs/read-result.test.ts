@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { verifies } from '../../../test/verifies.js';
+import { readResult } from './read-result.js';
+
+const png = 'iVBORw0KGgo=';
+
+verifies('tools.results-carried', 'every kind of content, as it came', () => {
+  const content = [
+    { type: 'text', text: 'a', annotations: { audience: ['user'] } },
+    { type: 'image', data: png, mimeType: 'image/png' },
+    { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+    { type: 'resource_link', uri: 'https://x.test/a', name: 'a', description: 'd', mimeType: 'text/plain' },
+    { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'inside' } },
+    { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: 'AAAA' } },
+  ];
+  expect(readResult({ content }, undefined)).toEqual({ state: 'completed', blocks: content });
+});
+
+verifies('tools.results-carried', 'what is no picture, sound or known kind is told as text', () => {
+  const content = [
+    { type: 'image', data: 'not base64!', mimeType: 'image/png' },
+    { type: 'image', data: png, mimeType: 'text/html' },
+    { type: 'audio', data: 'A', mimeType: 'audio/wav' },
+    { type: 'resource', resource: { uri: 'file:///a.bin', blob: '%%%' } },
+    { type: 'hologram', data: 1 },
+    5,
+  ];
+  const { blocks } = readResult({ content }, undefined);
+  expect(blocks.map((block) => (block.type === 'text' ? block.text : block))).toEqual([
+    '[image that cannot be read: image/png]',
+    '[image that cannot be read: text/html]',
+    '[audio that cannot be read: audio/wav]',
+    '[resource that cannot be read: file:///a.bin]',
+    '{"type":"hologram","data":1}',
+    '5',
+  ]);
+});
+
+test('structured content keeps what its tool promised, where it promised something', () => {
+  const check = (value: object) => ('sum' in value ? undefined : 'sum is required');
+  expect(readResult({ content: [], structuredContent: { sum: 1 } }, check)).toMatchObject({ state: 'completed' });
+  for (const structuredContent of [{ other: 1 }, [1], 'text', undefined]) {
+    expect(readResult({ content: [], structuredContent }, check)).toMatchObject({
+      state: 'failed',
+      error: { code: 'invalid_tool_result' },
+    });
+  }
+  // A failure promises nothing.
+  expect(readResult({ content: [], isError: true }, check)).toMatchObject({ error: { code: 'tool_failed' } });
+  expect(readResult({ content: [], structuredContent: { any: 1 } }, undefined)).toMatchObject({ state: 'completed' });
+});

@@ -1,0 +1,125 @@
+// What a server lists, as definitions that can be kept: what is no tool is left out and named, the others stay.
+import { z } from 'zod';
+import { Turns } from '#libs/concurrency/turns.js';
+import { canonicalHash, canonicalJson } from '#libs/json-schema/canonical-hash.js';
+import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+
+export interface SchemaLimits {
+  maxBytes: number;
+  maxDepth: number;
+}
+
+const toolSchema = z.looseObject({
+  name: z
+    .string()
+    .min(1)
+    .max(256)
+    // oxlint-disable-next-line no-control-regex
+    .regex(/^[^\s\u0000-\u001f\u007f]+$/)
+    .regex(/^\P{Surrogate}+$/u),
+  title: z.string().max(1_000).optional().catch(undefined),
+  description: z.string().max(20_000).nullish(),
+  inputSchema: z.record(z.string(), z.json()),
+  outputSchema: z.record(z.string(), z.json()).optional().catch(undefined),
+  annotations: z
+    .object({
+      title: z.string().optional().catch(undefined),
+      readOnlyHint: z.boolean().optional().catch(undefined),
+      destructiveHint: z.boolean().optional().catch(undefined),
+      idempotentHint: z.boolean().optional().catch(undefined),
+      openWorldHint: z.boolean().optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+  _meta: z.record(z.string(), z.unknown()).optional().catch(undefined),
+});
+
+export type ReadTool = z.output<typeof toolSchema>;
+
+/** One tool as a server lists it. */
+export interface ListedDefinition {
+  /** The server's own name for it. */
+  tool: string;
+  /** As it was received, without what is no part of a tool. */
+  definition: JsonObject;
+  /** SHA-256 (hex) over the canonical form of what is pinned of it. */
+  hash: string;
+}
+
+/** Members by which a definition is the same or another one; `_meta` is none of them. */
+const pinned = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+
+/** Of one definition, in bytes of the bound of one schema. */
+const schemasOfOne = 4;
+/** Of all definitions of a server: what is kept of them, and read by every gateway. */
+const maxAllBytes = 32 * 1024 * 1024;
+
+/** `refused` says which were left out and why. A listing may be large: it is read in pieces. */
+export async function readDefinitions(
+  listed: readonly unknown[],
+  limits: SchemaLimits,
+): Promise<{ definitions: ListedDefinition[]; refused: string[] }> {
+  const turns = new Turns();
+  const definitions = new Map<string, ListedDefinition>();
+  const refused: string[] = [];
+  let bytes = 0;
+  for (const raw of listed) {
+    await turns.next();
+    const read = readDefinition(raw, limits);
+    const size = typeof read === 'string' ? 0 : Buffer.byteLength(JSON.stringify(read.definition));
+    if (typeof read === 'string') refused.push(`${nameOf(raw)}: ${read}`);
+    else if (definitions.has(read.tool)) refused.push(`${read.tool}: listed twice, the first one stays`);
+    else if (size > schemasOfOne * limits.maxBytes) {
+      refused.push(`${read.tool}: its definition is larger than ${schemasOfOne * limits.maxBytes} bytes`);
+    } else if (bytes + size > maxAllBytes) {
+      refused.push(`${read.tool}: all definitions of the server are larger than ${maxAllBytes} bytes`);
+    } else {
+      bytes += size;
+      definitions.set(read.tool, read);
+    }
+  }
+  return { definitions: [...definitions.values()], refused };
+}
+
+function readDefinition(raw: unknown, limits: SchemaLimits): ListedDefinition | string {
+  if (exceedsDepth(raw, limits.maxDepth + 2)) return `nested deeper than ${limits.maxDepth} levels`;
+  const parsed = toolSchema.safeParse(raw);
+  if (!parsed.success) return 'not a tool definition';
+  const { name, inputSchema } = parsed.data;
+  if (Buffer.byteLength(JSON.stringify(inputSchema)) > limits.maxBytes) {
+    return `its schema is larger than ${limits.maxBytes} bytes`;
+  }
+  const members = raw as JsonObject;
+  const definition = pick(members, [...pinned, '_meta']);
+  return { tool: name, definition, hash: canonicalHash(pick(members, pinned)) };
+}
+
+/** A definition that was kept: it has been read before. */
+export function readKept(definition: JsonObject): ReadTool {
+  return toolSchema.parse(definition);
+}
+
+/**
+ * How much a definition differs from the approved one. White space is that of title and description: what stands in a
+ * schema is part of the contract.
+ */
+export function gradeChange(approved: JsonObject, listed: JsonObject): 'cosmetic' | 'wording' | 'contract' {
+  const contract = (definition: JsonObject) =>
+    canonicalJson(pick(definition, ['inputSchema', 'outputSchema', 'annotations']));
+  if (contract(approved) !== contract(listed)) return 'contract';
+  const words = (definition: JsonObject) =>
+    JSON.stringify([definition['title'], definition['description']].map((text) => collapsed(text)));
+  return words(approved) === words(listed) ? 'cosmetic' : 'wording';
+}
+
+const collapsed = (text: unknown): string => (typeof text === 'string' ? text.replaceAll(/\s+/g, ' ').trim() : '');
+
+function pick(object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (object[name] === undefined ? [] : [[name, object[name]]])));
+}
+
+function nameOf(raw: unknown): string {
+  const name = isJsonObject(raw) ? raw['name'] : undefined;
+  return typeof name === 'string' ? name.slice(0, 100) : 'a tool without a name';
+}

@@ -1,0 +1,133 @@
+// Held back definitions on PostgreSQL. A decision is one statement: changes, audit rows and the revision that readers
+// look at, or nothing.
+import { traceIdOf } from '#libs/audit/call-audit.js';
+import type { Database } from '#libs/database/open-database.js';
+import { storedText, storedTextOrNull } from '#libs/database/stored-text.js';
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ChangeGrade } from '#libs/schemas/tool-change.js';
+import type { ChangeDecision, ToolChange, ToolChanges } from './tool-changes.js';
+
+/** Accepting what was removed takes it out of the catalog; its definition stays to be compared with. */
+const decideChanges = `/* catalog.decide */ with
+  input as (
+    select * from rows from (jsonb_to_recordset($1::jsonb) as (server text, tool text, hash text, audit_id uuid)
+    ) with ordinality as decision),
+  held as (
+    select input.ordinality, input.audit_id, row.server, row.tool, row.change, row.decision, row.definition_hash,
+      row.held_hash
+    from input join catalog_tools row on row.server = input.server and row.tool = input.tool
+    where row.change is not null and row.held_hash is not distinct from input.hash
+    order by row.server, row.tool for update of row),
+  done as (
+    select input.ordinality from input join catalog_tools row on row.server = input.server and row.tool = input.tool
+    where $2 = 'accepted' and row.change is null and case when input.hash is null
+      then row.published is null and not row.listed else row.definition_hash = input.hash end),
+  missing as (
+    select min(ordinality)::int - 1 as first from input
+    where ordinality not in (select ordinality from held union all select ordinality from done)),
+  decided as (
+    update catalog_tools as row set
+      definition = case when $2 = 'accepted' then coalesce(row.held_definition, row.definition) else row.definition end,
+      definition_hash = case when $2 = 'accepted' then coalesce(row.held_hash, row.definition_hash)
+        else row.definition_hash end,
+      approved_at = case when $2 = 'accepted' then clock_timestamp() else row.approved_at end,
+      published = case when $2 = 'accepted' then row.held_published else row.published end,
+      published_hash = case when $2 = 'accepted' then row.held_published_hash else row.published_hash end,
+      change = case when $2 = 'accepted' then null else row.change end,
+      decision = case when $2 = 'accepted' then null else 'rejected' end,
+      held_definition = case when $2 = 'accepted' then null else row.held_definition end,
+      held_hash = case when $2 = 'accepted' then null else row.held_hash end,
+      held_published = case when $2 = 'accepted' then null else row.held_published end,
+      held_published_hash = case when $2 = 'accepted' then null else row.held_published_hash end
+    from held, missing
+    where missing.first is null and row.server = held.server and row.tool = held.tool
+      and ($2 = 'accepted' or held.decision = 'pending')
+    returning held.*),
+  revised as (
+    update catalog_servers set revision = revision + 1
+    where $2 = 'accepted' and server in (select server from decided)),
+  audited as (
+    insert into audit_events (id, at, kind, request_id, trace_id, principal, key_id, ip, server, tool, definition_hash,
+      arguments, success, state, approver)
+    select audit_id, clock_timestamp(), 'definition_change', $3, $4, $5, $6, $7, server, tool, held_hash,
+      jsonb_build_object('grade', change, 'was', definition_hash)::text, true, $2, $5
+    from decided where $8::boolean)
+  select server, tool, change as grade, null::int as missing from decided
+  union all select null, null, null, first from missing where first is not null`;
+
+export class PostgresToolChanges implements ToolChanges {
+  private readonly audit: boolean;
+
+  constructor(
+    private readonly database: Database,
+    /** `audit: false` writes no audit rows (`audit.enabled`). */
+    { audit = true }: { audit?: boolean } = {},
+  ) {
+    this.audit = audit;
+  }
+
+  async list({ limit, after }: Parameters<ToolChanges['list']>[0]): Promise<ToolChange[]> {
+    const [server, tool] = [storedText(after?.server ?? ''), storedText(after?.tool ?? '')];
+    const rows = await this.database.call((prisma) =>
+      prisma.catalogTool.findMany({
+        where: {
+          change: { not: null },
+          catalogServer: { configured: true },
+          OR: [{ server: { gt: server } }, { server, tool: { gt: tool } }],
+        },
+        orderBy: [{ server: 'asc' }, { tool: 'asc' }],
+        take: limit,
+        omit: { published: true, heldPublished: true },
+      }),
+    );
+    return rows.map((row) => ({
+      server: row.server,
+      tool: row.tool,
+      grade: row.change as ChangeGrade,
+      decision: row.decision as ToolChange['decision'],
+      changedAt: row.changedAt,
+      approved: definitionOf(row.definitionHash, row.definition),
+      held: definitionOf(row.heldHash, row.heldDefinition),
+    }));
+  }
+
+  async decide(
+    decision: 'accept' | 'reject',
+    changes: readonly ChangeDecision[],
+    by: Parameters<ToolChanges['decide']>[2],
+  ): ReturnType<ToolChanges['decide']> {
+    const input = changes.map(({ server, tool, hash }) => ({
+      server: storedText(server),
+      tool: storedText(tool),
+      hash: storedTextOrNull(hash),
+      audit_id: uuidv7(),
+    }));
+    const rows = await this.database.call((prisma) =>
+      prisma.$queryRawUnsafe<{ server: string; tool: string; grade: ChangeGrade; missing: number | null }[]>(
+        decideChanges,
+        JSON.stringify(input),
+        decision === 'accept' ? 'accepted' : 'rejected',
+        storedText(by.requestId),
+        traceIdOf(by.traceparent),
+        storedText(by.principal),
+        storedTextOrNull(by.keyId),
+        by.ip ?? null,
+        this.audit,
+      ),
+    );
+    const missing = rows.find((row) => row.missing !== null)?.missing;
+    return missing == null
+      ? { decided: rows.map(({ server, tool, grade }) => ({ server, tool, grade })) }
+      : { decided: [], missing };
+  }
+
+  async countPending(): Promise<number> {
+    const where = { decision: 'pending', catalogServer: { configured: true } };
+    return this.database.call((prisma) => prisma.catalogTool.count({ where }));
+  }
+}
+
+function definitionOf(hash: string | null, definition: unknown): { hash: string; definition: JsonObject } | null {
+  return hash === null ? null : { hash, definition: definition as JsonObject };
+}
