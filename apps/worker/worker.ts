@@ -20,7 +20,7 @@ import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
 import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
-import type { InProcessServer } from './mcp/connection.js';
+import type { InProcessServer } from './mcp/in-process-connection.js';
 import { processLimits } from './mcp/isolation.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';

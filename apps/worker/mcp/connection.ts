@@ -11,13 +11,6 @@ import { GuardedTransport, type Progress } from './guarded-transport.js';
 import { sseTransport, streamableTransport, type HttpOptions } from './http-transports.js';
 import { StdioTransport, type StdioOptions } from './stdio-transport.js';
 
-/** A server inside this process, as `createMcpServer` makes it. */
-export interface InProcessServer {
-  readonly name: string;
-  connect(transport: Transport): Promise<unknown>;
-  close(): Promise<void>;
-}
-
 export interface ToolRequest {
   tool: string;
   arguments: JsonObject;
@@ -82,12 +75,6 @@ const maxListedTools = 10_000;
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const resultSchema = z.looseObject({});
 
-export async function connectInProcess(server: InProcessServer, signal: AbortSignal): Promise<ToolConnection> {
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  await server.connect(serverSide);
-  return establish(clientSide, { signal, cancelGraceMs: 60_000, memory: { legacy: true } });
-}
-
 /** @throws AppError tool_unavailable; nothing of the process is left then. */
 export async function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
   const first = new StdioTransport(process);
@@ -114,7 +101,8 @@ export async function connectHttp(http: HttpOptions, options: ConnectOptions): P
   }
 }
 
-async function establish(transport: Transport, options: ConnectOptions): Promise<ToolConnection> {
+/** @throws AppError tool_unavailable; the transport is closed then. */
+export async function establish(transport: Transport, options: ConnectOptions): Promise<ToolConnection> {
   const guard = new GuardedTransport(transport, {
     cancelGraceMs: options.cancelGraceMs,
     trusted: transport instanceof InMemoryTransport,

@@ -5,7 +5,8 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
 import { isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
-import { connectHttp, connectInProcess, type InProcessServer } from './connection.js';
+import { connectHttp } from './connection.js';
+import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import { availableIsolation } from './isolation.js';
 import { CommandRefused } from './resolve-command.js';
 
@@ -74,7 +75,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
-    return { builtin: true, isolation: 'builtin', open: (_user, signal) => connectInProcess(inProcess, signal) };
+    return { builtin: true, isolation: 'builtin', open: async () => new InProcessConnection(inProcess) };
   }
   if (command !== undefined) {
     return { builtin: false, isolation: availableIsolation, open: openCommand(name, { ...server, command }, parts) };
