@@ -1,83 +1,35 @@
-// The load generator, in a process of its own: keeps a number of requests under way for a time, and says how long they
-// took. Every request that began is waited for, so that rows can be counted afterwards.
+// The load generator: HTTP requests, in a process of its own.
 import { Pool } from 'undici';
+import { answerTheBench, type Busy, keepBusy, type LoadResult } from './keep-busy.js';
 
-export interface Load {
+export interface Load extends Busy {
   url: string;
   path: string;
   body: object;
-  inFlight: number;
-  forMs: number;
-  /** Ends earlier after so many requests. */
-  atMost?: number;
-}
-
-export interface LoadResult {
-  requests: number;
-  elapsedMs: number;
-  p50Ms: number;
-  p99Ms: number;
-  /** To the first bytes of the body, median. */
-  firstBytesMs: number;
-  /** What was answered instead of 200 and a complete body; the first few. */
-  failures: string[];
 }
 
 async function run(load: Load): Promise<LoadResult> {
   const pool = new Pool(load.url, { connections: load.inFlight, pipelining: 1 });
   const body = JSON.stringify(load.body);
   const streamed = (load.body as { stream?: boolean }).stream === true;
-  const took: number[] = [];
-  const first: number[] = [];
-  const failures: string[] = [];
-  const began = performance.now();
-  const until = began + load.forMs;
-  let left = load.atMost ?? Infinity;
-  const one = async () => {
-    while (performance.now() < until && left-- > 0) {
-      const startedAt = performance.now();
-      const answer = await pool.request({
-        method: 'POST',
-        path: load.path,
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-      const pieces: Buffer[] = [];
-      for await (const piece of answer.body) {
-        if (pieces.length === 0) first.push(performance.now() - startedAt);
-        pieces.push(piece as Buffer);
-      }
-      took.push(performance.now() - startedAt);
-      const end = pieces.at(-1)?.toString().trimEnd() ?? '';
-      const complete = streamed ? end.endsWith('[DONE]') : end.endsWith('}');
-      if (answer.statusCode !== 200 || !complete) failures.push(`${answer.statusCode} ${end.slice(-300)}`);
+  const headers = { 'content-type': 'application/json' };
+  const result = await keepBusy(load, async () => {
+    const startedAt = performance.now();
+    let firstMs: number | undefined;
+    const answer = await pool.request({ method: 'POST', path: load.path, headers, body });
+    const pieces: Buffer[] = [];
+    for await (const piece of answer.body) {
+      firstMs ??= performance.now() - startedAt;
+      pieces.push(piece as Buffer);
     }
-  };
-  await Promise.all(Array.from({ length: load.inFlight }, one));
-  const elapsedMs = performance.now() - began;
+    const end = pieces.at(-1)?.toString().trimEnd() ?? '';
+    // An error of the MCP endpoint is a complete answer with status 200.
+    const complete = streamed ? end.endsWith('[DONE]') : end.endsWith('}') && !end.includes('"error":{');
+    if (answer.statusCode !== 200 || !complete) throw new Error(`${answer.statusCode} ${end.slice(-300)}`);
+    return firstMs;
+  });
   await pool.close();
-  return {
-    requests: took.length,
-    elapsedMs,
-    p50Ms: quantile(took, 0.5),
-    p99Ms: quantile(took, 0.99),
-    firstBytesMs: quantile(first, 0.5),
-    failures: failures.slice(0, 3),
-  };
+  return result;
 }
 
-function quantile(values: number[], at: number): number {
-  const sorted = values.sort((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? Number.NaN;
-}
-
-process.on('message', (load: Load) => {
-  run(load).then(
-    (result) => process.send!(result),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
-process.once('disconnect', () => process.exit(0));
+answerTheBench((busy) => run(busy as Load));

@@ -19,9 +19,27 @@ function own(child: ChildProcess): ChildProcess {
   return child;
 }
 
+export type PartName = 'fake-upstream' | 'load' | 'bare-client' | 'queue-echo' | 'queue-trips';
+
 /** A process of the bench itself, spoken to by messages. */
-export function startPart(name: 'fake-upstream' | 'load'): ChildProcess {
-  return own(fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url))));
+export function startPart(name: PartName, ...given: string[]): ChildProcess {
+  return own(fork(fileURLToPath(new URL(`./${name}.js`, import.meta.url)), given));
+}
+
+/** The next message of a part. @throws Error when it ends instead */
+export async function answerOf<T>(part: ChildProcess): Promise<T> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const ended = once(part, 'exit', { signal }).then(() => {
+    throw new Error('a part of the bench has ended');
+  });
+  try {
+    const [message] = (await Promise.race([once(part, 'message', { signal }), ended])) as [T];
+    return message;
+  } finally {
+    ended.catch(() => undefined);
+    settled.abort();
+  }
 }
 
 export interface Service {
@@ -35,11 +53,13 @@ export interface ServiceOptions {
   environment: Record<string, string>;
   /** Where its output and, with `profile`, its CPU profile go. */
   directory: string;
+  /** Where it runs: nothing is written there, since it watches its configuration. */
+  home: string;
   profile: boolean;
 }
 
 /** A built process of Signalbox, ready. */
-export async function startService({ app, environment, directory, profile }: ServiceOptions): Promise<Service> {
+export async function startService({ app, environment, directory, home, profile }: ServiceOptions): Promise<Service> {
   const port = String(await freePort());
   const log = `${directory}/${app}.log`;
   const output = openSync(log, 'w');
@@ -47,7 +67,7 @@ export async function startService({ app, environment, directory, profile }: Ser
   const main = fileURLToPath(new URL(`../apps/${app}/main.js`, import.meta.url));
   const child = own(
     spawn(process.execPath, [...flags, main], {
-      cwd: directory,
+      cwd: home,
       env: { PATH: process.env['PATH'], ...environment, PORT: port, SERVER_WORKER_PORT: port },
       stdio: ['ignore', output, output],
     }),

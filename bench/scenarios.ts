@@ -5,13 +5,14 @@ export const CHUNKS_A_STREAM = 100;
 
 export interface Scenario {
   name: string;
-  path: string;
+  /** Absent: no request, but a job that goes through the queue and back, with no gateway, worker or store in between. */
+  path?: string;
   body: object;
   inFlight: number;
   /** One unit is a request, except in streams, where it is a chunk. */
-  unit: 'request' | 'chunk' | 'loop' | 'call';
-  /** Whether the same request can be put to the upstream itself, to compare. */
-  comparable: boolean;
+  unit: 'request' | 'chunk' | 'loop' | 'call' | 'trip';
+  /** What the same can be put to, to compare: the upstream itself, or the MCP server by the SDK's client alone. */
+  beside?: 'upstream' | 'tool server';
   /** Tool calls that one request makes. */
   calls: number;
   goal?: Goal;
@@ -22,6 +23,8 @@ export interface Scenario {
 export interface Goal {
   minPerSecond?: number;
   maxP50Ms?: number;
+  /** Median, over what it is compared with. */
+  maxAddedMs?: number;
   maxGatewayMicros?: number;
 }
 
@@ -30,6 +33,8 @@ const messages = [
   { role: 'user', content: 'What time is it, and is there anything that I should know about today?' },
 ];
 const chat = '/v1/chat/completions';
+const toolCall = '/api/tools/call';
+const say = { name: 'say', arguments: { text: 'hello' }, session_id: 'bench' };
 const loop = { messages, tools: [{ type: 'mcp', server_label: 'workspace' }] };
 
 export const scenarios: readonly Scenario[] = [
@@ -39,7 +44,7 @@ export const scenarios: readonly Scenario[] = [
     body: { model: 'bench/model', messages },
     inFlight: 1,
     unit: 'request',
-    comparable: true,
+    beside: 'upstream',
     calls: 0,
   },
   {
@@ -48,7 +53,7 @@ export const scenarios: readonly Scenario[] = [
     body: { model: 'bench/model', messages },
     inFlight: 16,
     unit: 'request',
-    comparable: true,
+    beside: 'upstream',
     calls: 0,
     goal: { maxGatewayMicros: 90 },
   },
@@ -58,7 +63,7 @@ export const scenarios: readonly Scenario[] = [
     body: { model: 'bench/model', messages, stream: true },
     inFlight: 16,
     unit: 'chunk',
-    comparable: true,
+    beside: 'upstream',
     calls: 0,
     goal: { maxGatewayMicros: 8 },
   },
@@ -68,7 +73,6 @@ export const scenarios: readonly Scenario[] = [
     body: loop,
     inFlight: 1,
     unit: 'loop',
-    comparable: false,
     calls: 1,
     goal: { maxP50Ms: 10 },
     goalOnRedis: { maxP50Ms: 2.5 },
@@ -79,18 +83,61 @@ export const scenarios: readonly Scenario[] = [
     body: loop,
     inFlight: 16,
     unit: 'loop',
-    comparable: false,
     calls: 1,
     goal: { minPerSecond: 250 },
   },
   {
     name: 'tools API, get_time, 16 in flight',
-    path: '/api/tools/call',
+    path: toolCall,
     body: { name: 'get_time', arguments: {} },
     inFlight: 16,
     unit: 'call',
-    comparable: false,
     calls: 1,
     goalOnRedis: { minPerSecond: 3_500 },
+  },
+  {
+    name: 'tools API, MCP server over stdio, 1 in flight',
+    path: toolCall,
+    body: say,
+    inFlight: 1,
+    unit: 'call',
+    beside: 'tool server',
+    calls: 1,
+    goalOnRedis: { maxAddedMs: 1.2 },
+  },
+  {
+    name: 'tools API, MCP server over stdio, 16 in flight',
+    path: toolCall,
+    body: say,
+    inFlight: 16,
+    unit: 'call',
+    beside: 'tool server',
+    calls: 1,
+    goalOnRedis: { minPerSecond: 3_000 },
+  },
+  {
+    name: '/mcp tools/call, get_time, 16 in flight',
+    path: '/mcp',
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_time', arguments: {} } },
+    inFlight: 16,
+    unit: 'call',
+    calls: 1,
+    goalOnRedis: { minPerSecond: 1_500 },
+  },
+  {
+    name: 'queue round trip without journal, 1 in flight',
+    body: {},
+    inFlight: 1,
+    unit: 'trip',
+    calls: 0,
+    goalOnRedis: { maxP50Ms: 0.35 },
+  },
+  {
+    name: 'queue round trip without journal, 64 in flight',
+    body: {},
+    inFlight: 64,
+    unit: 'trip',
+    calls: 0,
+    goalOnRedis: { minPerSecond: 9_000 },
   },
 ];

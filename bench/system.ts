@@ -1,14 +1,17 @@
 // One Signalbox as `npm start` runs it (embedded PostgreSQL with everything durable, a gateway, a worker), but with a fake
 // upstream for its only provider and a directory that is removed afterwards.
 import { type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
-import { type Service, startPart, startRedisServer, startService } from './processes.js';
-import type { Load, LoadResult } from './load.js';
+import type { Busy, LoadResult } from './keep-busy.js';
+import type { Load } from './load.js';
+import { answerOf, type Service, startPart, startRedisServer, startService } from './processes.js';
+import type { BackingAddress } from './queue-part.js';
 
 export interface System {
   gateway: Service;
@@ -21,8 +24,19 @@ export interface System {
   /** Settings that differ from the defaults, without secrets. */
   settings: Record<string, string>;
   put(load: Load): Promise<LoadResult>;
+  /** The calls of the MCP scenario, put to its server by the SDK's client alone. */
+  putBare(busy: Busy): Promise<LoadResult>;
+  /** Two processes that meet in the queue, with no store behind: who asks and who answers. */
+  startQueueParts(): Promise<QueueParts>;
   rowCounts(): Promise<{ runs: number; calls: number; audit: number; open: number }>;
   close(): Promise<void>;
+}
+
+export interface QueueParts {
+  trips: ChildProcess;
+  echo: ChildProcess;
+  put(busy: Busy): Promise<LoadResult>;
+  close(): void;
 }
 
 export interface SystemOptions {
@@ -31,6 +45,11 @@ export interface SystemOptions {
   /** Queue, channels, counters and cache in a Redis of the bench's own. */
   redis: boolean;
 }
+
+const toolServer = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('./tool-server.js', import.meta.url))],
+};
 
 export async function startSystem({ profileDirectory, redis: withRedis }: SystemOptions): Promise<System> {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
@@ -54,6 +73,7 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
       NODE_ENV: 'production',
       MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
+      MCP_SERVERS: JSON.stringify({ bench: { ...toolServer, isolation: 'process', trusted: true, concurrency: 64 } }),
     };
     const environment = {
       ...settings,
@@ -62,11 +82,16 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
     };
     if (profileDirectory !== undefined) await mkdir(profileDirectory, { recursive: true });
-    const options = { environment, directory: profileDirectory ?? directory, profile: profileDirectory !== undefined };
+    const home = join(directory, 'home');
+    await mkdir(home);
+    const profile = profileDirectory !== undefined;
+    const options = { environment, directory: profileDirectory ?? directory, home, profile };
     const worker = await startService({ app: 'worker', ...options });
     closing.push(() => worker.stop());
     const gateway = await startService({ app: 'gateway', ...options });
     closing.push(() => gateway.stop());
+    await untilOffered(gateway.url, 'say');
+    const backing = { databaseUrl: postgres.url, ...(redis === undefined ? {} : { redisUrl: redis.url }) };
     return {
       gateway,
       worker,
@@ -75,11 +100,16 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
       upstreamPid: upstream.pid!,
       upstreamUrl,
       settings,
-      async put(what) {
-        const result = answerOf<LoadResult>(load);
-        load.send(what);
-        return result;
+      put: (what) => ask(load, what),
+      async putBare(busy) {
+        const bare = startPart('bare-client');
+        try {
+          return await ask(bare, busy);
+        } finally {
+          bare.kill();
+        }
       },
+      startQueueParts: () => startQueueParts(backing),
       rowCounts: () => rowCounts(postgres.url),
       close,
     };
@@ -89,18 +119,35 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
   }
 }
 
-async function answerOf<T>(part: ChildProcess): Promise<T> {
-  const settled = new AbortController();
-  const { signal } = settled;
-  const ended = once(part, 'exit', { signal }).then(() => {
-    throw new Error('a part of the bench has ended');
-  });
+async function ask(part: ChildProcess, what: object): Promise<LoadResult> {
+  const result = answerOf<LoadResult>(part);
+  part.send(what);
+  return result;
+}
+
+async function startQueueParts(backing: BackingAddress): Promise<QueueParts> {
+  const [echo, trips] = [
+    startPart('queue-echo', JSON.stringify(backing)),
+    startPart('queue-trips', JSON.stringify(backing)),
+  ];
+  const close = () => [echo, trips].forEach((part) => part.kill());
   try {
-    const [message] = (await Promise.race([once(part, 'message', { signal }), ended])) as [T];
-    return message;
-  } finally {
-    ended.catch(() => undefined);
-    settled.abort();
+    await Promise.all([echo, trips].map((part) => answerOf(part)));
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { echo, trips, put: (busy) => ask(trips, busy), close };
+}
+
+const offeredMs = 30_000;
+
+/** Tools of a command server are there a moment after its worker is. */
+async function untilOffered(url: string, tool: string): Promise<void> {
+  const until = Date.now() + offeredMs;
+  while (!(await (await fetch(`${url}/api/tools`)).text()).includes(`"name":"${tool}"`)) {
+    if (Date.now() > until) throw new Error(`the tool ${tool} is not offered`);
+    await delay(50);
   }
 }
 

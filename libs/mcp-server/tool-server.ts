@@ -1,7 +1,7 @@
 // An MCP server made of decorated instances: the set of its tools, and any number of connections that serve them.
 // Knows no transport of its own; who connects one also closes it.
 import { Server, ProtocolError, type Transport } from '@modelcontextprotocol/server';
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
@@ -22,11 +22,36 @@ export interface ToolServerOptions {
   openWorkspace?: (call: CallMeta) => Workspace;
 }
 
+/** One call of a tool, however it came to the server. */
+export interface ServedCall {
+  tool: string;
+  /** Checked against the tool's schema. */
+  arguments: unknown;
+  /** `_meta` of the request. */
+  meta: unknown;
+  signal: AbortSignal;
+  /** Absent where the caller does not want to know. Must not throw. */
+  onProgress?: (progress: ServedProgress) => void;
+}
+
+export interface ServedProgress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** Told to whoever uses the server from within this process. */
+export interface ServerListener {
+  onToolsChanged(): void;
+  onClosed(): void;
+}
+
 const invalidParams = -32602;
 
 export class ToolServer {
   readonly #tools = new Map<string, ServedTool>();
   readonly #connections = new Set<Server>();
+  readonly #listeners = new Set<ServerListener>();
 
   constructor(
     private readonly declared: McpServerOptions,
@@ -61,6 +86,17 @@ export class ToolServer {
     return removed;
   }
 
+  /** The tools as `tools/list` tells them. */
+  list(): Tool[] {
+    return [...this.#tools.values()].map((tool) => tool.listed);
+  }
+
+  /** For users within this process, who need no protocol: `list` and `call` are theirs. Returns what ends it. */
+  attach(listener: ServerListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
   /** Serves one connection until its transport closes. */
   async connect(transport: Transport): Promise<Server> {
     const server = this.newConnection();
@@ -74,10 +110,13 @@ export class ToolServer {
       { name: this.name, version: this.declared.version ?? '1.0.0' },
       { capabilities: { tools: { listChanged: true } } },
     );
-    server.setRequestHandler('tools/list', () => ({ tools: [...this.#tools.values()].map((tool) => tool.listed) }));
-    server.setRequestHandler('tools/call', (request, context) =>
-      this.#call(request.params.name, request.params.arguments, context),
-    );
+    server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
+    server.setRequestHandler('tools/call', ({ params }, context) => {
+      if (!this.#tools.has(params.name)) {
+        throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
+      }
+      return this.#run(servedCall(params, context), 'info');
+    });
     this.#connections.add(server);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
     server.onclose = () => this.#connections.delete(server);
@@ -87,38 +126,49 @@ export class ToolServer {
   async close(): Promise<void> {
     await Promise.all([...this.#connections].map((server) => server.close()));
     this.#connections.clear();
+    for (const listener of this.#listeners) listener.onClosed();
+    this.#listeners.clear();
   }
 
   #announce(): void {
+    for (const listener of this.#listeners) listener.onToolsChanged();
     // A connection that is not open yet, or has just closed, asks for the list anyway.
     for (const server of this.#connections) {
       if (server.transport !== undefined) server.sendToolListChanged().catch(() => undefined);
     }
   }
 
-  async #call(name: string, args: unknown, request: ServerContext): Promise<CallToolResult> {
-    const tool = this.#tools.get(name);
-    if (tool === undefined) throw new ProtocolError(invalidParams, 'Unknown tool', { code: 'tool_not_found' });
+  /**
+   * A call from within this process, whose caller writes the line about it: here only failures are logged, with their cause.
+   * What a tool throws is a result that says so.
+   * @throws AppError invalid_tool_arguments where there is no such tool
+   */
+  call(call: ServedCall): Promise<CallToolResult> {
+    return this.#run(call, 'debug');
+  }
+
+  async #run(call: ServedCall, level: 'info' | 'debug'): Promise<CallToolResult> {
+    const tool = this.#tools.get(call.tool);
+    if (tool === undefined) throw new AppError('invalid_tool_arguments', unknownTool);
     const startedAt = performance.now();
-    const deadline = new AbortController();
-    const timer =
-      tool.options.timeoutMs === undefined
-        ? undefined
-        : setTimeout(
-            () => deadline.abort(new AppError('tool_timeout', `No result within ${tool.options.timeoutMs} ms`)),
-            tool.options.timeoutMs,
-          );
-    const signal = AbortSignal.any([request.mcpReq.signal, deadline.signal]);
-    const context = this.#context(request, signal);
+    const clock = tool.options.timeoutMs === undefined ? undefined : new ToolClock(tool.options.timeoutMs, call.signal);
+    const signal = clock?.signal ?? call.signal;
+    const context = this.#context(call, signal);
     let failure: unknown;
     try {
-      return await unlessAborted(this.#authorizedRun(tool, args, context), signal);
+      return await unlessAborted(this.#authorizedRun(tool, call.arguments, context), signal);
     } catch (error) {
       failure = error;
-      return this.declared.renderError?.(error, name) ?? failedResult(error);
+      return this.declared.renderError?.(error, call.tool) ?? failedResult(error);
     } finally {
-      clearTimeout(timer);
-      this.#logCall(name, context, performance.now() - startedAt, failure);
+      clock?.stop();
+      const fields = {
+        tool: call.tool,
+        duration: Math.round(performance.now() - startedAt),
+        metadata: { server: this.name },
+      };
+      if (failure === undefined) context.logger[level](fields, 'tool call');
+      else context.logger.info({ ...fields, error: failure }, `tool call failed: ${toolErrorCode(failure)}`);
     }
   }
 
@@ -130,9 +180,9 @@ export class ToolServer {
     return runTool(tool, args, context);
   }
 
-  #context(request: ServerContext, signal: AbortSignal): ToolContext {
-    const { openWorkspace } = this.options;
-    const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(request.mcpReq._meta);
+  #context({ meta, onProgress }: ServedCall, signal: AbortSignal): ToolContext {
+    const { openWorkspace, logger, cache } = this.options;
+    const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
     const userId = told.userId ?? 'anonymous';
     const fields = { requestId, userId, ...(told.sessionId === undefined ? {} : { sessionId: told.sessionId }) };
@@ -145,27 +195,55 @@ export class ToolServer {
         }
         return openWorkspace({ requestId, userId, sessionId, workspaceDirectory });
       },
-      logger: this.options.logger.child(fields),
-      cache: scopedCache(this.options.cache, `tool:${this.name}:${userId}:`, signal),
+      logger: logger.child(fields),
+      cache: scopedCache(cache, `tool:${this.name}:${userId}:`, signal),
       signal,
       reportProgress: (progress, total, message) => {
-        const progressToken = request.mcpReq._meta?.progressToken;
-        if (progressToken === undefined || signal.aborted) return;
-        const params = {
-          progressToken,
+        if (signal.aborted) return;
+        onProgress?.({
           progress,
           ...(total === undefined ? {} : { total }),
           ...(message === undefined ? {} : { message }),
-        };
-        request.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+        });
       },
     };
   }
+}
 
-  #logCall(tool: string, context: ToolContext, duration: number, failure: unknown): void {
-    const fields = { tool, duration: Math.round(duration), metadata: { server: this.name } };
-    if (failure === undefined) context.logger.info(fields, 'tool call');
-    else context.logger.info({ ...fields, error: failure }, `tool call failed: ${toolErrorCode(failure)}`);
+const unknownTool = 'Unknown tool';
+
+/** A call that came over a connection. */
+function servedCall(
+  { name, arguments: args }: { name: string; arguments?: unknown },
+  { mcpReq }: ServerContext,
+): ServedCall {
+  const { _meta: meta, signal } = mcpReq;
+  const progressToken = meta?.progressToken;
+  const call = { tool: name, arguments: args, meta, signal };
+  if (progressToken === undefined) return call;
+  return {
+    ...call,
+    onProgress: (progress) => {
+      const params = { progressToken, ...progress };
+      mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
+    },
+  };
+}
+
+/** The time that a tool gives itself, beside its caller's signal. */
+class ToolClock {
+  readonly #own = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly signal: AbortSignal;
+
+  constructor(timeoutMs: number, callers: AbortSignal) {
+    this.signal = AbortSignal.any([callers, this.#own.signal]);
+    const late = () => this.#own.abort(new AppError('tool_timeout', `No result within ${timeoutMs} ms`));
+    this.#timer = setTimeout(late, timeoutMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
   }
 }
 

@@ -1,7 +1,8 @@
 // Tool results are MCP content blocks from the server to the renderer; text is made of them only at the edge.
 import { z } from 'zod';
+import { parsedJsonObject } from './parsed-json.js';
 
-const annotations = z.record(z.string(), z.json()).optional();
+const annotations = parsedJsonObject.optional();
 
 export const contentBlockSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string(), annotations }),

@@ -1,6 +1,7 @@
 // What travels through the queue and back. A public API between two deploys: versioned, new members optional.
 // No fence and no secret is in it: the journal decides who may run it.
 import { z } from 'zod';
+import { parsedJsonObject } from './parsed-json.js';
 import { toolOutcomeSchema } from './tool-outcome.js';
 
 export const toolJobSchema = z.object({
@@ -22,7 +23,7 @@ export const toolJobSchema = z.object({
   /** The name the caller knows the tool by, for rows and logs. */
   name: z.string(),
   definitionHash: z.string(),
-  arguments: z.record(z.string(), z.json()),
+  arguments: parsedJsonObject,
   safe: z.boolean(),
   /** Belongs to the worker that has its session. */
   stateful: z.boolean().optional(),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { contentBlockSchema } from './content-block.js';
 import { TOOL_ERROR_CODES } from './errors.js';
+import { parsedJsonObject } from './parsed-json.js';
 
 /** The terminal states of the journal; each is left never (reliability: the store of truth). */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
@@ -11,7 +12,7 @@ export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;
 export const toolOutcomeSchema = z.object({
   state: z.enum(terminalStates),
   blocks: z.array(contentBlockSchema),
-  structuredContent: z.record(z.string(), z.json()).optional(),
+  structuredContent: parsedJsonObject.optional(),
   error: z.object({ code: z.enum(TOOL_ERROR_CODES), message: z.string() }).optional(),
   /** The model got head, tail and a path instead of the whole. */
   truncated: z.boolean().optional(),

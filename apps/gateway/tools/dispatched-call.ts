@@ -5,6 +5,7 @@ import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
 import type { SessionRoutes } from './session-routes.js';
@@ -194,8 +195,14 @@ export class DispatchedCall implements ReplyListener {
 
   async #add(): Promise<void> {
     const worker = this.services.routes.of(this.job);
-    const signal = AbortSignal.timeout(ADD_TIMEOUT_MS);
-    await this.services.queue.add(this.job, { signal, ...(worker === undefined ? {} : { worker }) });
+    // A timer that ends with the adding: those of AbortSignal.timeout() live on for their whole time, of every call one.
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(queueSilent()), ADD_TIMEOUT_MS);
+    try {
+      await this.services.queue.add(this.job, { signal: late.signal, ...(worker === undefined ? {} : { worker }) });
+    } finally {
+      clearTimeout(timer);
+    }
     this.#sentTo = worker;
     await this.#callBackFromGone();
   }
@@ -260,3 +267,6 @@ export class DispatchedCall implements ReplyListener {
       .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));
   }
 }
+
+const queueSilent = (): AppError =>
+  new AppError('store_unavailable', 'The queue did not take the call in time', { retryAfterSeconds: 1 });

@@ -1,8 +1,8 @@
 // The shell around RunToolCall: takes jobs from the queue, hears what is to be cancelled, stops in order.
 import type { Backing } from '#libs/backing/backing.js';
-import { PutBack, type JobConsumer, type JobDelivery } from '#libs/backing/job-queue.js';
+import type { JobConsumer, JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { channelNames, toolControlSchema, toolJobSchema } from '#libs/schemas/tool-job.js';
+import { channelNames, toolControlSchema } from '#libs/schemas/tool-job.js';
 import type { ReplySender } from './reply-sender.js';
 import type { RunToolCall } from './run-tool-call.js';
 import type { RunningCalls } from './running-calls.js';
@@ -32,12 +32,8 @@ export class JobProcessor {
     this.#consumer = await backing.consume((delivery) => this.handle(delivery), { worker: workerId, concurrency });
   }
 
-  async handle({ job: raw, redelivered }: JobDelivery): Promise<void> {
-    const parsed = toolJobSchema.safeParse(raw);
-    // Written by a later deploy: a worker of that deploy will know it.
-    if (!parsed.success) throw new PutBack('a job of an unknown version');
-    const job = parsed.data;
-    await this.parts.affinity.run(job, () => this.parts.calls.run({ job, redelivered }));
+  async handle(delivery: JobDelivery): Promise<void> {
+    await this.parts.affinity.run(delivery.job, () => this.parts.calls.run(delivery));
   }
 
   /** No new job; resolves when those under way have ended and their replies are out. Rejects when the signal aborts. */

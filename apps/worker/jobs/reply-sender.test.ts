@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Channels } from '#libs/backing/channels.js';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -34,6 +35,20 @@ test('the replies of one tick go in one message a gateway, in order', async () =
     ['replies:g1', ['started', 'outcome']],
     ['replies:g2', ['started']],
   ]);
+});
+
+test('that a call has begun goes with what follows soon, and by itself where nothing does', async () => {
+  const channels = new RecordedChannels();
+  const sender = new ReplySender(channels, silentLogger);
+  const kinds = () => channels.sent.map(({ replies }) => replies.map(({ kind }) => kind));
+  sender.send('g', { kind: 'started', callId: 'short', worker: 'w' });
+  await nextTurn();
+  expect(kinds()).toEqual([]);
+  sender.send('g', outcome('short', 'done'));
+  await nextTurn();
+  expect(kinds()).toEqual([['started', 'outcome']]);
+  sender.send('g', { kind: 'started', callId: 'long', worker: 'w' });
+  await expect.poll(kinds).toEqual([['started', 'outcome'], ['started']]);
 });
 
 test('messages stay within what a channel carries; what is too large goes by reference', async () => {

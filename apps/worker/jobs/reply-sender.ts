@@ -1,16 +1,19 @@
-// Replies to gateways: those of one tick in one message, split to what a channel carries. A reply that is lost is no
+// Replies to gateways: those of one tick in one message, split to what a channel carries; that a call has begun waits a
+// moment, so that a short call is told of in one message. A reply that is lost is no
 // harm: the journal has the outcome and the gateway looks.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, type ToolReply } from '#libs/schemas/tool-job.js';
 
-const PUBLISH_TIMEOUT_MS = 2_000;
+/** So long `started` waits for a reply that it can go with. */
+const STARTED_HOLD_MS = 10;
 const ENVELOPE_BYTES = 64;
 
 export class ReplySender {
   /** Serialised replies by gateway, of this tick. */
   #pending = new Map<string, string[]>();
   #scheduled = false;
+  #held?: NodeJS.Timeout | undefined;
   readonly #publishing = new Set<Promise<void>>();
 
   constructor(
@@ -25,6 +28,10 @@ export class ReplySender {
     if (replies === undefined) this.#pending.set(gatewayId, [text]);
     else replies.push(text);
     if (this.#scheduled) return;
+    if (reply.kind === 'started') {
+      this.#held ??= setTimeout(() => this.#flush(), STARTED_HOLD_MS);
+      return;
+    }
     this.#scheduled = true;
     setImmediate(() => this.#flush());
   }
@@ -48,6 +55,8 @@ export class ReplySender {
 
   #flush(): void {
     this.#scheduled = false;
+    clearTimeout(this.#held);
+    this.#held = undefined;
     const pending = this.#pending;
     this.#pending = new Map();
     for (const [gatewayId, replies] of pending) {
@@ -74,7 +83,7 @@ export class ReplySender {
 
   #publish(gatewayId: string, message: string): void {
     const publishing = this.channels
-      .publish(channelNames.replies(gatewayId), message, AbortSignal.timeout(PUBLISH_TIMEOUT_MS))
+      .publish(channelNames.replies(gatewayId), message)
       .catch((error: unknown) => this.logger.warn({ error }, 'a reply could not be sent, the gateway will look itself'))
       .finally(() => this.#publishing.delete(publishing));
     this.#publishing.add(publishing);

@@ -1,5 +1,4 @@
-// Makes connections to MCP servers: in this process, to a program, or over HTTP; by what is known of the server where
-// something is.
+// Makes connections to MCP servers, to a program or over HTTP; by what is known of the server where something is.
 import { InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { asConnectError, isUnknownToHttp } from './connection-errors.js';
@@ -9,20 +8,7 @@ import { GuardedTransport } from './guarded-transport.js';
 import { sseTransport, streamableTransport, type HttpOptions } from './http-transports.js';
 import { StdioTransport, type StdioOptions } from './stdio-transport.js';
 
-/** A server inside this process, as `createMcpServer` makes it. */
-export interface InProcessServer {
-  readonly name: string;
-  connect(transport: Transport): Promise<unknown>;
-  close(): Promise<void>;
-}
-
 const connectTimeoutMs = 30_000;
-
-export async function connectInProcess(server: InProcessServer, signal: AbortSignal): Promise<ToolConnection> {
-  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
-  await server.connect(serverSide);
-  return establish(clientSide, { signal, cancelGraceMs: 60_000, prior: { kind: 'legacy' } });
-}
 
 /** @throws AppError tool_unavailable; nothing of the process is left then. */
 export function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
@@ -59,7 +45,8 @@ export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise
   });
 }
 
-async function establish(
+/** @throws AppError tool_unavailable; the transport is closed then. */
+export async function establish(
   transport: Transport,
   options: EstablishOptions,
   over?: 'http' | 'sse',

@@ -5,8 +5,8 @@ import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { verifies } from '../../../test/verifies.js';
 import { configuredServer } from '../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
-import { connectInProcess } from './connect.js';
 import type { ToolConnection } from './connection.js';
+import { InProcessConnection } from './in-process-connection.js';
 import { ServerPool, type UseOptions } from './pool.js';
 import type { ConfiguredServer } from './configured-server.js';
 
@@ -21,8 +21,8 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
   const server: ToolServer = createMcpServer(probe, { logger: silentLogger });
   const opened: ToolConnection[] = [];
   const configured = configuredServer({
-    open: async (_user, signal) => {
-      const connection = await connectInProcess(server, signal);
+    open: async () => {
+      const connection = new InProcessConnection(server);
       opened.push(connection);
       return connection;
     },

@@ -9,7 +9,8 @@ import { ProbeTools } from '../../../test/support/probe-tools.js';
 import { openServices, type Services } from '../../../test/support/queue-path.js';
 import { verifies } from '../../../test/verifies.js';
 import type { ConfiguredServer } from './configured-server.js';
-import { connectInProcess } from './connect.js';
+import { InProcessConnection } from './in-process-connection.js';
+import { OutputSchemas } from './output-schemas.js';
 import { ServerPool } from './pool.js';
 import { CatalogPublisher } from './publish-catalog.js';
 import { CatalogService } from './serve-catalog.js';
@@ -29,8 +30,8 @@ function slowServer(given: Partial<ConfiguredServer> = {}) {
   const configured = configuredServer({
     builtin: false,
     isolation: 'remote',
-    open: async (_user, signal) => {
-      const connection = await connectInProcess(server, signal);
+    open: async () => {
+      const connection = new InProcessConnection(server);
       const list = connection.listTools.bind(connection);
       connection.listTools = async () => {
         events.emit('asked');

@@ -6,8 +6,9 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { messageBytes, openCommand, type CommandParts } from './command-server.js';
 import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
-import { connectHttp, connectInProcess, type InProcessServer } from './connect.js';
+import { connectHttp } from './connect.js';
 import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
+import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import { availableIsolation } from './isolation.js';
 import { CommandRefused } from './resolve-command.js';
 
@@ -90,7 +91,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   if (builtin !== undefined) {
     const inProcess = parts.builtins.get(builtin);
     if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
-    return { builtin: true, isolation: 'builtin', open: (_user, signal) => connectInProcess(inProcess, signal) };
+    return { builtin: true, isolation: 'builtin', open: async () => new InProcessConnection(inProcess) };
   }
   if (command !== undefined) {
     return {

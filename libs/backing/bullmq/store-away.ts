@@ -14,6 +14,9 @@ export async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw isStoreAway(error) ? new StoreAway(error) : error;
+    throw inItsWords(error);
   }
 }
+
+/** The same of an error that has been caught already. */
+export const inItsWords = (error: unknown): unknown => (isStoreAway(error) ? new StoreAway(error) : error);

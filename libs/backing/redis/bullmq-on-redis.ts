@@ -9,7 +9,7 @@ import {
 } from 'bullmq';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { queueSettings } from '../bullmq/queue-settings.js';
-import { told } from '../bullmq/store-away.js';
+import { inItsWords } from '../bullmq/store-away.js';
 import { isStoreAway } from '../store-error.js';
 import { queuePrefix } from './keys.js';
 import type { RedisClient } from './redis-client.js';
@@ -17,14 +17,13 @@ import { toRedisError } from './redis-error.js';
 import type { RedisStore } from './redis-store.js';
 
 /** What is thrown is said in BullMQ's words when Redis is away. */
-const inItsWords = <T>(work: () => Promise<T>): Promise<T> =>
-  told(async () => {
-    try {
-      return await work();
-    } catch (error) {
-      throw toRedisError(error);
-    }
-  });
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw inItsWords(toRedisError(error));
+  }
+}
 
 /** One of our clients as BullMQ sees it: it neither ends it nor asks it for its version (check-server.ts did). */
 class OpenedConnection extends RedisConnection {
@@ -41,7 +40,7 @@ class OpenedConnection extends RedisConnection {
 class ToolQueueBackend extends RedisQueueBackend {
   // oxlint-disable-next-line typescript/no-explicit-any -- BullMQ's own signature
   override execCommand(...given: Parameters<RedisQueueBackend['execCommand']>): any {
-    return inItsWords(async () => super.execCommand(...given) as unknown);
+    return told(async () => super.execCommand(...given) as unknown);
   }
 }
 
@@ -64,7 +63,7 @@ class WaitingBackend extends ToolQueueBackend {
   }
 
   override waitForJob(blockTimeout: number): ReturnType<RedisQueueBackend['waitForJob']> {
-    return inItsWords(() => super.waitForJob(blockTimeout));
+    return told(() => super.waitForJob(blockTimeout));
   }
 
   /** For good: a worker that was told to stop taking jobs takes none again. Never waits for a server that is away. */

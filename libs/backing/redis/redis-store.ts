@@ -5,6 +5,7 @@ import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Store } from '../opened-backing.js';
 import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { gatherWrites } from './gather-writes.js';
 import { createClient, createSingleClient, type RedisClient, seedsOf } from './redis-client.js';
 import { toRedisError } from './redis-error.js';
 
@@ -29,7 +30,7 @@ export class RedisStore implements Store {
 
   constructor(private readonly options: RedisStoreOptions) {
     this.timeoutMs = options.timeoutMs;
-    this.commands = this.create(options.timeoutMs * 2);
+    this.commands = gatherWrites(this.create(options.timeoutMs * 2));
     this.heartbeat = setInterval(() => void this.beat(), heartbeatMs);
     this.heartbeat.unref();
   }
