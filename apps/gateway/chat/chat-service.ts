@@ -25,7 +25,8 @@ import type { TurnRequest } from './turn-request.js';
 export interface StartedTurn {
   runId: string;
   createdAt: Date;
-  events: AsyncIterable<NumberedEvent>;
+  /** In batches of what happened together. */
+  events: AsyncIterable<readonly NumberedEvent[]>;
   /** The caller may go and the turn goes on: keep reading the events. */
   detached: boolean;
 }
@@ -37,8 +38,8 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
   /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
   measure: (
     turn: { request: TurnRequest; context: RequestContext; runId: string },
-    events: AsyncIterable<NumberedEvent>,
-  ) => AsyncIterable<NumberedEvent>;
+    batches: AsyncIterable<readonly NumberedEvent[]>,
+  ) => AsyncIterable<readonly NumberedEvent[]>;
   logger: Logger;
 }
 
@@ -145,6 +146,7 @@ export class ChatService {
             prepared.idempotencyKey === undefined || whenCancelled(cancel.signal) ? 'cancelled' : 'interrupted',
           lastN: past?.lastN ?? 0,
           fold,
+          onEnd: () => cancel.release(),
         },
       );
       const commitRound: TurnPorts['commitRound'] = async (round) => {
@@ -160,10 +162,9 @@ export class ChatService {
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
-      const recorded = recorder.record(past === undefined ? loop : chain(past.results, loop));
+      const recorded = recorder.record(past === undefined ? loop : chain([past.results], loop));
       const own = this.ports.measure({ request, context, runId: id }, recorded);
-      const told = past === undefined ? own : chain(past.told, own);
-      const events = finishing(told, () => cancel.release());
+      const events = past === undefined ? own : chain([past.told], own);
       return { runId: id, createdAt, events, detached: prepared.run.detached };
     } catch (error) {
       cancel.release();
@@ -197,24 +198,23 @@ export class ChatService {
     }
   }
 
-  private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<NumberedEvent> {
+  private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
     const { principal, signal } = prepared.context;
     let lastN = 0;
     for await (const numbered of followRun({ principal, runId: run.id, afterN: 0, signal }, this.ports)) {
       if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
       lastN = numbered.n;
-      yield numbered;
+      yield [numbered];
       if (numbered.event.type === 'done') return;
     }
     const now = await this.ports.runs.get(principal, run.id);
     if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-      let n = 0;
-      for (const event of answerEvents(now.answer as unknown as TurnAnswer)) yield { n: ++n, event };
+      yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
       return;
     }
     const adopted = now?.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
     if (adopted !== undefined) {
-      for await (const numbered of adopted.events) if (numbered.n > lastN) yield numbered;
+      for await (const batch of adopted.events) yield batch.filter(({ n }) => n > lastN);
       return;
     }
     if (now?.state === 'failed') throw storedError(now);
@@ -246,12 +246,4 @@ function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K],
 async function* chain<T>(first: Iterable<T>, second: AsyncIterable<T>): AsyncGenerator<T> {
   yield* first;
   yield* second;
-}
-
-async function* finishing<T>(events: AsyncIterable<T>, release: () => void): AsyncGenerator<T> {
-  try {
-    yield* events;
-  } finally {
-    release();
-  }
 }

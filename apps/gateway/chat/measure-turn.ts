@@ -38,24 +38,27 @@ interface Summary {
 
 /** For ChatPorts.measure. */
 export function createTurnMeasure(measuring: TurnMeasuring) {
-  return (turn: MeasuredTurn, events: AsyncIterable<NumberedEvent>) => measureTurn(turn, events, measuring);
+  return (turn: MeasuredTurn, batches: AsyncIterable<readonly NumberedEvent[]>) =>
+    measureTurn(turn, batches, measuring);
 }
 
 export async function* measureTurn(
   turn: MeasuredTurn,
-  events: AsyncIterable<NumberedEvent>,
+  batches: AsyncIterable<readonly NumberedEvent[]>,
   measuring: TurnMeasuring,
-): AsyncGenerator<NumberedEvent> {
+): AsyncGenerator<readonly NumberedEvent[]> {
   const startedAt = performance.now();
   const clock = measuring.clocks.open(turn.runId);
   const watch = new TurnWatch(turn.request.model, measuring.metrics, startedAt);
   const calls = new CallLog(measuring.logger, { requestId: turn.context.requestId, runId: turn.runId });
   const { summary } = watch;
   try {
-    for await (const numbered of events) {
-      watch.note(numbered.event);
-      calls.note(numbered.event);
-      yield numbered;
+    for await (const batch of batches) {
+      for (const { event } of batch) {
+        watch.note(event);
+        calls.note(event);
+      }
+      yield batch;
     }
   } catch (error) {
     summary.outcome = toAppError(error).code;

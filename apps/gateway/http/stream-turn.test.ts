@@ -8,9 +8,9 @@ import { streamTurn } from './stream-turn.js';
 verifies('chat.stream.keep-alive', 'headers go out though nothing has happened and no keep-alive is due', async () => {
   let happen: () => void = () => undefined;
   const happened = new Promise<void>((resolve) => (happen = resolve));
-  async function* events(): AsyncGenerator<NumberedEvent> {
+  async function* events(): AsyncGenerator<NumberedEvent[]> {
     await happened;
-    yield { n: 1, event: { type: 'content', text: 'late' } };
+    yield [{ n: 1, event: { type: 'content', text: 'late' } }];
   }
   const server = fastify();
   server.get('/', (_request, reply) =>

@@ -39,18 +39,20 @@ class GuardedProvider implements ModelProvider {
     this.name = inner.name;
   }
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<readonly ModelEvent[]> {
     const pass = this.circuit.enter();
     if (typeof pass === 'number') {
       const message = `Model provider '${this.name}' failed again and again and is not asked for ${pass} s`;
-      yield { type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: pass }) };
+      yield [{ type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: pass }) }];
       return;
     }
     try {
-      for await (const event of this.inner.call(request, call)) {
-        if (event.type === 'error') judge(event.error, call, pass);
-        else if (event.type !== 'message_start' && event.type !== 'usage') pass.succeeded();
-        yield event;
+      for await (const batch of this.inner.call(request, call)) {
+        for (const event of batch) {
+          if (event.type === 'error') judge(event.error, call, pass);
+          else if (event.type !== 'message_start' && event.type !== 'usage') pass.succeeded();
+        }
+        yield batch;
       }
     } catch (error) {
       judge(toAppError(error), call, pass);

@@ -58,7 +58,7 @@ export class MeasuredModelRouter implements ModelRouter {
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
-  ): AsyncGenerator<RoutedModelEvent> {
+  ): AsyncGenerator<readonly RoutedModelEvent[]> {
     const [first] = route.candidates;
     const seen: Seen = {
       provider: first?.provider.name ?? 'none',
@@ -68,11 +68,13 @@ export class MeasuredModelRouter implements ModelRouter {
     const startedAt = performance.now();
     const leave = this.measuring.clocks.enter(call.runId);
     try {
-      for await (const event of this.router.call(route, request, call)) {
-        note(seen, event);
-        // The call is over with its last event, however late the reader comes back.
-        if (event.type === 'message_end' || event.type === 'error') leave();
-        yield event;
+      for await (const batch of this.router.call(route, request, call)) {
+        for (const event of batch) {
+          note(seen, event);
+          // The call is over with its last event, however late the reader comes back.
+          if (event.type === 'message_end' || event.type === 'error') leave();
+        }
+        yield batch;
       }
     } catch (error) {
       seen.outcome = toAppError(error).code;
