@@ -1,4 +1,5 @@
 // Who asks, for what, until when: handed to every port between a request and a tool's result.
+import type { AppError } from './errors.js';
 
 export interface RequestContext {
   /** `local` while no keys are configured (governance: principals). */
@@ -12,6 +13,12 @@ export interface RequestContext {
   signal: AbortSignal;
   /** Epoch ms after which nothing of this request may still run. */
   deadline: number;
+}
+
+/** Of a request that can be stopped from this side too. */
+export interface StoppableContext extends RequestContext {
+  /** Fires `signal`; the first reason stays. */
+  abort(reason: AppError): void;
 }
 
 export interface CallContext extends RequestContext {

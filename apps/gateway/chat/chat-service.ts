@@ -1,10 +1,11 @@
 // From a read request to the numbered events of its turn: who answers, which tools, which history, and whether this is a
 // new run, one to attach to, or one to go on with. The loop itself is chat-turn.ts.
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, NumberedEvent, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
-import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -45,7 +46,7 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
 
 export interface StartOptions {
   request: TurnRequest;
-  context: RequestContext;
+  context: StoppableContext;
   idempotencyKey?: string;
 }
 
@@ -118,7 +119,9 @@ export class ChatService {
     const id = at.from?.id ?? prepared.run.id;
     // As it is stored: whoever attaches is told the same.
     const createdAt = (at.from ?? at.begun)?.createdAt ?? new Date();
-    const cancel = this.ports.cancels.register(id, prepared.context.signal, prepared.run.detached);
+    const cancel = this.ports.cancels.register(id, prepared.context, prepared.run.detached);
+    // Each call of the turn listens; a turn may have many.
+    if (offer.runsHere) setMaxListeners(0, cancel.signal);
     const context: RequestContext = { ...prepared.context, signal: cancel.signal };
     const fold = new TurnFold();
     let stored = at.begun !== undefined || at.from !== undefined;

@@ -100,8 +100,8 @@ export class WireProvider implements ModelProvider {
   }
 
   private open(wire: WireRequest, model: string, call: ModelCall): Promise<UpstreamAnswer> {
-    const headers: Record<string, string> = call.traceparent === undefined ? {} : { traceparent: call.traceparent };
-    const request = { method: 'POST', path: wire.path, body: wire.body, headers } as const;
+    const headers = call.traceparent === undefined ? {} : { headers: { traceparent: call.traceparent } };
+    const request = { method: 'POST', path: wire.path, body: wire.body, ...headers } as const;
     return openWithRetries(this.transport, request, call, {
       maxRetries: this.config.max_retries,
       toError: (answer) => this.toError(answer),
