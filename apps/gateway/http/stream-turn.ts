@@ -33,7 +33,8 @@ export async function streamTurn(
     for (let next = await first; next.done !== true; next = await iterator.next()) {
       let text = '';
       for (const { event, n } of next.value) text += renderer.render(event, n);
-      if (text !== '') await stream.write(text);
+      const taken = text === '' ? undefined : stream.write(text);
+      if (taken !== undefined) await taken;
       if (reply.raw.destroyed && !options.detached) break;
     }
     await stream.write(renderer.end);
