@@ -2,6 +2,7 @@
 // the journal and the audit. Exit codes: 0 measured, 1 something failed or rows are missing; missed goals are only shown.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureAdapters } from './adapters.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './load.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
@@ -16,10 +17,14 @@ const { values: options } = parseArgs({
     profile: { type: 'string' },
     /** Queue, channels, counters and cache in Redis; `redis-server` must be on the path. */
     redis: { type: 'boolean', default: false },
+    /** Instead of the scenarios: what a streamed chunk costs in each family of models, in this process. */
+    adapters: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
     turns: { type: 'string' },
   },
 });
+if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
+
 const [warmMs, measureMs] = options.quick ? [500, 1_200] : [3_000, 6_000];
 
 /** Requests put so far by kind, warm-up included: what the rows must come to. */
