@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './load.js';
+import { startPeers } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
 import { startSystem, type System } from './system.js';
 
@@ -17,6 +18,8 @@ const { values: options } = parseArgs({
     profile: { type: 'string' },
     /** Queue, channels, counters and cache in Redis; `redis-server` must be on the path. */
     redis: { type: 'boolean', default: false },
+    /** The same scenarios put to Portkey and to the AI SDK, which npm fetches into a temporary directory. */
+    peers: { type: 'boolean', default: false },
     /** Instead of the scenarios: what a streamed chunk costs in each family of models, in this process. */
     adapters: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
@@ -46,7 +49,13 @@ interface Row {
   goal: string;
 }
 
-async function measure(system: System, scenario: Scenario): Promise<Row> {
+interface Figures {
+  perSecond: number;
+  p50Ms: number;
+  gatewayMicros: number;
+}
+
+async function measure(system: System, scenario: Scenario): Promise<{ row: Row; figures: Figures }> {
   const load = { ...scenario, url: system.gateway.url };
   count(scenario, await system.put({ ...load, forMs: warmMs }));
   const before = cpuNow(system);
@@ -57,7 +66,8 @@ async function measure(system: System, scenario: Scenario): Promise<Row> {
   const units = result.requests * (scenario.unit === 'chunk' ? CHUNKS_A_STREAM : 1);
   const micros = (part: keyof typeof before) => ((after[part] - before[part]) * 1_000) / units;
   const perSecond = (units * 1_000) / result.elapsedMs;
-  return {
+  const figures: Figures = { perSecond, p50Ms: result.p50Ms, gatewayMicros: micros('gateway') };
+  const row: Row = {
     scenario: scenario.name,
     'per second': `${Math.round(perSecond)} ${scenario.unit}s`,
     'p50 ms': result.p50Ms.toFixed(2),
@@ -69,8 +79,28 @@ async function measure(system: System, scenario: Scenario): Promise<Row> {
     'redis µs': scenario.calls === 0 || !options.redis ? '' : micros('redis').toFixed(0),
     'upstream µs': scenario.path === '/api/tools/call' ? '' : micros('upstream').toFixed(1),
     load: loadavg()[0]!.toFixed(1),
-    goal: judge(scenario, { perSecond, p50Ms: result.p50Ms, gatewayMicros: micros('gateway') }),
+    goal: judge(scenario, figures),
   };
+  return { row, figures };
+}
+
+/** How we compare: more a second is better, less CPU time is. */
+async function comparePeers(system: System, measured: { scenario: Scenario; figures: Figures }[]): Promise<void> {
+  const peers = await startPeers();
+  try {
+    for (const { scenario, figures } of measured) {
+      const peer = await peers.measure(system, scenario, { warm: warmMs, measure: measureMs });
+      if (peer === undefined) continue;
+      const rate = `${Math.round(peer.perSecond)} ${scenario.unit}s/s (we: ${(figures.perSecond / peer.perSecond).toFixed(2)} ×)`;
+      const cpu = `${peer.micros.toFixed(1)} µs (we: ${(figures.gatewayMicros / peer.micros).toFixed(2)} ×)`;
+      console.log(
+        `${peer.peer}, ${scenario.name}`.padEnd(44),
+        `${rate} | p50 ${peer.p50Ms.toFixed(2)} ms | CPU ${cpu}`,
+      );
+    }
+  } finally {
+    await peers.close();
+  }
 }
 
 async function askDirectly(system: System, scenario: Scenario): Promise<LoadResult> {
@@ -83,7 +113,7 @@ function addedMs({ unit }: Scenario, through: LoadResult, direct: LoadResult): s
   return `${(through[member] - direct[member]).toFixed(2)}${unit === 'chunk' ? ' (first)' : ''}`;
 }
 
-function judge(scenario: Scenario, was: { perSecond: number; p50Ms: number; gatewayMicros: number }): string {
+function judge(scenario: Scenario, was: Figures): string {
   const goal = options.redis ? (scenario.goalOnRedis ?? scenario.goal) : scenario.goal;
   if (goal === undefined) return '';
   const { minPerSecond, maxP50Ms, maxGatewayMicros } = goal;
@@ -149,14 +179,17 @@ try {
   );
   printMemory(system, 'at the start');
   if (options.turns === undefined) {
-    const rows: Row[] = [];
+    const measured: { scenario: Scenario; row: Row; figures: Figures }[] = [];
     for (const scenario of scenarios) {
-      if (scenario.name.includes(options.only)) rows.push(await measure(system, scenario));
+      if (scenario.name.includes(options.only)) measured.push({ scenario, ...(await measure(system, scenario)) });
     }
-    for (const { scenario, ...row } of rows) {
+    for (const {
+      row: { scenario, ...row },
+    } of measured) {
       const members = Object.entries(row).filter(([, value]) => value !== '');
       console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
     }
+    if (options.peers) await comparePeers(system, measured);
   } else await runTurns(system, Number(options.turns));
   printMemory(system, 'at the end');
   complete = await checkRows(system);

@@ -7,6 +7,8 @@ export interface Load {
   path: string;
   body: object;
   inFlight: number;
+  /** Beside the content type. */
+  headers?: Record<string, string>;
   forMs: number;
   /** Ends earlier after so many requests. */
   atMost?: number;
@@ -39,7 +41,7 @@ async function run(load: Load): Promise<LoadResult> {
       const answer = await pool.request({
         method: 'POST',
         path: load.path,
-        headers: { 'content-type': 'application/json' },
+        headers: { ...load.headers, 'content-type': 'application/json' },
         body,
       });
       const pieces: Buffer[] = [];

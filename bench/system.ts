@@ -89,7 +89,8 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
   }
 }
 
-async function answerOf<T>(part: ChildProcess): Promise<T> {
+/** The next message of a part. */
+export async function answerOf<T>(part: ChildProcess): Promise<T> {
   const settled = new AbortController();
   const { signal } = settled;
   const ended = once(part, 'exit', { signal }).then(() => {
