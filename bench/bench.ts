@@ -2,8 +2,10 @@
 // the journal and the audit. Exit codes: 0 measured, 1 something failed or rows are missing; missed goals are only shown.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureAdapters } from './adapters.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './keep-busy.js';
+import { startPeers } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
 import { startSystem, type System } from './system.js';
 
@@ -16,10 +18,16 @@ const { values: options } = parseArgs({
     profile: { type: 'string' },
     /** Queue, channels, counters and cache in Redis; `redis-server` must be on the path. */
     redis: { type: 'boolean', default: false },
+    /** The same scenarios put to Portkey and to the AI SDK, which npm fetches into a temporary directory. */
+    peers: { type: 'boolean', default: false },
+    /** Instead of the scenarios: what a streamed chunk costs in each family of models, in this process. */
+    adapters: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
     turns: { type: 'string' },
   },
 });
+if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
+
 const [warmMs, measureMs] = options.quick ? [500, 1_200] : [3_000, 6_000];
 
 /** Requests put so far by kind, warm-up included: what the rows must come to. */
@@ -41,7 +49,15 @@ interface Row {
   goal: string;
 }
 
-async function measure(system: System, scenario: Scenario): Promise<Row> {
+interface Figures {
+  perSecond: number;
+  p50Ms: number;
+  /** Over what it is compared with. */
+  addedMs: number | undefined;
+  gatewayMicros: number;
+}
+
+async function measure(system: System, scenario: Scenario): Promise<{ row: Row; figures: Figures }> {
   const subject = await openSubject(system, scenario);
   try {
     count(scenario, await subject.put(warmMs));
@@ -55,7 +71,8 @@ async function measure(system: System, scenario: Scenario): Promise<Row> {
     const perSecond = (units * 1_000) / result.elapsedMs;
     const addedMs = direct === undefined ? undefined : addedOver(scenario, result, direct);
     const queued = scenario.calls > 0 || scenario.unit === 'trip';
-    return {
+    const figures: Figures = { perSecond, p50Ms: result.p50Ms, addedMs, gatewayMicros: micros('gateway') };
+    const row: Row = {
       scenario: scenario.name,
       'per second': `${Math.round(perSecond)} ${scenario.unit}s`,
       'p50 ms': result.p50Ms.toFixed(2),
@@ -67,8 +84,9 @@ async function measure(system: System, scenario: Scenario): Promise<Row> {
       'redis µs': queued && options.redis ? micros('redis').toFixed(0) : '',
       'upstream µs': scenario.unit === 'call' || scenario.unit === 'trip' ? '' : micros('upstream').toFixed(1),
       load: loadavg()[0]!.toFixed(1),
-      goal: judge(scenario, { perSecond, p50Ms: result.p50Ms, addedMs, gatewayMicros: micros('gateway') }),
+      goal: judge(scenario, figures),
     };
+    return { row, figures };
   } finally {
     subject.close();
   }
@@ -102,6 +120,25 @@ async function openSubject(system: System, scenario: Scenario): Promise<Subject>
   };
 }
 
+/** How we compare: more a second is better, less CPU time is. */
+async function comparePeers(system: System, measured: { scenario: Scenario; figures: Figures }[]): Promise<void> {
+  const peers = await startPeers();
+  try {
+    for (const { scenario, figures } of measured) {
+      const peer = await peers.measure(system, scenario, { warm: warmMs, measure: measureMs });
+      if (peer === undefined) continue;
+      const rate = `${Math.round(peer.perSecond)} ${scenario.unit}s/s (we: ${(figures.perSecond / peer.perSecond).toFixed(2)} ×)`;
+      const cpu = `${peer.micros.toFixed(1)} µs (we: ${(figures.gatewayMicros / peer.micros).toFixed(2)} ×)`;
+      console.log(
+        `${peer.peer}, ${scenario.name}`.padEnd(44),
+        `${rate} | p50 ${peer.p50Ms.toFixed(2)} ms | CPU ${cpu}`,
+      );
+    }
+  } finally {
+    await peers.close();
+  }
+}
+
 async function askDirectly(system: System, scenario: Scenario): Promise<LoadResult | undefined> {
   const { beside, path, inFlight } = scenario;
   const forMs = measureMs / 4;
@@ -115,14 +152,7 @@ function addedOver({ unit }: Scenario, through: LoadResult, direct: LoadResult):
   return through[member] - direct[member];
 }
 
-interface Measured {
-  perSecond: number;
-  p50Ms: number;
-  addedMs: number | undefined;
-  gatewayMicros: number;
-}
-
-function judge(scenario: Scenario, was: Measured): string {
+function judge(scenario: Scenario, was: Figures): string {
   const goal = options.redis ? (scenario.goalOnRedis ?? scenario.goal) : scenario.goal;
   if (goal === undefined) return '';
   const { minPerSecond, maxP50Ms, maxAddedMs, maxGatewayMicros } = goal;
@@ -192,14 +222,17 @@ try {
   );
   printMemory(system, 'at the start');
   if (options.turns === undefined) {
-    const rows: Row[] = [];
+    const measured: { scenario: Scenario; row: Row; figures: Figures }[] = [];
     for (const scenario of scenarios) {
-      if (scenario.name.includes(options.only)) rows.push(await measure(system, scenario));
+      if (scenario.name.includes(options.only)) measured.push({ scenario, ...(await measure(system, scenario)) });
     }
-    for (const { scenario, ...row } of rows) {
+    for (const {
+      row: { scenario, ...row },
+    } of measured) {
       const members = Object.entries(row).filter(([, value]) => value !== '');
       console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
     }
+    if (options.peers) await comparePeers(system, measured);
   } else await runTurns(system, Number(options.turns));
   printMemory(system, 'at the end');
   complete = await checkRows(system);

@@ -6,13 +6,15 @@ export interface Load extends Busy {
   url: string;
   path: string;
   body: object;
+  /** Beside the content type. */
+  headers?: Record<string, string>;
 }
 
 async function run(load: Load): Promise<LoadResult> {
   const pool = new Pool(load.url, { connections: load.inFlight, pipelining: 1 });
   const body = JSON.stringify(load.body);
   const streamed = (load.body as { stream?: boolean }).stream === true;
-  const headers = { 'content-type': 'application/json' };
+  const headers = { ...load.headers, 'content-type': 'application/json' };
   const result = await keepBusy(load, async () => {
     const startedAt = performance.now();
     let firstMs: number | undefined;

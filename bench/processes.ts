@@ -19,7 +19,7 @@ function own(child: ChildProcess): ChildProcess {
   return child;
 }
 
-export type PartName = 'fake-upstream' | 'load' | 'bare-client' | 'queue-echo' | 'queue-trips';
+export type PartName = 'fake-upstream' | 'load' | 'bare-client' | 'queue-echo' | 'queue-trips' | 'ai-sdk';
 
 /** A process of the bench itself, spoken to by messages. */
 export function startPart(name: PartName, ...given: string[]): ChildProcess {
@@ -83,13 +83,28 @@ export async function startService({ app, environment, directory, home, profile 
   return {
     pid: child.pid!,
     url,
-    async stop() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'close');
-      child.kill('SIGTERM');
-      await ended;
-    },
+    stop: () => stopped(child),
   };
+}
+
+async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'close');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** Another's server on Node, once it answers HTTP in whatever way. */
+export async function startProgram(argumentsFor: (port: number) => string[]): Promise<Service> {
+  const port = await freePort();
+  const child = own(spawn(process.execPath, argumentsFor(port), { stdio: 'ignore' }));
+  const url = `http://127.0.0.1:${port}`;
+  const until = Date.now() + 30_000;
+  while (!(await answers(url))) {
+    if (child.exitCode !== null || Date.now() > until) throw new Error('a peer did not start');
+    await delay(50);
+  }
+  return { pid: child.pid!, url, stop: () => stopped(child) };
 }
 
 /** A Redis as compose runs it: what it accepted is on disk within a second. Returns its address and process id. */
@@ -122,6 +137,15 @@ export async function startRedisServer(directory: string): Promise<{ url: string
 async function isReady(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    return true;
   } catch {
     return false;
   }

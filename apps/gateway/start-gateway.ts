@@ -1,7 +1,7 @@
 // The gateway's HTTP door: Fastify under Nest, guards before everything, one parser, one error answer.
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/database/migrate.js';
@@ -99,14 +99,15 @@ export function prepare(fastify: FastifyInstance, config: Config, logger: Logger
   registerRequestContext(fastify, config.limits.turn_ms);
   registerRequestLog(fastify, logger);
   registerOriginGuard(fastify, config.server);
-  fastify.addHook('onRequest', async (request) => {
+  fastify.addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
     const encoding = request.headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') {
-      throw new AppError('unsupported_media_type', 'Send the body without Content-Encoding');
+      return done(new AppError('unsupported_media_type', 'Send the body without Content-Encoding'));
     }
-    if (!request.is404) return;
+    if (!request.is404) return done();
     const methods = routes.methods(request.url.split('?', 1)[0]!);
-    if (methods.length > 0) throw new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`);
+    const wrong = methods.length > 0;
+    done(wrong ? new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`) : undefined);
   });
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {

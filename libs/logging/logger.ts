@@ -1,4 +1,4 @@
-// The shape of a logger; `open-logger.ts` makes one on pino. Fields first, then the sentence.
+// The shape of a logger; `open-logger.ts` makes one. Fields first, then the sentence.
 
 export interface Logger {
   debug(fields: LogFields, message: string): void;

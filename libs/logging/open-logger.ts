@@ -1,9 +1,13 @@
-// The log on pino: one JSON line each, with exactly the fields of LogFields, pretty on a terminal. Everything passes the
-// redactor; a line has at most `maxLineLength` characters. Refuses to throw, also when nobody reads any more.
-import { pino, type DestinationStream } from 'pino';
+// The log: one JSON line each, with exactly the fields of LogFields, pretty on a terminal. Everything passes the redactor;
+// the length of a line is bounded. Refuses to throw, also when nobody reads any more.
 import { describeError } from './describe-error.js';
 import type { LogFields, Logger } from './logger.js';
 import { createRedactor } from './redact.js';
+
+/** Where whole lines go. */
+export interface LineStream {
+  write(line: string): void;
+}
 
 export interface LoggerOptions {
   /** `gateway`, `worker`, … */
@@ -12,7 +16,7 @@ export interface LoggerOptions {
   /** Struck out wherever they appear: `secretValues(config)`. */
   secrets?: readonly string[];
   /** Default: standard output. */
-  destination?: DestinationStream;
+  destination?: LineStream;
   /** Default: whether standard output is a terminal. */
   pretty?: boolean;
 }
@@ -30,41 +34,38 @@ const maxMetadataLength = 12_288;
 /** Characters that wait at most for the end of a turn of the event loop. */
 const maxGatheredLength = 65_536;
 const ids = ['tool', 'requestId', 'runId', 'sessionId', 'userId', 'traceId'] as const;
+const rank: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
   const redactor = createRedactor(options.secrets);
   const { stream, flush } = await openStream(options);
-  const log = pino(
-    {
-      level: options.level,
-      messageKey: 'message',
-      base: { service: options.service },
-      timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    stream,
-  );
+  const lowest = rank[options.level];
   const debug = options.level === 'debug';
+  const service = JSON.stringify(options.service);
+  const timestamp = createTimestamps();
 
   function write(level: Level, fields: LogFields, message: string): void {
-    if (!log.isLevelEnabled(level)) return;
-    const line: Record<string, unknown> = {};
+    if (rank[level] < lowest) return;
+    let line = `{"level":"${level}","timestamp":"${timestamp()}","service":${service}`;
     for (const id of ids) {
       const value = fields[id];
-      if (value !== undefined) line[id] = redactor.text(value, 256);
+      if (value !== undefined) line += `,"${id}":${JSON.stringify(redactor.text(value, 256))}`;
     }
-    if (fields.duration !== undefined) line['duration'] = Math.round(fields.duration * 1000) / 1000;
+    if (fields.duration !== undefined)
+      line += `,"duration":${JSON.stringify(Math.round(fields.duration * 1000) / 1000)}`;
     const metadata = boundedMetadata(fields);
-    if (metadata !== undefined) line['metadata'] = metadata;
-    log[level](line, redactor.text(message));
+    if (metadata !== undefined) line += `,"metadata":${metadata}`;
+    stream.write(`${line},"message":${JSON.stringify(redactor.text(message))}}\n`);
   }
 
-  function boundedMetadata({ metadata, error }: LogFields): unknown {
+  /** As JSON text. */
+  function boundedMetadata({ metadata, error }: LogFields): string | undefined {
     if (metadata === undefined && error === undefined) return undefined;
-    const described = error === undefined ? {} : { error: describeError(error, debug) };
-    const clean = redactor.value({ ...metadata, ...described });
-    const { length } = JSON.stringify(clean);
-    return length > maxMetadataLength ? { truncated: true, characters: length, ...firstError(clean) } : clean;
+    const described = error === undefined ? metadata : { ...metadata, error: describeError(error, debug) };
+    const clean = redactor.value(described);
+    const text = JSON.stringify(clean);
+    if (text.length <= maxMetadataLength) return text;
+    return JSON.stringify({ truncated: true, characters: text.length, ...firstError(clean) });
   }
 
   /** What a line that is too long still says of its error. */
@@ -84,10 +85,27 @@ export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
     };
   }
 
-  return { ...bind({}), strikeOut: redactor.strikeOut, flush };
+  return { ...bind(nothing), strikeOut: redactor.strikeOut, flush };
 }
 
+/** Lines of one millisecond share theirs. */
+function createTimestamps(): () => string {
+  let ms = 0;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== ms) {
+      ms = now;
+      text = new Date(now).toISOString();
+    }
+    return text;
+  };
+}
+
+const nothing: LogFields = {};
+
 function join(bound: LogFields, fields: LogFields): LogFields {
+  if (bound === nothing) return fields;
   const metadata =
     bound.metadata === undefined || fields.metadata === undefined
       ? (fields.metadata ?? bound.metadata)
@@ -95,7 +113,7 @@ function join(bound: LogFields, fields: LogFields): LogFields {
   return { ...bound, ...fields, ...(metadata === undefined ? {} : { metadata }) };
 }
 
-async function openStream(options: LoggerOptions): Promise<{ stream: DestinationStream; flush: () => void }> {
+async function openStream(options: LoggerOptions): Promise<{ stream: LineStream; flush: () => void }> {
   const pretty = options.pretty ?? (options.destination === undefined && process.stdout.isTTY);
   if (pretty) {
     const { prettyFactory } = await import('pino-pretty');
@@ -121,7 +139,7 @@ async function openStream(options: LoggerOptions): Promise<{ stream: Destination
 }
 
 /** Lines of one turn of the event loop go out in one write: each of its own is a system call of every request. */
-function gatherLines(write: (text: string) => void): { stream: DestinationStream; flush: () => void } {
+function gatherLines(write: (text: string) => void): { stream: LineStream; flush: () => void } {
   let gathered = '';
   const flush = () => {
     const text = gathered;

@@ -93,14 +93,17 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
       const items = value.slice(0, maxItems).map((item) => walk(item, depth + 1, path));
       return value.length > maxItems ? [...items, `… ${value.length - maxItems} more`] : items;
     }
-    const entries = Object.entries(value);
-    const shownEntries = entries.slice(0, maxItems).map(([key, inner]): [string, unknown] => {
+    const keys = Object.keys(value);
+    // Without a prototype a member called __proto__ stays data.
+    const shown = Object.create(null) as Record<string, unknown>;
+    for (const key of keys.length > maxItems ? keys.slice(0, maxItems) : keys) {
+      const inner = (value as Record<string, unknown>)[key];
       const name = nameOf(key);
       const hide = name.secret && typeof inner !== 'number' && typeof inner !== 'boolean' && inner != null;
-      return [name.shown, hide ? MASK : walk(inner, depth + 1, path)];
-    });
-    if (entries.length > maxItems) shownEntries.push(['…', `${entries.length - maxItems} more`]);
-    return Object.fromEntries(shownEntries);
+      shown[name.shown] = hide ? MASK : walk(inner, depth + 1, path);
+    }
+    if (keys.length > maxItems) shown['…'] = `${keys.length - maxItems} more`;
+    return shown;
   }
 
   return {

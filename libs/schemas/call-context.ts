@@ -1,4 +1,5 @@
 // Who asks, for what, until when: handed to every port between a request and a tool's result.
+import type { AppError } from './errors.js';
 
 export interface RequestContext {
   /** `local` while no keys are configured (governance: principals). */
@@ -16,6 +17,12 @@ export interface RequestContext {
   noCache?: boolean;
   /** A header of the request, by its name in small letters; a function, so that no secret is written down with the rest. */
   header?: (name: string) => string | undefined;
+}
+
+/** Of a request that can be stopped from this side too. */
+export interface StoppableContext extends RequestContext {
+  /** Fires `signal`; the first reason stays. */
+  abort(reason: AppError): void;
 }
 
 export interface CallContext extends RequestContext {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import type { Json } from '#libs/schemas/json.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -56,7 +57,8 @@ async function ask(file: string, origin: string): Promise<ModelEvent[]> {
   const provider = new WireProvider('recorded', config, wireFamily(kindOf(file), config, silentLogger));
   const call = { requestId: 'r', deadline: Date.now() + 25_000, signal: new AbortController().signal };
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(simpleRequest({ stream: isStream(file) }), call)) events.push(event);
+  for await (const event of oneByOne(provider.call(simpleRequest({ stream: isStream(file) }), call)))
+    events.push(event);
   await provider.close();
   return events;
 }

@@ -1,4 +1,5 @@
 // The bytes of a stream as they arrive: nothing is collected, silence is broken, an error is the last word.
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -219,8 +220,10 @@ for (const path of ['/v1', '/api']) {
       (request.body['messages'] as { role: string }[]).at(-1)!.role === 'tool'
         ? { text: 'word-a' }
         : { toolCalls: [{ name: 'fetch', arguments: { url: `http://127.0.0.1:${port}/` } }] };
+    const asked = once(slowPage, 'request');
     const stream = await ask(path, { tools: [timeEntry] }, nervous);
     await stream.until(/(?:: keep-alive\n\n){3}/);
+    await asked;
     expect(stream.text).not.toContain('word-a');
     sendPage();
     expect(await stream.end()).toMatch(/word-a[\s\S]*data: \[DONE\]\n\n$/);

@@ -2,6 +2,7 @@
 import type { ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import type { ModelRequest } from '../../apps/gateway/models/model-provider.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 
@@ -34,7 +35,7 @@ export async function ask(
   };
   const signal = new AbortController().signal;
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(request, { requestId: 'r', deadline: NOW + 1000, signal }))
+  for await (const event of oneByOne(provider.call(request, { requestId: 'r', deadline: NOW + 1000, signal })))
     events.push(event);
   return {
     events,

@@ -5,6 +5,7 @@ import type { PlannedRound } from '#libs/runs/run-store.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { renderError } from '#libs/http-door/render-error.js';
 import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/chat/chat-turn.js';
 import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
@@ -110,7 +111,7 @@ async function answered(request: TurnRequest, state: TurnState, ports: TurnPorts
   };
   const fold = new CompletionFold({ id: 'chatcmpl-1', created: 1 });
   try {
-    for await (const event of runChatTurn(turn, ports)) fold.add(event);
+    for await (const event of oneByOne(runChatTurn(turn, ports))) fold.add(event);
     const { id: _, created: __, object: ___, ...shown } = fold.answer;
     return shown;
   } catch (thrown) {

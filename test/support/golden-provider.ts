@@ -45,7 +45,7 @@ export class GoldenProvider implements ModelProvider {
     this.answers = [...answers];
   }
 
-  async *call(request: ModelRequest): AsyncGenerator<ModelEvent> {
+  async *call(request: ModelRequest): AsyncGenerator<readonly ModelEvent[]> {
     const { path, body, json, reader, errors } = writeRequest(this.family.kind, request, this.family.settings);
     for (let sent: string | undefined = body; sent !== undefined; sent = reader.again?.()) {
       const upstream = this.answers.shift();
@@ -62,13 +62,13 @@ export class GoldenProvider implements ModelProvider {
           JSON.stringify(upstream.body),
         );
         exchange.reads.push({ ...shownError(error), retryable });
-        yield { type: 'error', error };
+        yield [{ type: 'error', error }];
         return;
       }
       const answer = open(upstream, request.stream, this.family);
       for await (const batch of readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 })) {
         for (const event of batch) note(event, exchange.reads);
-        yield* batch;
+        yield batch;
       }
     }
   }

@@ -49,14 +49,12 @@ export interface AssembleOptions {
   numbering: CallNumbering;
 }
 
+type EventOf<Type extends RoutedModelEvent['type']> = Extract<RoutedModelEvent, { type: Type }>;
 type OpenCall = AssembledCall & { number: number; clientNumber: number | null; ended: boolean };
 
-/** @throws the AppError of an `error` event; model_stream_cut when the answer never ended */
-export async function* assembleMessage(
-  events: AsyncIterable<RoutedModelEvent>,
-  options: AssembleOptions,
-): AsyncGenerator<TurnEvent, AssembledMessage> {
-  const message: AssembledMessage = {
+/** Reads one answer, batch by batch. */
+export class MessageAssembler {
+  private readonly assembled: AssembledMessage = {
     provider: '',
     model: '',
     text: '',
@@ -66,112 +64,144 @@ export async function* assembleMessage(
     finishReason: 'stop',
     finishReasons: [],
   };
-  let open = new Map<number, OpenCall>();
-  let ended = false;
-  for await (const event of events) {
+  private open = new Map<number, OpenCall>();
+  private ended = false;
+  private failure: AppError | undefined;
+
+  constructor(private readonly options: AssembleOptions) {}
+
+  /** What the caller is told of it; what comes after a failure counts no more. */
+  read(batch: readonly RoutedModelEvent[]): TurnEvent[] {
+    const told: TurnEvent[] = [];
+    for (const event of batch) {
+      if (this.failure !== undefined) break;
+      this.note(event, told);
+    }
+    return told;
+  }
+
+  /** @throws the AppError of an `error` event; model_bad_response when a message begins again that cannot */
+  throwIfFailed(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+
+  /** The whole of it, after its last event. @throws AppError model_stream_cut when the answer never ended */
+  message(): AssembledMessage {
+    if (!this.ended) throw new AppError('model_stream_cut', 'The model ended its answer in the middle');
+    const { assembled: message } = this;
+    message.finishReason = message.finishReasons[0] ?? 'stop';
+    message.calls = [...this.open.values()].filter((call) => call.ended).map(toAssembledCall);
+    return message;
+  }
+
+  private note(event: RoutedModelEvent, told: TurnEvent[]): void {
+    const { assembled: message, options } = this;
     switch (event.type) {
       case 'routed':
         message.provider = event.provider;
         break;
       case 'message_start': {
-        restart(message, open);
-        open = new Map();
+        this.restart();
         message.model = event.model;
         const start = options.onStart(event.model);
-        if (start !== undefined) yield start;
+        if (start !== undefined) told.push(start);
         break;
       }
-      case 'text_delta': {
-        if (event.text === '' && event.extras === undefined) break;
-        const text = message.text === '' && event.text !== '' ? options.separator + event.text : event.text;
-        if ((event.choice ?? 0) === 0) message.text += event.text;
-        yield {
-          type: 'content',
-          text,
-          ...choiceOf(event),
-          ...(event.extras === undefined ? {} : { extras: event.extras }),
-        };
+      case 'text_delta':
+        this.text(event, told);
         break;
-      }
       case 'reasoning_delta':
         if (event.text === '') break;
         message.reasoning += event.text;
-        yield { type: 'reasoning', text: event.text, ...choiceOf(event) };
+        told.push({ type: 'reasoning', text: event.text, ...choiceOf(event) });
         break;
-      case 'tool_call_start': {
-        if (options.isClientCall === undefined) break;
-        const call = begin(event.name, options.isClientCall(event.name), options);
-        open.set(event.index, call);
-        const { extraContent } = event;
-        const server = call.clientNumber === null ? options.serverOf(call.name) : undefined;
-        const first = {
-          id: call.id,
-          name: call.name,
-          ...(server === undefined ? {} : { server }),
-          ...(extraContent === undefined ? {} : { extraContent }),
-        };
-        yield { type: 'tool_call', ...numbersOf(call), ...first, arguments: '' };
+      case 'tool_call_start':
+        this.begin(event, told);
         break;
-      }
       case 'tool_call_delta': {
-        const call = open.get(event.index);
+        const call = this.open.get(event.index);
         if (call === undefined || event.arguments === '') break;
         call.arguments += event.arguments;
-        yield { type: 'tool_call', ...numbersOf(call), arguments: event.arguments };
+        told.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
         break;
       }
-      case 'tool_call_end': {
-        const call = open.get(event.index);
-        if (call === undefined) break;
-        // An adapter that had nothing to stream (whole answers, `{}` for nothing) says the arguments here only.
-        if (call.arguments === '' && event.arguments !== '') {
-          yield { type: 'tool_call', ...numbersOf(call), arguments: event.arguments };
-        }
-        call.arguments = event.arguments;
-        call.ended = true;
-        if (event.parseError !== undefined) call.parseError = event.parseError;
+      case 'tool_call_end':
+        this.end(event, told);
         break;
-      }
       case 'usage':
         message.usage = event.usage;
         break;
       case 'message_end':
-        ended = true;
+        this.ended = true;
         message.finishReasons[event.choice ?? 0] = event.finishReason;
         if (event.extras !== undefined) message.extras = event.extras;
         if (event.providerState !== undefined) message.providerState = event.providerState;
         break;
       case 'error':
-        throw event.error;
+        this.failure = event.error;
     }
   }
-  if (!ended) throw new AppError('model_stream_cut', 'The model ended its answer in the middle');
-  message.finishReason = message.finishReasons[0] ?? 'stop';
-  message.calls = [...open.values()].filter((call) => call.ended).map(toAssembledCall);
-  return message;
-}
 
-/** A provider may begin its message again; what was streamed of a call to the caller cannot be taken back. */
-function restart(message: AssembledMessage, open: Map<number, OpenCall>): void {
-  if ([...open.values()].some((call) => call.clientNumber !== null)) {
-    throw new AppError(
-      'model_bad_response',
-      'The model began its answer again after it had called a tool of the caller',
-    );
+  private text(event: EventOf<'text_delta'>, told: TurnEvent[]): void {
+    const { text, extras, choice } = event;
+    if (text === '' && extras === undefined) return;
+    const { assembled: message, options } = this;
+    const shown = message.text === '' && text !== '' ? options.separator + text : text;
+    if ((choice ?? 0) === 0) message.text += text;
+    const content: TurnEvent = { type: 'content', text: shown };
+    if (choice !== undefined) content.choice = choice;
+    if (extras !== undefined) content.extras = extras;
+    told.push(content);
   }
-  message.text = '';
-  message.reasoning = '';
-}
 
-function begin(name: string, isClient: boolean, { numbering, idsAreKept }: AssembleOptions): OpenCall {
-  return {
-    id: mintCallId(idsAreKept),
-    name,
-    arguments: '',
-    number: numbering.calls++,
-    clientNumber: isClient ? numbering.clientCalls++ : null,
-    ended: false,
-  };
+  private begin({ index, name, extraContent }: EventOf<'tool_call_start'>, told: TurnEvent[]): void {
+    const { isClientCall, numbering, idsAreKept, serverOf } = this.options;
+    if (isClientCall === undefined) return;
+    const call: OpenCall = {
+      id: mintCallId(idsAreKept),
+      name,
+      arguments: '',
+      number: numbering.calls++,
+      clientNumber: isClientCall(name) ? numbering.clientCalls++ : null,
+      ended: false,
+    };
+    this.open.set(index, call);
+    const server = call.clientNumber === null ? serverOf(name) : undefined;
+    told.push({
+      type: 'tool_call',
+      ...numbersOf(call),
+      id: call.id,
+      name,
+      ...(server === undefined ? {} : { server }),
+      ...(extraContent === undefined ? {} : { extraContent }),
+      arguments: '',
+    });
+  }
+
+  private end(event: EventOf<'tool_call_end'>, told: TurnEvent[]): void {
+    const call = this.open.get(event.index);
+    if (call === undefined) return;
+    // An adapter that had nothing to stream (whole answers, `{}` for nothing) says the arguments here only.
+    if (call.arguments === '' && event.arguments !== '') {
+      told.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
+    }
+    call.arguments = event.arguments;
+    call.ended = true;
+    if (event.parseError !== undefined) call.parseError = event.parseError;
+  }
+
+  /** A provider may begin its message again; what was streamed of a call to the caller cannot be taken back. */
+  private restart(): void {
+    for (const call of this.open.values()) {
+      if (call.clientNumber === null) continue;
+      const message = 'The model began its answer again after it had called a tool of the caller';
+      this.failure = new AppError('model_bad_response', message);
+      return;
+    }
+    this.assembled.text = '';
+    this.assembled.reasoning = '';
+    this.open.clear();
+  }
 }
 
 const numbersOf = (call: OpenCall) => ({ index: call.number, clientIndex: call.clientNumber });

@@ -1,10 +1,11 @@
 // From a read request to the numbered events of its turn: who answers, which tools, which history, and whether this is a
 // new run, one to attach to, or one to go on with. The loop itself is chat-turn.ts.
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, NumberedEvent, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
-import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -25,7 +26,8 @@ import type { TurnRequest } from './turn-request.js';
 export interface StartedTurn {
   runId: string;
   createdAt: Date;
-  events: AsyncIterable<NumberedEvent>;
+  /** In batches of what happened together. */
+  events: AsyncIterable<readonly NumberedEvent[]>;
   /** The caller may go and the turn goes on: keep reading the events. */
   detached: boolean;
 }
@@ -37,14 +39,14 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
   /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
   measure: (
     turn: { request: TurnRequest; context: RequestContext; runId: string },
-    events: AsyncIterable<NumberedEvent>,
-  ) => AsyncIterable<NumberedEvent>;
+    batches: AsyncIterable<readonly NumberedEvent[]>,
+  ) => AsyncIterable<readonly NumberedEvent[]>;
   logger: Logger;
 }
 
 export interface StartOptions {
   request: TurnRequest;
-  context: RequestContext;
+  context: StoppableContext;
   idempotencyKey?: string;
 }
 
@@ -117,7 +119,9 @@ export class ChatService {
     const id = at.from?.id ?? prepared.run.id;
     // As it is stored: whoever attaches is told the same.
     const createdAt = (at.from ?? at.begun)?.createdAt ?? new Date();
-    const cancel = this.ports.cancels.register(id, prepared.context.signal, prepared.run.detached);
+    const cancel = this.ports.cancels.register(id, prepared.context, prepared.run.detached);
+    // Each call of the turn listens; a turn may have many.
+    if (offer.runsHere) setMaxListeners(0, cancel.signal);
     const context: RequestContext = { ...prepared.context, signal: cancel.signal };
     const fold = new TurnFold();
     let stored = at.begun !== undefined || at.from !== undefined;
@@ -145,6 +149,7 @@ export class ChatService {
             prepared.idempotencyKey === undefined || whenCancelled(cancel.signal) ? 'cancelled' : 'interrupted',
           lastN: past?.lastN ?? 0,
           fold,
+          onEnd: () => cancel.release(),
         },
       );
       const commitRound: TurnPorts['commitRound'] = async (round) => {
@@ -160,10 +165,9 @@ export class ChatService {
       };
       const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
       for (const { event } of past?.told ?? []) fold.add(event);
-      const recorded = recorder.record(past === undefined ? loop : chain(past.results, loop));
+      const recorded = recorder.record(past === undefined ? loop : chain([past.results], loop));
       const own = this.ports.measure({ request, context, runId: id }, recorded);
-      const told = past === undefined ? own : chain(past.told, own);
-      const events = finishing(told, () => cancel.release());
+      const events = past === undefined ? own : chain([past.told], own);
       return { runId: id, createdAt, events, detached: prepared.run.detached };
     } catch (error) {
       cancel.release();
@@ -197,24 +201,23 @@ export class ChatService {
     }
   }
 
-  private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<NumberedEvent> {
+  private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
     const { principal, signal } = prepared.context;
     let lastN = 0;
     for await (const numbered of followRun({ principal, runId: run.id, afterN: 0, signal }, this.ports)) {
       if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
       lastN = numbered.n;
-      yield numbered;
+      yield [numbered];
       if (numbered.event.type === 'done') return;
     }
     const now = await this.ports.runs.get(principal, run.id);
     if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-      let n = 0;
-      for (const event of answerEvents(now.answer as unknown as TurnAnswer)) yield { n: ++n, event };
+      yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
       return;
     }
     const adopted = now?.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
     if (adopted !== undefined) {
-      for await (const numbered of adopted.events) if (numbered.n > lastN) yield numbered;
+      for await (const batch of adopted.events) yield batch.filter(({ n }) => n > lastN);
       return;
     }
     if (now?.state === 'failed') throw storedError(now);
@@ -246,12 +249,4 @@ function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K],
 async function* chain<T>(first: Iterable<T>, second: AsyncIterable<T>): AsyncGenerator<T> {
   yield* first;
   yield* second;
-}
-
-async function* finishing<T>(events: AsyncIterable<T>, release: () => void): AsyncGenerator<T> {
-  try {
-    yield* events;
-  } finally {
-    release();
-  }
 }

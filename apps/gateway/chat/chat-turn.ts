@@ -5,9 +5,9 @@ import type { PlannedRound } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
-import type { ModelRoute, ModelRouter } from '../models/model-provider.js';
+import type { ModelRoute, ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { ToolRunner } from '../tools/tool-runner.js';
-import { type AssembledMessage, assembleMessage, toAssistantMessage } from './assemble-message.js';
+import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
@@ -36,14 +36,23 @@ export interface TurnPorts extends PlanPorts {
   commitRound: (round: Omit<PlannedRound, 'runId' | 'lastEvent'>) => Promise<void>;
 }
 
-/** One turn, from its first model call to `done`. Throws AppError where it cannot go on. */
-export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator<TurnEvent, void> {
+/**
+ * One turn, from its first model call to `done`, which comes alone. In batches of what happened together. Throws AppError
+ * where it cannot go on.
+ */
+export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator<readonly TurnEvent[], void> {
   const { state, offer } = turn;
   for (;;) {
     const stoppedBy = offer.runsHere ? state.bound() : null;
     const startedAt = new Date();
     state.round++;
-    const message = yield* callModel(turn, stoppedBy, ports);
+    const answer = assembler(turn, stoppedBy);
+    for await (const batch of callModel(turn, stoppedBy, ports)) {
+      const told = answer.read(batch);
+      if (told.length > 0) yield told;
+      answer.throwIfFailed();
+    }
+    const message = answer.message();
     state.addUsage(message.usage);
     state.addText(message.text);
 
@@ -53,7 +62,7 @@ export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator
       // Without tools of ours every call is the caller's, names that nobody offered too, as with the provider itself.
       if (calls.length > 0 && message.providerState !== undefined)
         await keepForFollowUp(turn, message, startedAt, ports);
-      yield done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy);
+      yield [done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy)];
       return;
     }
 
@@ -63,7 +72,7 @@ export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator
     const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
 
     const results = new Map<string, ReturnType<typeof toToolMessage>>();
-    yield* runCalls(server, ports.runner, {
+    const running = runCalls(server, ports.runner, {
       parallel: turn.request.parallelToolCalls !== false,
       onEnd(call, outcome) {
         results.set(call.planned.id, toToolMessage(call.planned.id, outcome));
@@ -78,9 +87,10 @@ export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator
         });
       },
     });
+    for await (const event of running) yield [event];
     turn.context.signal.throwIfAborted();
     if (client.length > 0) {
-      yield done(turn, message, 'tool_calls', null);
+      yield [done(turn, message, 'tool_calls', null)];
       return;
     }
     state.messages.push(toAssistantMessage(message), ...planned.flatMap((call) => results.get(call.planned.id) ?? []));
@@ -92,11 +102,11 @@ function callModel(
   turn: Turn,
   stoppedBy: StopCause | null,
   ports: TurnPorts,
-): AsyncGenerator<TurnEvent, AssembledMessage> {
+): AsyncIterable<readonly RoutedModelEvent[]> {
   const { request, state, offer, context } = turn;
   const tools = stoppedBy === null ? offer.definitions : [];
   const toolChoice = state.round === 1 ? offer.toolChoice : undefined;
-  const events = ports.models.call(
+  return ports.models.call(
     turn.route,
     {
       messages: state.messages,
@@ -116,7 +126,11 @@ function callModel(
       ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
     },
   );
-  return assembleMessage(events, {
+}
+
+function assembler(turn: Turn, stoppedBy: StopCause | null): MessageAssembler {
+  const { request, state, offer } = turn;
+  return new MessageAssembler({
     idsAreKept: offer.runsHere,
     separator: state.separator(),
     numbering: state.numbering,

@@ -5,6 +5,7 @@ import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { verifies } from '../../../test/verifies.js';
 import { measureTurn, type MeasuredTurn } from './measure-turn.js';
 
@@ -18,9 +19,9 @@ const start: TurnEvent = { type: 'start', model: 'x/y', runId: 'run_1', sessionI
 const text: TurnEvent = { type: 'content', text: 'canary' };
 const done: TurnEvent = { type: 'done', finishReason: 'stop', usage };
 
-async function* told(events: TurnEvent[], failure?: unknown): AsyncGenerator<NumberedEvent> {
+async function* told(events: TurnEvent[], failure?: unknown): AsyncGenerator<NumberedEvent[]> {
   let n = 0;
-  for (const event of events) yield { n: ++n, event };
+  for (const event of events) yield [{ n: ++n, event }];
   if (failure !== undefined) throw failure;
 }
 
@@ -67,7 +68,7 @@ verifies(
       { ...done, toolExecution: { rounds: 3, session_id: 's' } } as TurnEvent,
     ];
     const seen: TurnEvent[] = [];
-    for await (const { event } of measureTurn(turn, told(events), tap)) seen.push(event);
+    for await (const { event } of oneByOne(measureTurn(turn, told(events), tap))) seen.push(event);
     expect(seen).toEqual(events);
     const shown = await metrics.registry.metrics();
     const requests = 'signalbox_chat_requests_total{dialect="events",stream="true",model="x/y",outcome="ok"}';
@@ -93,10 +94,10 @@ verifies(
     const tap = measuring();
     const failure = new AppError('model_timeout', 'late');
     const read = async () => {
-      for await (const _ of measureTurn(turn, told([], failure), tap));
+      for await (const _ of oneByOne(measureTurn(turn, told([], failure), tap)));
     };
     await expect(read()).rejects.toBe(failure);
-    for await (const _ of measureTurn(turn, told([start, text, done]), tap)) break;
+    for await (const _ of oneByOne(measureTurn(turn, told([start, text, done]), tap))) break;
     const shown = await tap.metrics.registry.metrics();
     const series = (outcome: string) =>
       `signalbox_chat_requests_total{dialect="events",stream="true",model="other",outcome="${outcome}"}`;
@@ -111,15 +112,15 @@ verifies(
   'time with models and tools is not overhead; turns of one request id are apart',
   async () => {
     const tap = measuring();
-    async function* slow(runId: string): AsyncGenerator<NumberedEvent> {
+    async function* slow(runId: string): AsyncGenerator<NumberedEvent[]> {
       const leave = tap.clocks.enter(runId);
       await new Promise((resolve) => setTimeout(resolve, 60));
       leave();
       if (runId === 'run_2') await new Promise((resolve) => setTimeout(resolve, 120));
-      yield { n: 1, event: done };
+      yield [{ n: 1, event: done }];
     }
     const read = async (runId: string) => {
-      for await (const _ of measureTurn({ ...turn, runId }, slow(runId), tap));
+      for await (const _ of oneByOne(measureTurn({ ...turn, runId }, slow(runId), tap)));
     };
     await Promise.all([read('run_1'), read('run_2')]);
     const overheads = tap.lines.map(({ fields }) => Number(fields.metadata!['overheadMs']));

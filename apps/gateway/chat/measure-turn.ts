@@ -1,5 +1,6 @@
 // A tap on the events of one turn: passes each on untouched and, when the turn has ended in whatever way, counts it and
 // writes its one log line. Never its content.
+import { watchItems } from '#libs/concurrency/watch-items.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { OTHER } from '#libs/metrics/bounded-labels.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -38,36 +39,39 @@ interface Summary {
 
 /** For ChatPorts.measure. */
 export function createTurnMeasure(measuring: TurnMeasuring) {
-  return (turn: MeasuredTurn, events: AsyncIterable<NumberedEvent>) => measureTurn(turn, events, measuring);
+  return (turn: MeasuredTurn, batches: AsyncIterable<readonly NumberedEvent[]>) =>
+    measureTurn(turn, batches, measuring);
 }
 
-export async function* measureTurn(
+export function measureTurn(
   turn: MeasuredTurn,
-  events: AsyncIterable<NumberedEvent>,
+  batches: AsyncIterable<readonly NumberedEvent[]>,
   measuring: TurnMeasuring,
-): AsyncGenerator<NumberedEvent> {
+): AsyncIterable<readonly NumberedEvent[]> {
   const startedAt = performance.now();
   const clock = measuring.clocks.open(turn.runId);
   const watch = new TurnWatch(turn.request.model, measuring.metrics, startedAt);
   const calls = new CallLog(measuring.logger, { requestId: turn.context.requestId, runId: turn.runId });
   const { summary } = watch;
-  try {
-    for await (const numbered of events) {
-      watch.note(numbered.event);
-      calls.note(numbered.event);
-      yield numbered;
-    }
-  } catch (error) {
-    summary.outcome = toAppError(error).code;
-    if (summary.outcome !== 'cancelled') measuring.metrics.countError(error);
-    throw error;
-  } finally {
-    summary.durationMs = performance.now() - startedAt;
-    summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
-    clock.close();
-    count(turn.request, summary, measuring.metrics);
-    log(turn, summary, measuring.logger);
-  }
+  return watchItems(batches, {
+    note(batch) {
+      for (const { event } of batch) {
+        watch.note(event);
+        calls.note(event);
+      }
+    },
+    failed(error) {
+      summary.outcome = toAppError(error).code;
+      if (summary.outcome !== 'cancelled') measuring.metrics.countError(error);
+    },
+    ended() {
+      summary.durationMs = performance.now() - startedAt;
+      summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
+      clock.close();
+      count(turn.request, summary, measuring.metrics);
+      log(turn, summary, measuring.logger);
+    },
+  });
 }
 
 class TurnWatch {

@@ -32,6 +32,8 @@ export interface RecordOptions {
   /** The last number that was used before, when a run is continued. */
   lastN: number;
   fold: TurnFold;
+  /** Called last, however the turn ended. */
+  onEnd: () => void;
 }
 
 export class TurnRecorder {
@@ -49,17 +51,18 @@ export class TurnRecorder {
   }
 
   /** The same events with numbers. The last one comes after the run's end has been written. */
-  async *record(events: AsyncIterable<TurnEvent>): AsyncGenerator<NumberedEvent, void> {
-    const { fold } = this.options;
+  async *record(batches: AsyncIterable<readonly TurnEvent[]>): AsyncGenerator<readonly NumberedEvent[], void> {
+    const { fold, isStored } = this.options;
     let written = false;
     try {
-      for await (const event of events) {
-        const numbered = this.number(event);
-        fold.add(event);
-        await this.keep(numbered, event);
-        if (event.type === 'done') {
+      for await (const batch of batches) {
+        const numbered = batch.map((event) => this.number(event));
+        for (const event of batch) fold.add(event);
+        if (isStored()) await this.keep(numbered);
+        const last = batch.at(-1);
+        if (last?.type === 'done') {
           written = true;
-          await this.finish({ state: 'done', usage: event.usage, answer: fold.answer as unknown as JsonObject });
+          await this.finish({ state: 'done', usage: last.usage, answer: fold.answer as unknown as JsonObject });
         }
         yield numbered;
       }
@@ -71,6 +74,7 @@ export class TurnRecorder {
     } finally {
       clearTimeout(this.timer);
       if (!written) await this.finish({ state: this.options.whenStopped(), usage: fold.answer.usage });
+      this.options.onEnd();
     }
   }
 
@@ -107,10 +111,11 @@ export class TurnRecorder {
     return { n: ++this.lastN, event };
   }
 
-  private async keep(numbered: NumberedEvent, event: TurnEvent): Promise<void> {
-    if (!this.options.isStored()) return;
-    this.unwritten.push(numbered);
-    this.unwrittenBytes += sizeOf(event);
+  private async keep(batch: readonly NumberedEvent[]): Promise<void> {
+    for (const numbered of batch) {
+      this.unwritten.push(numbered);
+      this.unwrittenBytes += sizeOf(numbered.event);
+    }
     if (this.unwrittenBytes >= maxUnwrittenBytes) await this.flush();
     else if (this.unwrittenBytes >= gatherBytes) void this.flush();
     else this.timer ??= setTimeout(() => void this.flush(), gatherMs);
@@ -133,8 +138,7 @@ export class TurnRecorder {
     const shown = { code: error.code, message: error.message, type: ERRORS[error.code].type };
     const state = signal.aborted ? whenStopped() : endedBy(error, whenStopped());
     // A run that can go on has no last event yet.
-    if (state !== 'interrupted')
-      await this.keep(this.number({ type: 'error', error: shown }), { type: 'error', error: shown });
+    if (state !== 'interrupted') await this.keep([this.number({ type: 'error', error: shown })]);
     await this.finish({ state, usage: fold.answer.usage, error: shown });
   }
 

@@ -16,7 +16,7 @@ export interface ResumedTurn {
   /** The results of that round, which the log may have missed. */
   results: TurnEvent[];
   /** Instead of another model call, where the round gave calls to the caller. */
-  ends?: AsyncIterable<TurnEvent>;
+  ends?: AsyncIterable<readonly TurnEvent[]>;
 }
 
 const settleMs = 20_000;
@@ -91,12 +91,14 @@ function replay(turn: Turn, round: StoredRound): void {
   state.messages.push(toAssistant(round), ...results);
 }
 
-async function* endWithCalls(turn: Turn): AsyncGenerator<TurnEvent> {
+async function* endWithCalls(turn: Turn): AsyncGenerator<readonly TurnEvent[]> {
   const toolExecution = turn.state.toolExecution(turn.sessionId, null);
-  yield {
-    type: 'done',
-    finishReason: 'tool_calls',
-    usage: turn.state.usage,
-    ...(toolExecution === undefined ? {} : { toolExecution }),
-  };
+  yield [
+    {
+      type: 'done',
+      finishReason: 'tool_calls',
+      usage: turn.state.usage,
+      ...(toolExecution === undefined ? {} : { toolExecution }),
+    },
+  ];
 }

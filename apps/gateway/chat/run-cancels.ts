@@ -1,5 +1,5 @@
 // The runs that go on in this gateway, and what stops each: its caller going away, or a request to cancel it.
-import { setMaxListeners } from 'node:events';
+import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface RunCancel {
@@ -17,27 +17,15 @@ class Cancelled extends AppError {
 export const whenCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
 export class RunCancels {
-  private readonly running = new Map<string, AbortController>();
+  /** What stops each. */
+  private readonly running = new Map<string, StoppableContext['abort']>();
   private readonly held = new Set<string>();
 
   /** `detached`: the caller may go. `release` must be called when the run has ended. */
-  register(runId: string, callerGone: AbortSignal, detached: boolean): RunCancel {
-    const controller = new AbortController();
-    // Each call of the turn listens; a turn may have many.
-    setMaxListeners(0, controller.signal);
-    const leave = () => controller.abort(callerGone.reason);
-    if (!detached) {
-      if (callerGone.aborted) leave();
-      else callerGone.addEventListener('abort', leave, { once: true });
-    }
-    this.running.set(runId, controller);
-    return {
-      signal: controller.signal,
-      release: () => {
-        callerGone.removeEventListener('abort', leave);
-        this.running.delete(runId);
-      },
-    };
+  register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
+    const { signal, abort } = detached ? alone() : caller;
+    this.running.set(runId, abort);
+    return { signal, release: () => void this.running.delete(runId) };
   }
 
   /** Known here from before it is written until `register`, or until the returned function is called. */
@@ -52,14 +40,18 @@ export class RunCancels {
 
   /** False when the run does not go on here. */
   cancel(runId: string): boolean {
-    const controller = this.running.get(runId);
-    controller?.abort(new Cancelled());
-    return controller !== undefined;
+    const abort = this.running.get(runId);
+    abort?.(new Cancelled());
+    return abort !== undefined;
   }
 
   /** Ends what is left at the end of a stop's grace time; keyed runs can go on elsewhere. */
   stopAll(): void {
-    for (const controller of this.running.values())
-      controller.abort(new AppError('shutting_down', 'This gateway is stopping'));
+    for (const abort of this.running.values()) abort(new AppError('shutting_down', 'This gateway is stopping'));
   }
+}
+
+function alone(): Pick<StoppableContext, 'signal' | 'abort'> {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: (reason) => controller.abort(reason) };
 }

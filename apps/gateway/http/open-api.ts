@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { operatorRequest, type OperatorAccess } from '#libs/health/operator-access.js';
 import { openApiDocument, routesOf } from './open-api-document.js';
 
@@ -12,8 +13,13 @@ export async function setupOpenApi(app: NestFastifyApplication, access: Operator
   app
     .getHttpAdapter()
     .getInstance()
-    .addHook('onRequest', async (request) => {
-      if (/^\/(?:docs(?:[/?]|$)|openapi\.json)/.test(request.url)) access.admit(operatorRequest(request.raw));
+    .addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
+      try {
+        if (/^\/(?:docs(?:[/?]|$)|openapi\.json)/.test(request.url)) access.admit(operatorRequest(request.raw));
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
     });
   // Made when it is first asked for: starting does not wait for it.
   const document = () => openApiDocument(routesOf(controllersOf(app))) as unknown as OpenAPIObject;

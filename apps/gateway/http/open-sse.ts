@@ -3,8 +3,8 @@
 import type { FastifyReply } from 'fastify';
 
 export interface SseStream {
-  /** Writes whole events. Resolves when the reader can take more; at once when it has gone. */
-  write(text: string): Promise<void>;
+  /** Writes whole events. Resolves when the reader can take more, or has gone; nothing to wait for is undefined. */
+  write(text: string): Promise<void> | undefined;
   /** Ends the stream; what was written is flushed. */
   end(): void;
 }
@@ -38,10 +38,10 @@ export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
   response.once('close', () => clearInterval(keepAlive));
 
   return {
-    async write(text) {
-      if (!response.writable) return;
+    write(text) {
+      if (!response.writable) return undefined;
       keepAlive.refresh();
-      if (!response.write(text)) await readerReady(response, options.stuckReaderMs);
+      return response.write(text) ? undefined : readerReady(response, options.stuckReaderMs);
     },
     end() {
       clearInterval(keepAlive);

@@ -1,15 +1,15 @@
 // Who asks and whether they are still there: made once a request, before anything else sees it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 
-const contexts = new WeakMap<FastifyRequest, RequestContext>();
+const contexts = new WeakMap<FastifyRequest, StoppableContext>();
 const shownRequestId = /^[\x21-\x7e]{1,128}$/;
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The context of a request. Its signal aborts when the client has gone before the answer was complete. */
-export function requestContext(request: FastifyRequest): RequestContext {
+export function requestContext(request: FastifyRequest): StoppableContext {
   const context = contexts.get(request);
   if (context === undefined) throw new Error('request without a context: registerRequestContext has not run');
   return context;
@@ -33,6 +33,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
       ...(typeof trace === 'string' && traceparent.test(trace) ? { traceparent: trace } : {}),
       header: (name) => [request.headers[name]].flat().find((value) => value !== undefined),
       signal: gone.signal,
+      abort: (reason) => gone.abort(reason),
       deadline: Date.now() + turnMs,
     });
     reply.header('x-request-id', requestId);

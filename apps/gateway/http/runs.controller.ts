@@ -76,20 +76,19 @@ export class RunsController {
     return this.show(await this.whenEnded(run));
   }
 
-  private async *follow(run: StoredRun, afterN: number, signal: AbortSignal): AsyncGenerator<NumberedEvent> {
+  private async *follow(run: StoredRun, afterN: number, signal: AbortSignal): AsyncGenerator<readonly NumberedEvent[]> {
     let told = 0;
     for await (const numbered of followRun({ principal: run.principal, runId: run.id, afterN, signal }, this.ports)) {
       if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
       told++;
-      yield numbered;
+      yield [numbered];
       if (numbered.event.type === 'done') return;
     }
     const now = (await this.ports.runs.get(run.principal, run.id)) ?? run;
     if (now.state === 'done' && now.answer !== null) {
       // Its own events are gone: the whole answer, for a reader that has none of it.
       if (told > 0 || afterN > 0) return;
-      let n = 0;
-      for (const event of answerEvents(now.answer as unknown as TurnAnswer)) yield { n: ++n, event };
+      yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
       return;
     }
     if (now.state === 'interrupted') {

@@ -1,5 +1,6 @@
+import { connect } from 'node:net';
 import { fastify } from 'fastify';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { verifies } from '../../../test/verifies.js';
 import { commentKeepAlive } from '../doors/sse-renderer.js';
@@ -8,9 +9,9 @@ import { streamTurn } from './stream-turn.js';
 verifies('chat.stream.keep-alive', 'headers go out though nothing has happened and no keep-alive is due', async () => {
   let happen: () => void = () => undefined;
   const happened = new Promise<void>((resolve) => (happen = resolve));
-  async function* events(): AsyncGenerator<NumberedEvent> {
+  async function* events(): AsyncGenerator<NumberedEvent[]> {
     await happened;
-    yield { n: 1, event: { type: 'content', text: 'late' } };
+    yield [{ n: 1, event: { type: 'content', text: 'late' } }];
   }
   const server = fastify();
   server.get('/', (_request, reply) =>
@@ -38,6 +39,40 @@ verifies('chat.stream.keep-alive', 'headers go out though nothing has happened a
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
     happen();
     expect(await answer.text()).toBe(': keep-alive\n\ndata: late\n\ndata: end\n\n');
+  } finally {
+    await server.close();
+  }
+});
+
+test('events of one batch go out in one chunk', async () => {
+  const content = (n: number): NumberedEvent => ({ n, event: { type: 'content', text: String(n) } });
+  async function* events(): AsyncGenerator<NumberedEvent[]> {
+    yield [content(1), content(2)];
+    yield [content(3)];
+  }
+  const server = fastify();
+  const renderer = {
+    render: (_event: unknown, n: number) => `data: ${n}\n\n`,
+    renderError: () => '',
+    end: '',
+    keepAlive: commentKeepAlive,
+  };
+  const options = { requestId: 'req_1', headersAfterMs: 600_000, keepAliveMs: 600_000, stuckReaderMs: 600_000 };
+  server.get('/', (_request, reply) =>
+    streamTurn(reply, events(), renderer, { ...options, detached: false, onError: () => undefined }),
+  );
+  try {
+    const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    let answer = '';
+    for await (const piece of socket) {
+      answer += String(piece);
+      if (answer.endsWith('\r\n0\r\n\r\n')) break;
+    }
+    expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toBe(
+      '12\r\ndata: 1\n\ndata: 2\n\n\r\n9\r\ndata: 3\n\n\r\n0\r\n\r\n',
+    );
   } finally {
     await server.close();
   }

@@ -15,12 +15,12 @@ export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
 }
 
 /**
- * Streams the events. What fails before the first one is thrown, for an HTTP status; later it is an error event, and the
+ * Streams the events, those of one batch in one write. What fails before the first one is thrown, for an HTTP status; later it is an error event, and the
  * stream ends without saying that it is complete.
  */
 export async function streamTurn(
   reply: FastifyReply,
-  events: AsyncIterable<NumberedEvent>,
+  events: AsyncIterable<readonly NumberedEvent[]>,
   renderer: SseRenderer,
   options: StreamOptions,
 ): Promise<void> {
@@ -31,8 +31,10 @@ export async function streamTurn(
   if (early === 'silence') await stream.write(renderer.keepAlive);
   try {
     for (let next = await first; next.done !== true; next = await iterator.next()) {
-      const text = renderer.render(next.value.event, next.value.n);
-      if (text !== '') await stream.write(text);
+      let text = '';
+      for (const { event, n } of next.value) text += renderer.render(event, n);
+      const taken = text === '' ? undefined : stream.write(text);
+      if (taken !== undefined) await taken;
       if (reply.raw.destroyed && !options.detached) break;
     }
     await stream.write(renderer.end);
@@ -59,7 +61,7 @@ async function after(ms: number, unless: Promise<unknown>): Promise<'silence' | 
   }
 }
 
-async function drain(iterator: AsyncIterator<NumberedEvent>): Promise<void> {
+async function drain(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     while ((await iterator.next()).done !== true);
   } catch {

@@ -98,7 +98,7 @@ export class ToolsController {
 }
 
 /** `tool_progress` as it comes, then one `tool_result`. */
-async function* numbered(prepared: KeyedToolCall): AsyncGenerator<NumberedEvent> {
+async function* numbered(prepared: KeyedToolCall): AsyncGenerator<readonly NumberedEvent[]> {
   const { callId } = prepared.context;
   const events = new EventQueue<TurnEvent>();
   prepared
@@ -111,7 +111,7 @@ async function* numbered(prepared: KeyedToolCall): AsyncGenerator<NumberedEvent>
       (error: unknown) => events.fail(error),
     );
   let n = 0;
-  for await (const event of events) yield { n: ++n, event };
+  for await (const event of events) yield [{ n: ++n, event }];
 }
 
 function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): JsonObject {

@@ -51,7 +51,7 @@ export class TurnDoor {
       reply.header('x-run-id', started.runId);
       if (turn.stream) return await this.stream(started, dialect.renderer(started, turn), reply, context.requestId);
       const fold = dialect.fold(started, turn);
-      for await (const { event } of started.events) fold.add(event);
+      for await (const batch of started.events) for (const { event } of batch) fold.add(event);
       if (!reply.raw.destroyed) await reply.type('application/json').send(fold.answer);
     } finally {
       leave();

@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
 import { type ScriptedAnswer, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { ends, message, start, text } from '../../../test/fixtures/anthropic-quirks.js';
@@ -82,7 +83,8 @@ for (const { name, config, frames, completeAt, expected } of families) {
     try {
       for (let each = 0; each < answers.length; each += 1) {
         const events = [];
-        for await (const event of provider.call(asking({ tools: [{ name: 'f' }] }), calling())) events.push(event);
+        for await (const event of oneByOne(provider.call(asking({ tools: [{ name: 'f' }] }), calling())))
+          events.push(event);
         heard.push(foldEvents(events));
       }
       return heard;

@@ -2,6 +2,7 @@ import { afterEach, expect } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger, type LogFields } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import {
   type Script,
@@ -38,7 +39,7 @@ async function open(kind: Kind, script: Script, settings: object = {}): Promise<
 async function ask(request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
   const call = { requestId: 'r', deadline: Date.now() + 20_000, signal: new AbortController().signal };
-  for await (const event of provider!.call(simpleRequest(request), call)) events.push(event);
+  for await (const event of oneByOne(provider!.call(simpleRequest(request), call))) events.push(event);
   return events;
 }
 

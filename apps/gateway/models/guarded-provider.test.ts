@@ -2,6 +2,7 @@ import { afterEach, expect } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';
@@ -33,7 +34,7 @@ async function start(circuit: object, more: object = {}) {
   const ask = async (name = 'up/m', call: Partial<ModelCall> = {}) => {
     const events = [];
     const { model: _, ...request } = asking();
-    for await (const event of router.call(router.resolve(name), request, calling(call))) events.push(event);
+    for await (const event of oneByOne(router.call(router.resolve(name), request, calling(call)))) events.push(event);
     return { ...foldEvents(events), last: events.at(-1) };
   };
   const shown = async () => {
@@ -100,7 +101,7 @@ verifies('models.circuit', 'a try that its caller leaves makes room for the next
   answer = { chunks: nothing.chunks!, end: 'stall' };
   const { provider } = router.resolve('up/m').candidates[0]!;
   const leave = async () => {
-    for await (const event of provider.call(asking(), calling())) return event.type;
+    for await (const event of oneByOne(provider.call(asking(), calling()))) return event.type;
     return undefined;
   };
   await expect.poll(leave, { timeout: 10_000 }).toBe('message_start');

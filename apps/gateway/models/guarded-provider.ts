@@ -1,5 +1,6 @@
 // A circuit breaker around a provider: while it is open the caller, or the next candidate, is told at once. What happens
 // after the first piece of an answer does not count: the provider was there.
+import { watchItems } from '#libs/concurrency/watch-items.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -39,25 +40,24 @@ class GuardedProvider implements ModelProvider {
     this.name = inner.name;
   }
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+  call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]> {
     const pass = this.circuit.enter();
-    if (typeof pass === 'number') {
-      const message = `Model provider '${this.name}' failed again and again and is not asked for ${pass} s`;
-      yield { type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: pass }) };
-      return;
-    }
-    try {
-      for await (const event of this.inner.call(request, call)) {
-        if (event.type === 'error') judge(event.error, call, pass);
-        else if (event.type !== 'message_start' && event.type !== 'usage') pass.succeeded();
-        yield event;
-      }
-    } catch (error) {
-      judge(toAppError(error), call, pass);
-      throw error;
-    } finally {
-      pass.left();
-    }
+    if (typeof pass === 'number') return this.refuse(pass);
+    return watchItems(this.inner.call(request, call), {
+      note(batch) {
+        for (const event of batch) {
+          if (event.type === 'error') judge(event.error, call, pass);
+          else if (event.type !== 'message_start' && event.type !== 'usage') pass.succeeded();
+        }
+      },
+      failed: (error) => judge(toAppError(error), call, pass),
+      ended: () => pass.left(),
+    });
+  }
+
+  private async *refuse(seconds: number): AsyncGenerator<readonly ModelEvent[]> {
+    const message = `Model provider '${this.name}' failed again and again and is not asked for ${seconds} s`;
+    yield [{ type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: seconds }) }];
   }
 
   listModels(signal: AbortSignal): Promise<string[]> {

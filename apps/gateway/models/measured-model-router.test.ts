@@ -3,6 +3,7 @@ import { silentLogger, type LogFields } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { verifies } from '../../../test/verifies.js';
 import { MeasuredModelRouter } from './measured-model-router.js';
 import type { ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
@@ -21,7 +22,7 @@ async function measured(events: RoutedModelEvent[], options: { failure?: Error; 
   const metrics = createMetrics({ processMetrics: false });
   const inner = {
     async *call() {
-      yield* events;
+      for (const event of events) yield [event];
       if (options.failure !== undefined) throw options.failure;
     },
   } as unknown as ModelRouter;
@@ -35,7 +36,7 @@ async function measured(events: RoutedModelEvent[], options: { failure?: Error; 
   let taken = 0;
   const seen: RoutedModelEvent[] = [];
   try {
-    for await (const event of router.call(route, { messages: [] } as unknown as ModelRequest, call)) {
+    for await (const event of oneByOne(router.call(route, { messages: [] } as unknown as ModelRequest, call))) {
       seen.push(event);
       if (++taken === options.take) break;
     }

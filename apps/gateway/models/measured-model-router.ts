@@ -1,4 +1,5 @@
 // Counts, times and logs model calls around any ModelRouter: one line a call, never its content.
+import { watchItems } from '#libs/concurrency/watch-items.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -54,11 +55,11 @@ export class MeasuredModelRouter implements ModelRouter {
     return this.router.close();
   }
 
-  async *call(
+  call(
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
-  ): AsyncGenerator<RoutedModelEvent> {
+  ): AsyncIterable<readonly RoutedModelEvent[]> {
     const [first] = route.candidates;
     const seen: Seen = {
       provider: first?.provider.name ?? 'none',
@@ -67,31 +68,36 @@ export class MeasuredModelRouter implements ModelRouter {
     };
     const startedAt = performance.now();
     const leave = this.measuring.clocks.enter(call.runId);
-    try {
-      for await (const event of this.router.call(route, request, call)) {
-        note(seen, event);
-        // The call is over with its last event, however late the reader comes back.
-        if (event.type === 'message_end' || event.type === 'error') leave();
-        yield event;
-      }
-    } catch (error) {
-      seen.outcome = toAppError(error).code;
-      throw error;
-    } finally {
-      leave();
-      if (seen.outcome !== 'ok' && call.signal.aborted) seen.outcome = 'cancelled';
-      this.report(seen, call, performance.now() - startedAt);
-    }
+    return watchItems(this.router.call(route, request, call), {
+      note(batch) {
+        for (const event of batch) {
+          note(seen, event);
+          // The call is over with its last event, however late the reader comes back.
+          if (event.type === 'message_end' || event.type === 'error') leave();
+        }
+      },
+      failed: (error) => {
+        seen.outcome = toAppError(error).code;
+      },
+      ended: () => {
+        leave();
+        if (seen.outcome !== 'ok' && call.signal.aborted) seen.outcome = 'cancelled';
+        this.report(seen, call, performance.now() - startedAt);
+      },
+    });
   }
 
   private report({ provider, model, outcome, usage }: Seen, call: ModelCall, durationMs: number): void {
     const { metrics, logger } = this.measuring;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
-    metrics.modelCalls.inc({ ...labels, outcome });
+    metrics.modelCalls.inc({ provider, model: labels.model, outcome });
     countRefusal(metrics, outcome);
     metrics.modelCallDuration.observe(labels, durationMs / 1000);
-    const tokens: Record<string, number> = usage === undefined ? {} : tokensOf(usage);
-    for (const [kind, count] of Object.entries(tokens)) if (count > 0) metrics.tokens.inc({ ...labels, kind }, count);
+    const tokens = usage === undefined ? {} : tokensOf(usage);
+    for (const kind in tokens) {
+      const count = tokens[kind as keyof Tokens] ?? 0;
+      if (count > 0) metrics.tokens.inc({ provider, model: labels.model, kind }, count);
+    }
     const failed = outcome !== 'ok' && outcome !== 'cancelled';
     const metadata = { provider, model, outcome, ...(usage === undefined ? {} : { usage: tokens }) };
     const { requestId, runId } = call;
@@ -130,8 +136,15 @@ function note(seen: Seen, event: RoutedModelEvent): void {
   }
 }
 
+interface Tokens {
+  prompt?: number;
+  completion?: number;
+  cached?: number;
+  reasoning?: number;
+}
+
 /** `cached` is part of `prompt`, `reasoning` part of `completion`. */
-function tokensOf(usage: Usage): Record<string, number> {
+function tokensOf(usage: Usage): Tokens {
   return {
     prompt: tokenCount(usage.prompt_tokens),
     completion: tokenCount(usage.completion_tokens),

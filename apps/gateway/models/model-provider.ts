@@ -36,11 +36,12 @@ export interface ModelProvider {
   /** The provider's name in the configuration. */
   readonly name: string;
   /**
-   * One model call. Yields `message_start` first and ends with `message_end` or `error`; a stream that just stops is
+   * One model call, in batches of what came together: one read of the network is one batch, and none is empty. Yields
+   * `message_start` first and ends with `message_end` or `error`; a stream that just stops is
    * `error` (`model_stream_cut`). Failures before the first byte are retried within the provider's budget.
    * Leaving the iteration, or the signal, closes the upstream connection at once.
    */
-  call(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent>;
+  call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]>;
   /** Names the upstream lists; an upstream without such a list gives none. */
   listModels(signal: AbortSignal): Promise<string[]>;
   close(): Promise<void>;
@@ -57,7 +58,11 @@ export interface ModelRouter {
   /** Configured models and aliases, as `GET /v1/models` lists them. */
   list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]>;
   /** Calls the candidates in order; moves on when one fails before its first event other than `message_start`. */
-  call(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): AsyncIterable<RoutedModelEvent>;
+  call(
+    route: ModelRoute,
+    request: Omit<ModelRequest, 'model'>,
+    call: ModelCall,
+  ): AsyncIterable<readonly RoutedModelEvent[]>;
   close(): Promise<void>;
 }
 

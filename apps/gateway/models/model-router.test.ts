@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { configSchema, type Config } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { startScriptedUpstream, type Script, type ScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { verifies } from '../../../test/verifies.js';
@@ -13,9 +14,11 @@ import { createModelRouter } from './model-router.js';
 const offline: ModelProvider = {
   name: 'offline',
   async *call(request) {
-    yield { type: 'message_start', model: 'offline', responseId: '' };
-    yield { type: 'text_delta', text: request.model };
-    yield { type: 'message_end', finishReason: 'stop' };
+    yield [{ type: 'message_start', model: 'offline', responseId: '' }];
+    yield [
+      { type: 'text_delta', text: request.model },
+      { type: 'message_end', finishReason: 'stop' },
+    ];
   },
   listModels: () => Promise.resolve(['offline']),
   close: () => Promise.resolve(),
@@ -52,7 +55,7 @@ async function ask(router: ModelRouter, name?: string, signal = new AbortControl
   const request = { messages: [], tools: [], stream: true, parameters: {}, unknown: {} };
   const events: RoutedModelEvent[] = [];
   const call = { requestId: 'r', deadline: Date.now() + 10_000, signal };
-  for await (const event of router.call(router.resolve(name), request, call)) events.push(event);
+  for await (const event of oneByOne(router.call(router.resolve(name), request, call))) events.push(event);
   return events;
 }
 

@@ -93,7 +93,7 @@ class ConfiguredModelRouter implements ModelRouter {
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
-  ): AsyncGenerator<RoutedModelEvent> {
+  ): AsyncGenerator<readonly RoutedModelEvent[]> {
     const { candidates } = route;
     for (const [position, candidate] of candidates.entries()) {
       const { provider } = candidate;
@@ -101,20 +101,19 @@ class ConfiguredModelRouter implements ModelRouter {
       // Held back until something follows that the caller gets to see.
       const held: ModelEvent[] = [];
       let sent = false;
-      for await (const event of this.events(provider, { ...request, model }, call)) {
+      for await (const batch of this.events(provider, { ...request, model }, call)) {
         if (sent) {
-          yield event;
+          yield batch;
           continue;
         }
-        if (event.type === 'message_start' || event.type === 'usage') {
-          held.push(event);
+        const first = batch.find((event) => event.type !== 'message_start' && event.type !== 'usage');
+        if (first === undefined) {
+          held.push(...batch);
           continue;
         }
-        if (event.type === 'error' && this.movesOn(event.error, position, { candidates, model, call })) break;
+        if (first.type === 'error' && this.movesOn(first.error, position, { candidates, model, call })) break;
         sent = true;
-        yield { type: 'routed', provider: provider.name, upstreamModel: model };
-        for (const early of held) yield early;
-        yield event;
+        yield [{ type: 'routed', provider: provider.name, upstreamModel: model }, ...held, ...batch];
       }
       if (sent) return;
     }
@@ -132,21 +131,22 @@ class ConfiguredModelRouter implements ModelRouter {
   }
 
   /** What a provider's call yields, with a throw and a silent end made the error events that they mean. */
-  private async *events(provider: ModelProvider, request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+  private async *events(
+    provider: ModelProvider,
+    request: ModelRequest,
+    call: ModelCall,
+  ): AsyncGenerator<readonly ModelEvent[]> {
     let ended = false;
     try {
       if (request.model === '') throw new AppError('model_not_found', 'No default model is configured: name one');
-      for await (const event of provider.call(request, call)) {
-        ended ||= event.type === 'message_end' || event.type === 'error';
-        yield event;
+      for await (const batch of provider.call(request, call)) {
+        ended ||= batch.some((event) => event.type === 'message_end' || event.type === 'error');
+        yield batch;
       }
       if (ended) return;
-      yield {
-        type: 'error',
-        error: new AppError('model_stream_cut', `Model provider '${provider.name}' just stopped`),
-      };
+      throw new AppError('model_stream_cut', `Model provider '${provider.name}' just stopped`);
     } catch (error) {
-      yield { type: 'error', error: toAppError(error) };
+      yield [{ type: 'error', error: toAppError(error) }];
     }
   }
 

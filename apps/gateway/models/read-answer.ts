@@ -85,9 +85,8 @@ async function readWhole(
 ): Promise<void> {
   const pieces: Uint8Array[] = [];
   for (let bytes = first; bytes !== undefined; bytes = await answer.read()) pieces.push(bytes);
-  const text = Buffer.concat(pieces)
-    .toString('utf8')
-    .replace(/^\ufeff/, '');
+  const all = Buffer.concat(pieces).toString();
+  const text = all.startsWith('\ufeff') ? all.slice(1) : all;
   const body = parse(text);
   // Gemini without `alt=sse` streams one list.
   const chunks = Array.isArray(body) ? body : [body];

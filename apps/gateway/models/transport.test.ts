@@ -2,6 +2,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect } from 'vitest';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { asking, calling, errorOf, provider, start, use } from '../../../test/fixtures/openai-setup.js';
 import { verifies } from '../../../test/verifies.js';
@@ -113,7 +114,7 @@ verifies('models.upstream-closes', 'a slow chat client, streamed', async () => {
   const text = Array.from({ length: 8 }, () => 'x'.repeat(32_000));
   await start([{ text, headers }]);
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(asking(), calling())) {
+  for await (const event of oneByOne(provider.call(asking(), calling()))) {
     events.push(event);
     await pause(40);
   }
@@ -124,7 +125,7 @@ verifies('models.upstream-closes', 'a whole answer', async () => {
   const text = 'x'.repeat(500_000);
   await start([{ text, headers: { connection: 'close' } }]);
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(asking({ stream: false }), calling())) events.push(event);
+  for await (const event of oneByOne(provider.call(asking({ stream: false }), calling()))) events.push(event);
   expect(foldEvents(events)).toMatchObject({ text, finish: 'stop' });
 });
 
@@ -132,7 +133,7 @@ verifies('models.upstream-closes', 'connections are used again, one call each', 
   let connections = 0;
   const server = await start((_request, number) => ({ text: `answer ${number}` }));
   for (let round = 0; round < 5; round += 1) {
-    for await (const event of provider.call(asking(), calling())) expect(event.type).not.toBe('error');
+    for await (const event of oneByOne(provider.call(asking(), calling()))) expect(event.type).not.toBe('error');
     // The end of the answer, behind its [DONE], is yet to be read.
     await pause(20);
     connections = Math.max(connections, server.connections());
@@ -145,7 +146,7 @@ verifies('models.abort', 'a call that is left while it connects', async () => {
   const leaving = new AbortController();
   const events = (async () => {
     const list: ModelEvent[] = [];
-    for await (const event of provider.call(asking(), calling({ signal: leaving.signal }))) list.push(event);
+    for await (const event of oneByOne(provider.call(asking(), calling({ signal: leaving.signal })))) list.push(event);
     return list;
   })();
   leaving.abort();

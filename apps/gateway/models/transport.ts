@@ -76,7 +76,7 @@ export class Transport {
       await exchange.begin({
         method: request.method,
         path: `${this.path}${withQuery(request.path, this.search)}`,
-        headers: { ...this.options.headers, ...request.headers },
+        headers: request.headers === undefined ? this.options.headers : { ...this.options.headers, ...request.headers },
         body: request.body ?? null,
       });
       return exchange;

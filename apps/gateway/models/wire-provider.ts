@@ -51,7 +51,7 @@ export class WireProvider implements ModelProvider {
     });
   }
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<readonly ModelEvent[]> {
     let answer: UpstreamAnswer | undefined;
     let complete = false;
     try {
@@ -64,11 +64,11 @@ export class WireProvider implements ModelProvider {
         const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
         for await (const batch of readAnswer(answer, wire.reader, bounds)) {
           complete = batch.at(-1)?.type === 'message_end';
-          for (const event of batch) yield event;
+          yield batch;
         }
       }
     } catch (error) {
-      yield { type: 'error', error: toAppError(error) };
+      yield [{ type: 'error', error: toAppError(error) }];
     } finally {
       answer?.close(complete);
     }
@@ -100,8 +100,8 @@ export class WireProvider implements ModelProvider {
   }
 
   private open(wire: WireRequest, model: string, call: ModelCall): Promise<UpstreamAnswer> {
-    const headers: Record<string, string> = call.traceparent === undefined ? {} : { traceparent: call.traceparent };
-    const request = { method: 'POST', path: wire.path, body: wire.body, headers } as const;
+    const headers = call.traceparent === undefined ? {} : { headers: { traceparent: call.traceparent } };
+    const request = { method: 'POST', path: wire.path, body: wire.body, ...headers } as const;
     return openWithRetries(this.transport, request, call, {
       maxRetries: this.config.max_retries,
       toError: (answer) => this.toError(answer),

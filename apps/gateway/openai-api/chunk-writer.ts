@@ -42,6 +42,11 @@ export class ChunkWriter {
     return `${first}${this.head}"choices":[${choices.join(',')}]${tail(extras?.chunk)}${tail(parts.members)}}`;
   }
 
+  /** Nearly every chunk of an answer: text of the first choice and nothing else. The same as `chunk` would write. */
+  text(text: string): string {
+    return `{${this.head}"choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}},"finish_reason":null}]}`;
+  }
+
   /** OpenAI's usage chunk has no choice at all. */
   withoutChoices(members: JsonObject): string {
     return `{${this.head}"choices":[]${tail(members)}}`;

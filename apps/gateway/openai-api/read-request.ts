@@ -34,7 +34,7 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
     stream: request.stream ?? false,
     includeUsage: request.stream_options?.include_usage ?? false,
     parameters: pick(request),
-    unknown: Object.fromEntries(Object.entries(request).filter(([key]) => !known.has(key))) as Record<string, Json>,
+    unknown: strangers(request),
     ...gatewayOptions(request),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.tool_choice === undefined ? {} : { toolChoice: readToolChoice(request.tool_choice) }),
@@ -67,6 +67,12 @@ function readTool(tool: BodyTool, index: number, limits: Config['limits']): Requ
 
 function readToolChoice(choice: NonNullable<ChatRequestBody['tool_choice']>): TurnRequest['toolChoice'] {
   return typeof choice === 'string' ? choice : { name: choice.function.name };
+}
+
+function strangers(request: ChatRequestBody): Record<string, Json> {
+  const unknown: Record<string, Json> = {};
+  for (const key of Object.keys(request)) if (!known.has(key)) unknown[key] = request[key] as Json;
+  return unknown;
 }
 
 function pick(request: ChatRequestBody): JsonObject {

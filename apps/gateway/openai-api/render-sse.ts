@@ -26,6 +26,7 @@ export class OpenAiSseRenderer implements SseRenderer {
         this.chunks.model = event.model;
         return frame(this.chunks.chunk({ role: 'assistant', content: '' }));
       case 'content':
+        if (event.extras === undefined && event.choice === undefined) return frame(this.chunks.text(event.text));
         return frame(this.chunks.chunk(deltaOf(event), { extras: event.extras, choice: event.choice }));
       case 'reasoning':
         return frame(this.chunks.chunk(deltaOf(event), { choice: event.choice }));

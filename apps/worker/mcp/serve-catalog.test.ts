@@ -10,7 +10,6 @@ import { openServices, type Services } from '../../../test/support/queue-path.js
 import { verifies } from '../../../test/verifies.js';
 import type { ConfiguredServer } from './configured-server.js';
 import { InProcessConnection } from './in-process-connection.js';
-import { OutputSchemas } from './output-schemas.js';
 import { ServerPool } from './pool.js';
 import { CatalogPublisher } from './publish-catalog.js';
 import { CatalogService } from './serve-catalog.js';

@@ -6,6 +6,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { ModelRequest } from '../model-provider.js';
 import { OfflineProvider } from './offline-provider.js';
@@ -27,11 +28,13 @@ async function ask(
     ...more,
   };
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(request, {
-    requestId: 'r',
-    deadline: 0,
-    signal: new AbortController().signal,
-  }))
+  for await (const event of oneByOne(
+    provider.call(request, {
+      requestId: 'r',
+      deadline: 0,
+      signal: new AbortController().signal,
+    }),
+  ))
     events.push(event);
   return events;
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { ModelRequest } from '../model-provider.js';
 import {
@@ -153,7 +154,7 @@ verifies('offline.stream', 'the signal ends it', async () => {
     parameters: {},
     unknown: {},
   };
-  for await (const event of provider.call(request, { requestId: 'r', deadline: NOW, signal: stop.signal })) {
+  for await (const event of oneByOne(provider.call(request, { requestId: 'r', deadline: NOW, signal: stop.signal }))) {
     events.push(event);
     if (event.type === 'text_delta') stop.abort();
   }

@@ -19,14 +19,14 @@ export class OfflineProvider implements ModelProvider {
     private readonly now: () => number = Date.now,
   ) {}
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncIterable<ModelEvent> {
+  async *call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]> {
     let length = 0;
     for (const event of this.answer(request)) {
       if (call.signal.aborted) {
-        yield { type: 'error', error: new AppError('cancelled', 'The model call was cancelled') };
+        yield [{ type: 'error', error: new AppError('cancelled', 'The model call was cancelled') }];
         return;
       }
-      yield event;
+      yield [event];
       // A long answer lets other work of the process run between its pieces.
       length += 1;
       if (length % 16 === 0) await new Promise<void>((done) => setImmediate(done));

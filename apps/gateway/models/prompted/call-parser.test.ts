@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
 import { verifies } from '../../../../test/verifies.js';
 import { readPromptedAnswer } from './read-prompted-answer.js';
@@ -217,12 +218,12 @@ verifies('models.prompted.cuts', 'an answer that ends within a tag', () => {
 verifies('models.prompted.cuts', 'a message that begins again is read anew', async () => {
   const start = { type: 'message_start' as const, model: 'm', responseId: '' };
   const saying = (text: string) => ({ type: 'text_delta' as const, text });
-  async function* restarted(): AsyncGenerator<ModelEvent> {
-    yield* [start, saying('<function_call>{"na'), start, saying(`x ${tagged}`)];
-    yield { type: 'message_end', finishReason: 'stop' };
+  async function* restarted(): AsyncGenerator<ModelEvent[]> {
+    yield [start, saying('<function_call>{"na'), start];
+    yield [saying(`x ${tagged}`), { type: 'message_end', finishReason: 'stop' }];
   }
   const events: ModelEvent[] = [];
-  for await (const event of readPromptedAnswer(restarted(), new Set(['getTime']))) events.push(event);
+  for await (const event of oneByOne(readPromptedAnswer(restarted(), new Set(['getTime'])))) events.push(event);
   expect(foldEvents(events.slice(1))).toMatchObject({ text: 'x', calls: [call], finish: 'tool_calls' });
 });
 

@@ -3,6 +3,7 @@ import { providerSchema, type ProviderConfig } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { asking, calling } from '../../../../test/fixtures/model-request.js';
@@ -26,7 +27,7 @@ async function start(script: Script, tools: ProviderConfig['tools'] = 'prompted'
 
 async function ask(request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
-  for await (const event of provider.call(asking(request), calling())) events.push(event);
+  for await (const event of oneByOne(provider.call(asking(request), calling()))) events.push(event);
   return events;
 }
 
@@ -184,7 +185,7 @@ verifies('models.upstream-cut', 'a written call in a cut answer never ends', asy
 
 verifies('models.abort', 'leaving an answer whose calls are read closes the upstream', async () => {
   await start([{ text: ['x'], end: 'stall' }]);
-  for await (const event of provider.call(asking({ tools: [getTime] }), calling()))
+  for await (const event of oneByOne(provider.call(asking({ tools: [getTime] }), calling())))
     if (event.type === 'text_delta') break;
   await upstream.requests[0]!.clientGone;
 });

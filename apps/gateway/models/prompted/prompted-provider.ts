@@ -16,12 +16,12 @@ export class PromptedProvider implements ModelProvider {
     this.name = inner.name;
   }
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<ModelEvent> {
+  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<readonly ModelEvent[]> {
     const { toolChoice: choice } = request;
     const without = this.mode === 'none';
     if (without && (choice === 'required' || typeof choice === 'object')) {
       const message = `Models of provider '${this.name}' call no tools, so tool_choice cannot ask for a call`;
-      yield { type: 'error', error: new AppError('invalid_value', message, { param: 'tool_choice' }) };
+      yield [{ type: 'error', error: new AppError('invalid_value', message, { param: 'tool_choice' }) }];
       return;
     }
     const prompted = toPromptedRequest(without ? { ...request, tools: [] } : request);

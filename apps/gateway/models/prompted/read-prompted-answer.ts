@@ -9,16 +9,20 @@ import type { ReadCall } from './read-calls.js';
 
 /** `offered`: empty when the model may call nothing; then its calls are dropped, as is their text. */
 export async function* readPromptedAnswer(
-  events: AsyncIterable<ModelEvent>,
+  batches: AsyncIterable<readonly ModelEvent[]>,
   offered: ReadonlySet<string>,
-): AsyncGenerator<ModelEvent> {
+): AsyncGenerator<readonly ModelEvent[]> {
   let reader = new PromptedAnswerReader(offered);
-  for await (const event of events) {
-    if (event.type === 'message_start') reader = new PromptedAnswerReader(offered);
-    for (const each of reader.read(event)) {
-      yield each;
-      if (each.type === 'error') return;
+  for await (const batch of batches) {
+    const read: ModelEvent[] = [];
+    for (const event of batch) {
+      if (event.type === 'message_start') reader = new PromptedAnswerReader(offered);
+      read.push(...reader.read(event));
     }
+    const failed = read.findIndex((event) => event.type === 'error');
+    if (failed !== -1) read.length = failed + 1;
+    if (read.length > 0) yield read;
+    if (failed !== -1) return;
   }
 }
 
