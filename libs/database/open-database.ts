@@ -23,9 +23,17 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/**
+ * A statement's plan is kept for as long as its connection, and made when the tables may still be empty: then a scan looks
+ * cheapest, and costs more with every row.
+ */
+const byIndex = '-c enable_seqscan=off';
+
 export function openDatabase(settings: DatabaseSettings): Database {
+  const connection = connectionConfig(settings);
   const pool = new pg.Pool({
-    ...connectionConfig(settings),
+    ...connection,
+    options: `${connection.options} ${byIndex}`,
     max: settings.poolSize,
     idleTimeoutMillis: 60_000,
   });

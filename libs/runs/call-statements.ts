@@ -1,5 +1,6 @@
 // The statements that write calls. Each begins with a name (it is prepared under it), takes all its rows as one JSON
-// array, and writes terminal states and audit rows together or not at all.
+// array, and writes terminal states and audit rows together or not at all. Rows are found by `id = any(array(…))`: a join
+// alone would have PostgreSQL read the whole of a table that is young.
 import { endedCallColumns, plannedCallColumns } from './call-rows.js';
 
 /** Into the journal from a relation `input` of planned calls. */
@@ -45,10 +46,11 @@ export const planRounds = `/* runs.plan-round */ with
       model text, message text, usage text, finish_reason text, last_event int, started_at timestamptz, calls jsonb,
       first_n int, last_n int, events text)
     ) with ordinality as round),
+  found as materialized (
+    select id, owner, state from runs where id = any(array(select run_id from rounds)) for share),
   running as (
-    select rounds.* from runs join rounds on rounds.run_id = runs.id
-    where runs.state = 'running' and (rounds.owner is null or runs.owner = rounds.owner)
-    for share of runs),
+    select rounds.* from rounds join found on found.id = rounds.run_id
+    where found.state = 'running' and (rounds.owner is null or found.owner = rounds.owner)),
   written as (
     insert into run_rounds (run_id, round, provider, model, message, usage, finish_reason, last_event, started_at)
     select run_id, round, provider, model, message::json, usage::json, finish_reason, last_event, started_at from running),
@@ -59,6 +61,7 @@ export const planRounds = `/* runs.plan-round */ with
   audited as (${insertAudit})
   select ordinality from running`;
 
+/** A case, and no alternatives: those would lead to the indexes of all planned and all dispatched calls. */
 export const claimCalls = `/* journal.claim */ with
   input as (
     select * from rows from (jsonb_to_recordset($1::jsonb) as (id text, worker text, take_over bigint)
@@ -66,9 +69,9 @@ export const claimCalls = `/* journal.claim */ with
   update tool_calls as call set state = 'dispatched', fence = nextval('tool_call_fence'), attempt = call.attempt + 1,
     worker = input.worker, dispatched_at = clock_timestamp()
   from input
-  where call.id = input.id and call.kind = 'server' and (
-    (call.state = 'planned' and input.take_over is null)
-    or (call.state = 'dispatched' and call.safe and call.fence = input.take_over))
+  where call.id = any(array(select id from input)) and call.id = input.id and call.kind = 'server'
+    and case call.state when 'planned' then input.take_over is null
+      when 'dispatched' then call.safe and call.fence = input.take_over end
   returning input.ordinality, call.fence::text as fence, call.attempt`;
 
 /** Without a fence the call must not have been claimed, with one the claim must still hold. */
@@ -80,7 +83,7 @@ export const endCalls = `/* journal.end */ with
       worker = coalesce(input.worker, call.worker),
       attempt = call.attempt + case when input.fence is null and input.worker is not null then 1 else 0 end
     from input
-    where call.id = input.id and call.kind = 'server' and (
+    where call.id = any(array(select id from input)) and call.id = input.id and call.kind = 'server' and (
       (input.fence is null and call.state in ('planned', 'parked'))
       or (call.state = 'dispatched' and call.fence = input.fence))
     returning input.ordinality, input.audit_id, call.id, call.audit || input.context as audit, call.principal,

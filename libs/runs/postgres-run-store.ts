@@ -46,7 +46,8 @@ const endRuns = `/* runs.end */ with
     update runs set state = input.state, usage = input.usage::json, answer = input.answer::json,
       error = input.error::json, ended_at = case when input.state = 'waiting' then null else clock_timestamp() end
     from input
-    where runs.id = input.id and runs.owner = input.owner and runs.state in ('running', 'waiting')
+    where runs.id = any(array(select id from input)) and runs.id = input.id and runs.owner = input.owner
+      and runs.state in ('running', 'waiting')
     returning input.*),
   told as (${insertBursts('ended', 'id')})
   select ordinality from ended`;
