@@ -57,15 +57,15 @@ export class GroupCommit<Row, Result> {
     this.queuedCharacters += charactersOf(row);
     return new Promise((resolve, reject) => {
       this.queue.push({ row, since: performance.now(), resolve, reject });
-      if (this.writing) return;
-      this.writing = true;
-      // After this tick, so that what is submitted together is written together.
-      queueMicrotask(() => void this.drain());
+      if (!this.writing) void this.drain();
     });
   }
 
   private async drain(): Promise<void> {
+    this.writing = true;
     while (this.queue.length > 0) {
+      // What one turn of the event loop brings goes together, though the answers that lead to it come one by one.
+      await new Promise(setImmediate);
       const oldest = performance.now() - this.bounds.timeoutMs;
       const batch: Waiting<Row, Result>[] = [];
       for (const waiting of this.takeBatch()) {
