@@ -18,6 +18,7 @@ import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import { PostgresToolChanges } from '#libs/runs/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
+import { StoreWrites } from '#libs/runs/store-writes.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { ChatService } from './chat/chat-service.js';
 import { createTurnMeasure } from './chat/measure-turn.js';
@@ -60,11 +61,12 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const backing = faulty.backing(opened);
 
   const audit = { audit: config.audit.enabled };
+  const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
-  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, ...audit }));
-  const log = new PostgresEventLog(database);
-  const journal = new PostgresJournal(database, audit);
-  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms });
+  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes }));
+  const log = new PostgresEventLog(database, writes);
+  const journal = new PostgresJournal(database, writes);
+  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const registry = new PostgresProcessRegistry(database, { logger });
 
   const clocks = new TurnClocks();

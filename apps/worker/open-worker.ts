@@ -15,6 +15,7 @@ import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import { Reaper, type ReapedCall } from '#libs/runs/reaper.js';
 import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
+import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
@@ -55,7 +56,9 @@ export async function openWorker(
     await database.close();
     throw error;
   });
-  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms });
+  const audit = { audit: config.audit.enabled };
+  const writes = new StoreWrites(database, audit);
+  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
   const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
   const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth });
@@ -66,12 +69,11 @@ export async function openWorker(
     maxResultBytes: config.tools.max_result_bytes,
     fetchAllow: config.tools.fetch_allow,
   });
-  const audit = { audit: config.audit.enabled };
   const worker = new Worker({
     workerId: id,
     config,
     backing,
-    journal: new PostgresJournal(database, audit),
+    journal: new PostgresJournal(database, writes),
     sessions,
     leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database, audit),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { verifies } from '../../test/verifies.js';
 import { GroupCommit } from './group-commit.js';
 
-/** A write that ends when it is told to. */
+/** Writes that end when they are told to, each as soon as it has begun. */
 function heldWrite() {
   const batches: number[][] = [];
   const held: (() => void)[] = [];
@@ -12,25 +12,30 @@ function heldWrite() {
     return rows.map((row) => row * 10);
   };
   const release = async (): Promise<void> => {
-    held.shift()?.();
-    await new Promise(setImmediate);
+    while (held.length === 0) await new Promise(setImmediate);
+    held.shift()!();
   };
   return { batches, write, release };
 }
 
-verifies('store.group-commit', 'rows of one tick, and rows that come during a write, share statements', async () => {
-  const { batches, write, release } = heldWrite();
-  const group = new GroupCommit(write, { maxRows: 4 });
-  const first = Promise.all([group.submit(1), group.submit(2)]);
-  await Promise.resolve();
-  const later = Promise.all([3, 4, 5, 6, 7].map((row) => group.submit(row)));
-  await release();
-  expect(await first).toEqual([10, 20]);
-  await release();
-  await release();
-  expect(await later).toEqual([30, 40, 50, 60, 70]);
-  expect(batches).toEqual([[1, 2], [3, 4, 5, 6], [7]]);
-});
+verifies(
+  'store.group-commit',
+  'rows of one turn of the event loop, and rows that come during a write, share statements',
+  async () => {
+    const { batches, write, release } = heldWrite();
+    const group = new GroupCommit(write, { maxRows: 4 });
+    const inOneTurn = [1, 2].map((row) => new Promise(setImmediate).then(() => group.submit(row)));
+    const first = Promise.all(inOneTurn);
+    while (batches.length === 0) await new Promise(setImmediate);
+    const later = Promise.all([3, 4, 5, 6, 7].map((row) => group.submit(row)));
+    await release();
+    expect(await first).toEqual([10, 20]);
+    await release();
+    await release();
+    expect(await later).toEqual([30, 40, 50, 60, 70]);
+    expect(batches).toEqual([[1, 2], [3, 4, 5, 6], [7]]);
+  },
+);
 
 verifies('store.group-commit-isolates', 'a bad row among good ones', async () => {
   const group = new GroupCommit<number, number>(async (rows) => {
@@ -46,7 +51,7 @@ verifies('store.group-commit-bounded', 'a full queue, and rows that waited too l
   const { batches, write, release } = heldWrite();
   const group = new GroupCommit(write, { maxQueued: 2, timeoutMs: 30 });
   const first = group.submit(1);
-  await Promise.resolve();
+  await new Promise(setImmediate);
   const second = group.submit(2);
   const third = group.submit(3);
   const late = Promise.allSettled([second, third]);

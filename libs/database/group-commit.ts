@@ -5,13 +5,15 @@ import { sqlStateOf, storeUnavailable, toDatabaseError } from './database-error.
 /** Writes all rows in one statement; results stand in the order of the rows. */
 export type WriteRows<Row, Result> = (rows: readonly Row[]) => Promise<readonly Result[]>;
 
-export interface GroupCommitBounds {
+export interface GroupCommitBounds<Row> {
   /** Rows of one statement. */
   maxRows: number;
-  /** Characters of one statement's rows, where rows are texts; a single larger row goes alone. */
+  /** Characters of one statement's rows; a single larger row goes alone. */
   maxCharacters: number;
   /** Characters of the rows that wait. */
   maxQueuedCharacters: number;
+  /** Of a row; unless given, of one that is a text. */
+  charactersOf: (row: Row) => number;
   /** Rows waiting for their statement; more are refused with store_unavailable. */
   maxQueued: number;
   /** How long a row may wait for its statement to begin, ms; the statement has a deadline of its own. */
@@ -25,7 +27,7 @@ interface Waiting<Row, Result> {
   reject(error: unknown): void;
 }
 
-const defaults: GroupCommitBounds = {
+const defaults = {
   maxRows: 256,
   maxCharacters: 4 * 1024 * 1024,
   maxQueued: 20_000,
@@ -35,35 +37,35 @@ const defaults: GroupCommitBounds = {
 
 export class GroupCommit<Row, Result> {
   private readonly queue: Waiting<Row, Result>[] = [];
-  private readonly bounds: GroupCommitBounds;
+  private readonly bounds: GroupCommitBounds<Row>;
   private queuedCharacters = 0;
   private writing = false;
 
   constructor(
     private readonly write: WriteRows<Row, Result>,
-    bounds: Partial<GroupCommitBounds> = {},
+    bounds: Partial<GroupCommitBounds<Row>> = {},
   ) {
-    this.bounds = { ...defaults, ...bounds };
+    this.bounds = { charactersOf: textLength, ...defaults, ...bounds };
   }
 
   /** @throws AppError store_unavailable; whatever `write` throws for this row alone. */
   submit(row: Row): Promise<Result> {
-    const { maxQueued, maxQueuedCharacters } = this.bounds;
+    const { maxQueued, maxQueuedCharacters, charactersOf } = this.bounds;
     const full = this.queue.length >= maxQueued || this.queuedCharacters + charactersOf(row) > maxQueuedCharacters;
     // A single row above the bound may still go when nothing waits.
     if (full && this.queue.length > 0) return Promise.reject(storeUnavailable(new Error('too many writes wait')));
     this.queuedCharacters += charactersOf(row);
     return new Promise((resolve, reject) => {
       this.queue.push({ row, since: performance.now(), resolve, reject });
-      if (this.writing) return;
-      this.writing = true;
-      // After this tick, so that what is submitted together is written together.
-      queueMicrotask(() => void this.drain());
+      if (!this.writing) void this.drain();
     });
   }
 
   private async drain(): Promise<void> {
+    this.writing = true;
     while (this.queue.length > 0) {
+      // What one turn of the event loop brings goes together, though the answers that lead to it come one by one.
+      await new Promise(setImmediate);
       const oldest = performance.now() - this.bounds.timeoutMs;
       const batch: Waiting<Row, Result>[] = [];
       for (const waiting of this.takeBatch()) {
@@ -76,11 +78,12 @@ export class GroupCommit<Row, Result> {
   }
 
   private takeBatch(): Waiting<Row, Result>[] {
+    const { maxRows, maxCharacters, charactersOf } = this.bounds;
     let count = 0;
     let characters = 0;
     for (const { row } of this.queue) {
       characters += charactersOf(row);
-      if (count === this.bounds.maxRows || (count > 0 && characters > this.bounds.maxCharacters)) break;
+      if (count === maxRows || (count > 0 && characters > maxCharacters)) break;
       count += 1;
     }
     const batch = this.queue.splice(0, count);
@@ -116,4 +119,4 @@ function isOneRowsFault(error: unknown): boolean {
   return state === '40P01' || state === '40001' || toDatabaseError(error).code !== 'store_unavailable';
 }
 
-const charactersOf = (row: unknown): number => (typeof row === 'string' ? row.length : 0);
+const textLength = (row: unknown): number => (typeof row === 'string' ? row.length : 0);

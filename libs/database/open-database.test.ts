@@ -68,6 +68,27 @@ describe('openDatabase', () => {
     expect(await failing(closed)).toMatchObject({ code: 'store_unavailable' });
   });
 
+  test('statements by the driver alone: named, in time, on a connection that broke while idle', async () => {
+    const own = openDatabase({ ...settings, poolSize: 1, url: testDatabase.url });
+    const backend = async () => {
+      const rows = await own.query<{ pid: number; names: string[] }>(
+        `/* test.backend */ select pg_backend_pid() as pid, array(select name from pg_prepared_statements) as names
+         where $1 = 1`,
+        [1],
+      );
+      return rows[0]!;
+    };
+    const first = await backend();
+    expect(first.names).toEqual(['test.backend']);
+    expect(await database.query('select pg_terminate_backend($1)', [first.pid])).toHaveLength(1);
+    const other = async () => (await backend().catch(() => first)).pid;
+    await expect.poll(other, { timeout: 10_000 }).not.toBe(first.pid);
+    await expect(own.query('select pg_sleep(5)', [])).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(own.query('select nonsense', [])).rejects.toMatchObject({ code: 'internal_error' });
+    await own.close();
+    await expect(backend()).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+
   test('a bug of ours is internal_error, with its SQLSTATE for the log only', async () => {
     const failure = await failing(database, 'select nonsense');
     expect(failure.code).toBe('internal_error');

@@ -21,3 +21,8 @@ export function storedJson(value: unknown): string {
 export function storedJsonOrNull(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value);
 }
+
+/** Rows that are JSON texts already, as one JSON array. */
+export function arrayOf(rows: readonly string[]): string {
+  return `[${rows.join(',')}]`;
+}

@@ -1,12 +1,11 @@
 // The catalog on PostgreSQL: one row a server, one a tool. Only what differs is written, in statements of bounded size.
 import type { CatalogTool as CatalogToolRow } from '#libs/database/prisma-client/client.js';
 import type { Database } from '#libs/database/open-database.js';
-import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import { arrayOf, storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { CatalogServerState, CatalogStore, KnownTool, PublishedTool, ToolWrite } from './catalog-store.js';
-import { arrayOf } from './postgres-journal.js';
 
 const pieceBytes = 512 * 1024;
 const pieceRows = 500;

@@ -1,17 +1,11 @@
 // The events of stored runs on PostgreSQL: one row for each burst, bursts of concurrent runs in one statement.
 // Numbers are given by whoever appends; a burst that is there already is left as it is.
-import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
-import { arrayOf } from './postgres-journal.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import { burst } from './run-rows.js';
 import type { EventLog, NumberedEvent } from './run-store.js';
-
-const insertBursts = `/* events.append */
-  insert into run_events (run_id, first_n, last_n, events)
-  select run_id, first_n, last_n, events::json
-  from jsonb_to_recordset($1::jsonb) as burst (run_id text, first_n int, last_n int, events text)
-  on conflict do nothing`;
+import { StoreWrites } from './store-writes.js';
 
 /** What comes after the mark goes, but for the part of a straddling burst that is before it; the highest number stays known. */
 const cutEvents = `/* events.truncate */ with
@@ -25,21 +19,14 @@ const cutEvents = `/* events.truncate */ with
   returning highest_event`;
 
 export class PostgresEventLog implements EventLog {
-  private readonly appends: GroupCommit<string, void>;
-
-  constructor(private readonly database: Database) {
-    this.appends = new GroupCommit(
-      async (rows) => {
-        await database.call((prisma) => prisma.$executeRawUnsafe(insertBursts, arrayOf(rows)));
-        return rows.map(() => undefined);
-      },
-      { timeoutMs: database.timeoutMs },
-    );
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly writes = new StoreWrites(database),
+  ) {}
 
   async append(runId: string, events: readonly NumberedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await this.appends.submit(burstRow(runId, events));
+    await this.writes.submit('events', burstRow(runId, events));
   }
 
   async read(runId: string, afterN: number, limit: number): Promise<NumberedEvent[]> {
@@ -61,13 +48,13 @@ export class PostgresEventLog implements EventLog {
       const straddling = await prisma.runEvent.findFirst({ where, select: { events: true } });
       const events = (straddling?.events ?? []) as unknown as NumberedEvent[];
       const kept = events.filter(({ n }) => n <= afterN);
-      const bursts = arrayOf(kept.length === 0 ? [] : [burstRow(id, kept)]);
+      const bursts = JSON.stringify(kept.length === 0 ? [] : [burstRow(id, kept)]);
       const rows = await prisma.$queryRawUnsafe<{ highest_event: number }[]>(cutEvents, id, afterN, bursts);
       return rows[0]?.highest_event ?? afterN;
     });
   }
 }
 
-function burstRow(runId: string, events: readonly NumberedEvent[]): string {
-  return JSON.stringify({ run_id: runId, ...burst(events) });
+function burstRow(runId: string, events: readonly NumberedEvent[]): JsonObject {
+  return { run_id: runId, ...burst(events) };
 }

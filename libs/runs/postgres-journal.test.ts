@@ -7,6 +7,7 @@ import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-da
 import { verifies } from '../../test/verifies.js';
 import { PostgresJournal } from './postgres-journal.js';
 import { PostgresRunStore } from './postgres-run-store.js';
+import { StoreWrites } from './store-writes.js';
 
 const context = { requestId: 'req_1' };
 const hostile =
@@ -288,7 +289,7 @@ describe('PostgresJournal', () => {
   };
 
   test('without audit there are no rows of it', async () => {
-    const silent = new PostgresJournal(database, { audit: false });
+    const silent = new PostgresJournal(database, new StoreWrites(database, { audit: false }));
     const call = await planned();
     expect(await silent.end({ ...context, callId: call.id, outcome: someOutcome })).toBe(true);
     expect(await auditOf(call.id)).toEqual([]);

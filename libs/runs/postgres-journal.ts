@@ -1,65 +1,34 @@
 // The journal on PostgreSQL. Every transition is one conditional statement that concurrent calls share; what is not in
 // the state that a transition needs stays as it is.
-import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
-import { claimCalls, endCalls, planCalls } from './call-statements.js';
 import type { AuditContext, CallClaim, CallEnd, Journal, PlannedCall, StoredCall } from './run-store.js';
-
-export interface JournalOptions {
-  /** False writes no audit rows (`audit.enabled`). */
-  audit?: boolean;
-}
+import { StoreWrites } from './store-writes.js';
 
 const fencePattern = /^\d{1,18}$/;
 
 export class PostgresJournal implements Journal {
-  private readonly plans: GroupCommit<string, void>;
-  private readonly claims: GroupCommit<string, { fence: string; attempt: number } | undefined>;
-  private readonly ends: GroupCommit<string, boolean>;
-
   constructor(
     private readonly database: Database,
-    { audit = true }: JournalOptions = {},
-  ) {
-    const bounds = { timeoutMs: database.timeoutMs };
-    this.plans = new GroupCommit(async (rows) => {
-      await database.call((prisma) => prisma.$queryRawUnsafe(planCalls, arrayOf(rows), audit));
-      return rows.map(() => undefined);
-    }, bounds);
-    this.claims = new GroupCommit(async (rows) => {
-      const written = await database.call((prisma) =>
-        prisma.$queryRawUnsafe<{ ordinality: bigint; fence: string; attempt: number }[]>(claimCalls, arrayOf(rows)),
-      );
-      const claimed = new Map(written.map((row) => [Number(row.ordinality), row]));
-      return rows.map((_row, index) => {
-        const row = claimed.get(index + 1);
-        return row && { fence: row.fence, attempt: row.attempt };
-      });
-    }, bounds);
-    this.ends = new GroupCommit(async (rows) => {
-      const written = await database.call((prisma) =>
-        prisma.$queryRawUnsafe<{ ordinality: bigint }[]>(endCalls, arrayOf(rows), audit),
-      );
-      const ended = new Set(written.map((row) => Number(row.ordinality)));
-      return rows.map((_row, index) => ended.has(index + 1));
-    }, bounds);
-  }
+    private readonly writes = new StoreWrites(database),
+  ) {}
 
   async plan(call: PlannedCall, audit: AuditContext): Promise<void> {
-    await this.plans.submit(JSON.stringify(plannedCallRow(call, audit, { runId: null, round: null, position: 0 })));
+    await this.writes.submit('plan', plannedCallRow(call, audit, { runId: null, round: null, position: 0 }));
   }
 
   async claim({ callId, worker, takeOver }: CallClaim): Promise<{ fence: string; attempt: number } | undefined> {
     if (takeOver !== undefined && !fencePattern.test(takeOver)) return undefined;
-    return this.claims.submit(JSON.stringify({ id: storedText(callId), worker, take_over: takeOver ?? null }));
+    const row = { id: storedText(callId), worker, take_over: takeOver ?? null };
+    const written = await this.writes.submit('claim', row);
+    return written?.result as { fence: string; attempt: number } | undefined;
   }
 
   async end(end: CallEnd): Promise<boolean> {
     if (end.fence !== undefined && !fencePattern.test(end.fence)) return false;
-    return this.ends.submit(JSON.stringify(endedCallRow(end)));
+    return (await this.writes.submit('outcome', endedCallRow(end))) !== undefined;
   }
 
   async cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]> {
@@ -73,9 +42,4 @@ export class PostgresJournal implements Journal {
     const row = await this.database.call((prisma) => prisma.toolCall.findUnique({ where: { id: storedText(callId) } }));
     return row === null ? undefined : toStoredCall(row);
   }
-}
-
-/** Rows that are JSON texts already, as one JSON array. */
-export function arrayOf(rows: readonly string[]): string {
-  return `[${rows.join(',')}]`;
 }

@@ -1,12 +1,9 @@
 // The run store on PostgreSQL. A run is written by the gateway that owns it and by nobody else; writes of concurrent
 // turns share statements.
-import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { toStoredCall } from './call-rows.js';
-import { insertBursts, planRounds } from './call-statements.js';
-import { arrayOf } from './postgres-journal.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
   AuditContext,
@@ -18,76 +15,33 @@ import type {
   StoredRound,
   StoredRun,
 } from './run-store.js';
+import { StoreWrites } from './store-writes.js';
 
 export interface RunStoreOptions {
   /** Life of an Idempotency-Key (`runs.idempotency_ttl_ms`). */
   idempotencyTtlMs?: number;
-  /** False writes no audit rows (`audit.enabled`). */
-  audit?: boolean;
+  /** Shared with the other stores of the process. */
+  writes?: StoreWrites;
 }
 
-const insertRuns = `/* runs.begin */ with
-  input as (
-    select * from rows from (jsonb_to_recordset($1::jsonb) as (id text, principal text, key_id text, request_id text,
-      idempotency_key text, request_hash text, session_id text, dialect text, detached boolean, request text, owner text,
-      usage text)) with ordinality as run)
-  insert into runs (id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
-    request, owner, usage, state)
-  select id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached, request::json,
-    owner, usage::json, 'running' from input order by ordinality
-  on conflict do nothing
-  returning id, created_at`;
-
-const endRuns = `/* runs.end */ with
-  input as (
-    select * from rows from (jsonb_to_recordset($1::jsonb) as (id text, owner text, state text, usage text, answer text,
-      error text, first_n int, last_n int, events text)) with ordinality as run_end),
-  ended as (
-    update runs set state = input.state, usage = input.usage::json, answer = input.answer::json,
-      error = input.error::json, ended_at = case when input.state = 'waiting' then null else clock_timestamp() end
-    from input
-    where runs.id = input.id and runs.owner = input.owner and runs.state in ('running', 'waiting')
-    returning input.*),
-  told as (${insertBursts('ended', 'id')})
-  select ordinality from ended`;
-
 export class PostgresRunStore implements RunStore {
-  private readonly begins: GroupCommit<string, Date | undefined>;
-  private readonly plans: GroupCommit<string, boolean>;
-  private readonly ends: GroupCommit<string, boolean>;
   private readonly idempotencyTtlMs: number;
+  private readonly writes: StoreWrites;
 
   constructor(
     private readonly database: Database,
-    { idempotencyTtlMs = 86_400_000, audit = true }: RunStoreOptions = {},
+    { idempotencyTtlMs = 86_400_000, writes = new StoreWrites(database) }: RunStoreOptions = {},
   ) {
     this.idempotencyTtlMs = idempotencyTtlMs;
-    const bounds = { timeoutMs: database.timeoutMs };
-    this.begins = new GroupCommit(async (rows) => {
-      const written = await database.call((prisma) =>
-        prisma.$queryRawUnsafe<{ id: string; created_at: Date }[]>(insertRuns, arrayOf(rows)),
-      );
-      const begun = new Map(written.map((row) => [row.id, row.created_at]));
-      return rows.map((row) => begun.get((JSON.parse(row) as { id: string }).id));
-    }, bounds);
-    const numbered = (statement: string, ...parameters: unknown[]) =>
-      new GroupCommit<string, boolean>(async (rows) => {
-        const written = await database.call((prisma) =>
-          prisma.$queryRawUnsafe<{ ordinality: bigint }[]>(statement, arrayOf(rows), ...parameters),
-        );
-        const done = new Set(written.map((row) => Number(row.ordinality)));
-        return rows.map((_row, index) => done.has(index + 1));
-      }, bounds);
-    this.plans = numbered(planRounds, audit);
-    this.ends = numbered(endRuns);
+    this.writes = writes;
   }
 
   async begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }> {
-    const row = JSON.stringify(newRunRow(run));
+    const row = newRunRow(run);
     // A key that is taken may expire, and its run may be gone, between two looks.
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      const createdAt = await this.begins.submit(row);
-      if (createdAt !== undefined) return { created: true, run: begunRun(run, createdAt) };
+      const begun = await this.writes.submit('begin', row);
+      if (begun !== undefined) return { created: true, run: begunRun(run, new Date(begun.result as string)) };
       const stored = await this.holderOf(run);
       if (stored !== undefined) return { created: false, run: stored };
     }
@@ -114,8 +68,8 @@ export class PostgresRunStore implements RunStore {
   }
 
   async planRound(round: PlannedRound, audit: AuditContext): Promise<void> {
-    const written = await this.plans.submit(JSON.stringify(plannedRoundRow(round, audit)));
-    if (!written)
+    const written = await this.writes.submit('round', plannedRoundRow(round, audit));
+    if (written === undefined)
       throw new AppError('shutting_down', 'The run goes on elsewhere or has ended', { retryAfterSeconds: 1 });
   }
 
@@ -124,7 +78,7 @@ export class PostgresRunStore implements RunStore {
   }
 
   async end(runId: string, owner: string, end: RunEnd): Promise<boolean> {
-    return this.ends.submit(JSON.stringify(runEndRow(runId, owner, end)));
+    return (await this.writes.submit('end', runEndRow(runId, owner, end))) !== undefined;
   }
 
   async adopt(runId: string, owner: string): Promise<boolean> {

@@ -1,36 +1,29 @@
 // Sessions on PostgreSQL. A session in use is written once in some seconds, sessions of one moment in one statement;
 // in between it is known from memory.
 import { randomBytes } from 'node:crypto';
-import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
 import { KnownSessions } from './known-sessions.js';
-import { arrayOf } from './postgres-journal.js';
 import type { Session, SessionDirectories, SessionStore } from './session-store.js';
+import { StoreWrites } from './store-writes.js';
 
 export interface SessionStoreOptions {
   /** `workspaces.idle_ttl_ms` */
   idleTtlMs: number;
   /** A known session is written again no sooner than this. */
   renewAfterMs?: number;
+  /** Shared with the other stores of the process. */
+  writes?: StoreWrites;
 }
 
+/** Its times as Prisma or as JSON give them. */
 interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'> {
-  created_at: Date;
-  used_at: Date;
-  expires_at: Date;
+  created_at: Date | string;
+  used_at: Date | string;
+  expires_at: Date | string;
 }
 
 const sessionMembers = 'principal, id, directory, created_at, used_at, expires_at, metadata';
-
-const ensureSessions = `/* sessions.ensure */
-  insert into sessions (principal, id, directory, metadata, created_at, used_at, expires_at)
-  select principal, id, directory, coalesce(metadata, '{}')::json, clock_timestamp(), clock_timestamp(),
-    clock_timestamp() + $2::float8 * interval '1 millisecond'
-  from jsonb_to_recordset($1::jsonb) as session (principal text, id text, directory text, metadata text)
-  on conflict (principal, id) do update set used_at = excluded.used_at, expires_at = excluded.expires_at,
-    metadata = case when excluded.metadata::text = '{}' then sessions.metadata else excluded.metadata end
-  returning ${sessionMembers}`;
 
 /** Runs under way stay, to end and be recorded; the reaper removes them later. */
 const deleteSession = `/* sessions.delete */ with
@@ -57,26 +50,17 @@ const takeExpired = `/* sessions.take-expired */
 export class PostgresSessionStore implements SessionStore, SessionDirectories {
   private readonly known: KnownSessions;
   private readonly ensuring = new Map<string, Promise<Session>>();
-  private readonly writes: GroupCommit<string, Session>;
+  private readonly writes: StoreWrites;
+  private readonly idleTtlMs: number;
 
   constructor(
     private readonly database: Database,
-    { idleTtlMs, renewAfterMs = Math.min(5_000, idleTtlMs / 4) }: SessionStoreOptions,
+    options: SessionStoreOptions,
   ) {
+    const { idleTtlMs, renewAfterMs = Math.min(5_000, idleTtlMs / 4), writes = new StoreWrites(database) } = options;
+    this.idleTtlMs = idleTtlMs;
     this.known = new KnownSessions(renewAfterMs);
-    this.writes = new GroupCommit(
-      async (rows) => {
-        const written = await database.call((prisma) =>
-          prisma.$queryRawUnsafe<SessionRow[]>(ensureSessions, arrayOf(rows), idleTtlMs),
-        );
-        const sessions = new Map(written.map((row) => [keyOf(row.principal, row.id), toSession(row)]));
-        return rows.map((row) => {
-          const { principal, id } = JSON.parse(row) as Session;
-          return sessions.get(keyOf(principal, id))!;
-        });
-      },
-      { timeoutMs: database.timeoutMs },
-    );
+    this.writes = writes;
   }
 
   async ensure(principal: string, id: string, metadata?: Record<string, unknown>): Promise<Session> {
@@ -104,8 +88,10 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
       id: storedText(id),
       directory: randomBytes(16).toString('hex'),
       metadata: storedJsonOrNull(metadata),
+      idle_ttl_ms: this.idleTtlMs,
     };
-    const session = await this.writes.submit(JSON.stringify(row));
+    const written = await this.writes.submit('session', row);
+    const session = toSession(written!.result as unknown as SessionRow);
     this.known.set(key, session);
     return session;
   }
@@ -160,5 +146,5 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
 const keyOf = (principal: string, id: string): string => storedJson([principal, id]);
 
 function toSession({ created_at, used_at, expires_at, ...row }: SessionRow): Session {
-  return { ...row, createdAt: created_at, usedAt: used_at, expiresAt: expires_at };
+  return { ...row, createdAt: new Date(created_at), usedAt: new Date(used_at), expiresAt: new Date(expires_at) };
 }

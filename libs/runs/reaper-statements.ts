@@ -1,7 +1,7 @@
 // What the reaper does to the tables. Every statement says itself, by the database's clock, what is lost, so that it
 // does not matter who runs it, how often, or how many at once; each takes a bounded number of rows and skips locked ones.
 import { endedCallColumns } from './call-rows.js';
-import { insertAudit } from './call-statements.js';
+import { insertAudit } from './write-parts.js';
 
 const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
 
@@ -43,7 +43,7 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
       call.round, call.server, call.tool, call.name, call.definition_hash, verdict.result, verdict.result_digest,
       verdict.success, call.state, verdict.error_code, verdict.duration_ms, verdict.queue_wait_ms, call.attempt,
       verdict.cached, verdict.isolation, call.worker, call.job),
-  audited as (${insertAudit})
+  audited as (${insertAudit('ended where $2::boolean')})
   select id, job from ended`;
 
 export const cancelOrphans = endCallsWhere(

@@ -112,6 +112,7 @@ export const reliabilityRequirements = {
   'store.any-string': 'any string that a model or tool sends is stored and comes back as it was',
   'store.away-answers-in-time':
     'a store that is refused, silent, slow or closed answers store_unavailable within its deadline',
+  'store.by-index': 'what a call costs the store does not grow with the calls before it, in young tables neither',
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',

@@ -1,0 +1,124 @@
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
+import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { NO_USAGE } from '#libs/schemas/usage.js';
+import { verifies } from '../../test/verifies.js';
+import { PostgresEventLog } from './postgres-event-log.js';
+import { PostgresJournal } from './postgres-journal.js';
+import { PostgresRunStore } from './postgres-run-store.js';
+import { PostgresSessionStore } from './postgres-session-store.js';
+import { StoreWrites } from './store-writes.js';
+
+const context = { requestId: 'req_1' };
+const ended = { state: 'done', usage: NO_USAGE } as const;
+
+describe('StoreWrites', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let runs: PostgresRunStore;
+  let journal: PostgresJournal;
+  let log: PostgresEventLog;
+  let sessions: PostgresSessionStore;
+  beforeEach(async () => {
+    testDatabase = await createMigratedDatabase();
+    database = openDatabase({ url: testDatabase.url, poolSize: 4, timeoutMs: 5_000, applicationName: 'test' });
+    const writes = new StoreWrites(database);
+    runs = new PostgresRunStore(database, { writes });
+    journal = new PostgresJournal(database, writes);
+    log = new PostgresEventLog(database, writes);
+    sessions = new PostgresSessionStore(database, { idleTtlMs: 86_400_000, writes });
+  });
+  afterEach(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+
+  const query = async <Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> => {
+    const client = new pg.Client({ connectionString: testDatabase.url });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const begun = async () => (await runs.begin(someRun())).run;
+  const planned = async () => {
+    const call = someCall();
+    await journal.plan(call, context);
+    return call;
+  };
+
+  verifies('store.group-commit', 'all that a process writes at one moment, whatever it is', async () => {
+    const [driven, ending, telling] = [await begun(), await begun(), await begun()];
+    const [claimed, refused, finished] = [await planned(), await planned(), await planned()];
+    const fence = (await journal.claim({ callId: finished.id, worker: 'worker-1' }))!.fence;
+    await journal.end({ ...context, callId: refused.id, outcome: someOutcome });
+
+    const beginning = someRun();
+    const [of, single] = [someCall(), someCall()];
+    const results = await Promise.all([
+      runs.begin(beginning),
+      runs.planRound(someRound(driven.id, { calls: [of] }), context),
+      runs.end(ending.id, ending.owner!, ended),
+      log.append(telling.id, [{ n: 1, event: { type: 'content', text: 'hello' } }]),
+      journal.plan(single, context),
+      journal.claim({ callId: refused.id, worker: 'worker-1' }),
+      journal.claim({ callId: claimed.id, worker: 'worker-1' }),
+      journal.end({ ...context, callId: finished.id, fence, outcome: someOutcome }),
+      sessions.ensure('local', 'session-1', { a: 1 }),
+    ]);
+    expect(results).toMatchObject([
+      { created: true, run: { id: beginning.id, createdAt: expect.any(Date) as unknown } },
+      undefined,
+      true,
+      undefined,
+      undefined,
+      undefined,
+      { attempt: 1 },
+      true,
+      { id: 'session-1', metadata: { a: 1 }, expiresAt: expect.any(Date) as unknown },
+    ]);
+    const written = await query<{ transactions: number; rows: number }>(
+      `select count(distinct xmin::text)::int as transactions, count(*)::int as rows from (
+         select xmin from runs where id in ('${beginning.id}', '${ending.id}')
+         union all select xmin from run_rounds
+         union all select xmin from run_events
+         union all select xmin from tool_calls where id in ('${[of, single, claimed, finished].map(({ id }) => id).join("','")}')
+         union all select xmin from audit_events where call_id = '${finished.id}'
+         union all select xmin from sessions) as written`,
+    );
+    expect(written).toEqual([{ transactions: 1, rows: 10 }]);
+  });
+
+  verifies('store.by-index', 'sixty runs in tables that nobody has analyzed', async () => {
+    const count = 60;
+    const each = Array.from({ length: count }, () => ({ run: someRun(), call: someCall() }));
+    for (const { run } of each) await runs.begin(run);
+    for (const { run, call } of each) await runs.planRound(someRound(run.id, { calls: [call] }), context);
+    const fences = new Map<string, string>();
+    for (const { call } of each) {
+      fences.set(call.id, (await journal.claim({ callId: call.id, worker: 'worker-1' }))!.fence);
+    }
+    for (const { call } of each) {
+      const fence = fences.get(call.id)!;
+      expect(await journal.end({ ...context, callId: call.id, fence, outcome: someOutcome })).toBe(true);
+    }
+    for (const { run } of each) expect(await runs.end(run.id, run.owner, ended)).toBe(true);
+    // A connection tells what it read at its end at the latest.
+    await database.close();
+    const read = () =>
+      query<{ relname: string; inserted: number; scanned: number; found: number }>(
+        `select relname, n_tup_ins::int as inserted, seq_tup_read::int as scanned, idx_tup_fetch::int as found
+         from pg_stat_user_tables where relname in ('runs', 'tool_calls') order by relname`,
+      );
+    await expect.poll(read, { timeout: 20_000 }).toMatchObject([{ inserted: count }, { inserted: count }]);
+    for (const { scanned, found } of await read()) {
+      expect(scanned).toBe(0);
+      // By each of its statements, and by the foreign keys of what hangs on it.
+      expect(found).toBeLessThanOrEqual(6 * count);
+    }
+  });
+});

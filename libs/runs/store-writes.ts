@@ -1,0 +1,101 @@
+// What a process writes into the store, whatever it is, shares statements and their commits: a turn's beginning with
+// another's round and a third one's end. Knows the parts of a statement, not what stands in their rows.
+import { GroupCommit } from '#libs/database/group-commit.js';
+import type { Database } from '#libs/database/open-database.js';
+import { arrayOf } from '#libs/database/stored-text.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+import { type WriteName, type WritePart, writeParts } from './write-parts.js';
+
+export interface StoreWritesOptions {
+  /** False writes no audit rows (`audit.enabled`). */
+  audit?: boolean;
+}
+
+/** A row that was written, and what its part says of it. */
+export interface Written {
+  result: Json;
+}
+
+interface Write {
+  name: WriteName;
+  /** The row as JSON. */
+  text: string;
+}
+
+interface WrittenRow {
+  name: WriteName;
+  /** From 1, among the rows of its name; digits of a bigint. */
+  ordinality: string;
+  result: Json;
+}
+
+export class StoreWrites {
+  private readonly group: GroupCommit<Write, Written | undefined>;
+  private readonly parts: Record<WriteName, WritePart>;
+  /** In the order in which they stand in a statement. */
+  private readonly names: readonly WriteName[];
+  /** Begins the names of its statements: a connection knows each name for one text. */
+  private readonly kind: string;
+  /** By the names of their parts. */
+  private readonly statements = new Map<string, string>();
+
+  constructor(
+    private readonly database: Database,
+    { audit = true }: StoreWritesOptions = {},
+  ) {
+    this.parts = writeParts(audit);
+    this.names = Object.keys(this.parts) as WriteName[];
+    this.kind = audit ? 'writes' : 'unaudited';
+    this.group = new GroupCommit((rows) => this.write(rows), {
+      timeoutMs: database.timeoutMs,
+      charactersOf: ({ text }) => text.length,
+    });
+  }
+
+  /**
+   * Resolves when it is on disk: with what the part says of the row, or undefined when its condition did not hold and
+   * nothing was written. @throws AppError store_unavailable
+   */
+  submit(name: WriteName, row: JsonObject): Promise<Written | undefined> {
+    return this.group.submit({ name, text: JSON.stringify(row) });
+  }
+
+  private async write(rows: readonly Write[]): Promise<(Written | undefined)[]> {
+    const rowsOf = new Map<WriteName, string[]>();
+    const places = rows.map(({ name, text }) => {
+      const texts = rowsOf.get(name) ?? [];
+      rowsOf.set(name, texts);
+      return `${name} ${texts.push(text)}`;
+    });
+    const names = this.names.filter((name) => rowsOf.has(name));
+    const parameters = names.map((name) => arrayOf(rowsOf.get(name)!));
+    const written = new Map<string, Written>();
+    for (const row of await this.database.query<WrittenRow>(this.statementOf(names), parameters)) {
+      written.set(`${row.name} ${row.ordinality}`, { result: row.result });
+    }
+    return places.map((place) => written.get(place));
+  }
+
+  /** Of exactly the parts that there are rows for, so that a lone write costs no more than itself. */
+  private statementOf(names: readonly WriteName[]): string {
+    const key = names.join('.');
+    const known = this.statements.get(key);
+    if (known !== undefined) return known;
+    const results = names.map(
+      (name) => `select '${name}' as name, written.*
+      from (select ${this.parts[name].written}) as written (ordinality, result)`,
+    );
+    const statement = `/* ${this.kind}.${key} */ with
+      ${names.map((name, index) => this.withRows(name, index + 1)).join(',\n')}
+      ${results.join('\nunion all ')}`;
+    this.statements.set(key, statement);
+    return statement;
+  }
+
+  private withRows(name: WriteName, parameter: number): string {
+    const { columns, steps } = this.parts[name];
+    return `${name}_rows as (
+      select * from rows from (jsonb_to_recordset($${parameter}::jsonb) as (${columns})) with ordinality as ${name}_row),
+    ${steps}`;
+  }
+}

@@ -1,0 +1,170 @@
+// The statements that write runs, rounds, calls, events and sessions, as parts that can stand in one statement. Each part
+// takes its rows as one JSON array, and writes terminal states and audit rows together or not at all.
+// Rows are found by `id = any(array(…))`: a join alone would have PostgreSQL read the whole of a table that is young.
+import { endedCallColumns, plannedCallColumns } from './call-rows.js';
+
+export interface WritePart {
+  /** Columns of its rows, as jsonb_to_recordset takes them. */
+  columns: string;
+  /** What is done with the relation `<name>_rows`, whose rows are numbered: further relations, named `<name>_…`. */
+  steps: string;
+  /** Selects the `ordinality` of each row that was written, and what there is to say of it as JSON. */
+  written: string;
+}
+
+/** Into the journal from a relation of planned calls. */
+const insertCalls = (from: string) => `insert into tool_calls (id, run_id, round, "position", kind, principal,
+    session_id, name, server, tool, definition_hash, arguments, safe, job, time_budget_ms, audit, state, outcome, ended_at)
+  select id, run_id, round, "position", kind, principal, session_id, name, server, tool, definition_hash,
+    arguments::json, safe, job::json, time_budget_ms, audit, state, outcome::json,
+    case when outcome is null then null else clock_timestamp() end
+  from ${from}`;
+
+/** Into the audit from a relation of ended calls: a call's row with the members of its outcome. */
+export const insertAudit = (
+  from: string,
+) => `insert into audit_events (id, at, kind, call_id, request_id, trace_id, principal,
+    key_id, ip, session_id, run_id, round, model, server, tool, name, definition_hash, arguments, arguments_digest, result,
+    result_digest, success, state, error_code, duration_ms, queue_wait_ms, attempt, cached, isolation, policy_rule, worker)
+  select audit_id, clock_timestamp(), 'tool_call', id, coalesce(audit->>'requestId', ''), audit->>'traceId', principal,
+    audit->>'keyId', audit->>'ip', session_id, run_id, round, audit->>'model', server, tool, name, definition_hash,
+    audit->>'arguments', audit->>'argumentsDigest', result, result_digest, success, state, error_code, duration_ms,
+    queue_wait_ms, attempt, cached, isolation, audit->>'policyRule', worker
+  from ${from}`;
+
+/** Calls that were journaled with their outcome: they never ran. */
+const endedBeforeTheyBegan = (
+  from: string,
+) => `select audit_id, id, audit, principal, session_id, run_id, round, server,
+    tool, name, definition_hash, result, result_digest, success, state, error_code, duration_ms, queue_wait_ms,
+    0 as attempt, cached, null as isolation, null as worker
+  from ${from} where outcome is not null and kind = 'server'`;
+
+/** Into the events from a relation whose rows may bring some along. What is there already stays as it is. */
+const insertBursts = (from: string, runId: string) => `insert into run_events (run_id, first_n, last_n, events)
+  select ${runId}, first_n, last_n, events::json from ${from} where events is not null
+  on conflict do nothing`;
+
+/** Of two runs with one key the first is written. */
+const begin: WritePart = {
+  columns: `id text, principal text, key_id text, request_id text, idempotency_key text, request_hash text,
+    session_id text, dialect text, detached boolean, request text, owner text, usage text`,
+  steps: `begin_new as (
+    insert into runs (id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
+      request, owner, usage, state)
+    select id, principal, key_id, request_id, idempotency_key, request_hash, session_id, dialect, detached,
+      request::json, owner, usage::json, 'running' from begin_rows order by ordinality
+    on conflict do nothing
+    returning id, created_at)`,
+  written: `ordinality, to_json(created_at) from begin_rows join begin_new using (id)`,
+};
+
+/** Rounds of runs that still run and are driven by who says so; each row carries its calls. */
+const round = (audit: boolean): WritePart => ({
+  columns: `run_id text, owner text, round int, provider text, model text, message text, usage text,
+    finish_reason text, last_event int, started_at timestamptz, calls jsonb, first_n int, last_n int, events text`,
+  steps: `round_runs as materialized (
+    select id, owner, state from runs where id = any(array(select run_id from round_rows)) for share),
+  round_running as (
+    select round_rows.* from round_rows join round_runs on round_runs.id = round_rows.run_id
+    where round_runs.state = 'running' and (round_rows.owner is null or round_runs.owner = round_rows.owner)),
+  round_new as (
+    insert into run_rounds (run_id, round, provider, model, message, usage, finish_reason, last_event, started_at)
+    select run_id, round, provider, model, message::json, usage::json, finish_reason, last_event, started_at
+    from round_running),
+  round_told as (${insertBursts('round_running', 'run_id')}),
+  round_calls as (
+    select call.* from round_running, jsonb_to_recordset(round_running.calls) as call (${plannedCallColumns})),
+  round_planned as (${insertCalls('round_calls')})
+  ${audit ? `, round_audited as (${insertAudit(`(${endedBeforeTheyBegan('round_calls')}) as ended`)})` : ''}`,
+  written: `ordinality, null::json from round_running`,
+});
+
+const end: WritePart = {
+  columns: `id text, owner text, state text, usage text, answer text, error text, first_n int, last_n int, events text`,
+  steps: `end_done as (
+    update runs set state = end_rows.state, usage = end_rows.usage::json, answer = end_rows.answer::json,
+      error = end_rows.error::json,
+      ended_at = case when end_rows.state = 'waiting' then null else clock_timestamp() end
+    from end_rows
+    where runs.id = any(array(select id from end_rows)) and runs.id = end_rows.id and runs.owner = end_rows.owner
+      and runs.state in ('running', 'waiting')
+    returning end_rows.*),
+  end_told as (${insertBursts('end_done', 'id')})`,
+  written: `ordinality, null::json from end_done`,
+};
+
+const events: WritePart = {
+  columns: `run_id text, first_n int, last_n int, events text`,
+  steps: `events_told as (${insertBursts('events_rows', 'run_id')})`,
+  written: `ordinality, null::json from events_rows`,
+};
+
+const plan = (audit: boolean): WritePart => ({
+  columns: plannedCallColumns,
+  steps: `plan_new as (${insertCalls('plan_rows')})
+  ${audit ? `, plan_audited as (${insertAudit(`(${endedBeforeTheyBegan('plan_rows')}) as ended`)})` : ''}`,
+  written: `ordinality, null::json from plan_rows`,
+});
+
+/** A case, and no alternatives: those would lead to the indexes of all planned and all dispatched calls. */
+const claim: WritePart = {
+  columns: `id text, worker text, take_over bigint`,
+  steps: `claim_done as (
+    update tool_calls as call set state = 'dispatched', fence = nextval('tool_call_fence'), attempt = call.attempt + 1,
+      worker = claim_rows.worker, dispatched_at = clock_timestamp()
+    from claim_rows
+    where call.id = any(array(select id from claim_rows)) and call.id = claim_rows.id and call.kind = 'server'
+      and case call.state when 'planned' then claim_rows.take_over is null
+        when 'dispatched' then call.safe and call.fence = claim_rows.take_over end
+    returning claim_rows.ordinality, call.fence, call.attempt)`,
+  written: `ordinality, json_build_object('fence', fence::text, 'attempt', attempt) from claim_done`,
+};
+
+/** Without a fence the call must not have been claimed, with one the claim must still hold. */
+const outcome = (audit: boolean): WritePart => ({
+  columns: endedCallColumns,
+  steps: `outcome_done as (
+    update tool_calls as call set state = outcome_rows.state, outcome = outcome_rows.outcome::json,
+      ended_at = clock_timestamp(), worker = coalesce(outcome_rows.worker, call.worker),
+      attempt = call.attempt + case when outcome_rows.fence is null and outcome_rows.worker is not null then 1 else 0 end
+    from outcome_rows
+    where call.id = any(array(select id from outcome_rows)) and call.id = outcome_rows.id and call.kind = 'server' and (
+      (outcome_rows.fence is null and call.state in ('planned', 'parked'))
+      or (call.state = 'dispatched' and call.fence = outcome_rows.fence))
+    returning outcome_rows.ordinality, outcome_rows.audit_id, call.id, call.audit || outcome_rows.context as audit,
+      call.principal, call.session_id, call.run_id, call.round, call.server, call.tool, call.name, call.definition_hash,
+      outcome_rows.result, outcome_rows.result_digest, outcome_rows.success, call.state, outcome_rows.error_code,
+      outcome_rows.duration_ms, outcome_rows.queue_wait_ms, call.attempt, outcome_rows.cached, outcome_rows.isolation,
+      call.worker)
+  ${audit ? `, outcome_audited as (${insertAudit('outcome_done')})` : ''}`,
+  written: `ordinality, null::json from outcome_done`,
+});
+
+/** Made or renewed; a statement must not name one twice. */
+const session: WritePart = {
+  columns: `principal text, id text, directory text, metadata text, idle_ttl_ms float8`,
+  steps: `session_done as (
+    insert into sessions (principal, id, directory, metadata, created_at, used_at, expires_at)
+    select principal, id, directory, coalesce(metadata, '{}')::json, clock_timestamp(), clock_timestamp(),
+      clock_timestamp() + idle_ttl_ms * interval '1 millisecond'
+    from session_rows order by principal, id
+    on conflict (principal, id) do update set used_at = excluded.used_at, expires_at = excluded.expires_at,
+      metadata = case when excluded.metadata::text = '{}' then sessions.metadata else excluded.metadata end
+    returning *)`,
+  written: `ordinality, to_json(session_done) from session_rows join session_done using (principal, id)`,
+};
+
+/** By name, in the order in which they stand in a statement. */
+export const writeParts = (audit: boolean) => ({
+  begin,
+  round: round(audit),
+  end,
+  events,
+  plan: plan(audit),
+  claim,
+  outcome: outcome(audit),
+  session,
+});
+
+export type WriteName = keyof ReturnType<typeof writeParts>;
