@@ -17,6 +17,9 @@ beforeAll(async () => {
       picky: hostile('--exit-on-discover'),
       endless: hostile('--endless-list'),
       circular: hostile('--same-cursor'),
+      future: hostile('--version="9999-01-01"'),
+      numbered: hostile('--version=7'),
+      proto: hostile('--proto'),
       missing: { command: process.execPath, args: ['/nowhere.mjs'] },
     },
     { environment: { TOOLS_MAX_READ_BYTES: String(maxReadBytes), TOOLS_MAX_RESULT_BYTES: '1024' } },
@@ -132,6 +135,23 @@ verifies('tools.hostile-servers', 'a start that fails, and one that is refused b
     ).rejects.toThrow(/tool server/);
   }
   await expect(servers.call('picky', 'echo')).resolves.toMatchObject(text('nothing'));
+});
+
+verifies('tools.hostile-servers', 'a protocol or capabilities that there are not', async () => {
+  for (const name of ['future', 'numbered']) {
+    const failed = servers.call(name, 'echo');
+    await expect(failed, name).rejects.toMatchObject({ code: 'tool_unavailable' });
+  }
+  await expect(servers.call('proto', 'echo', { args: { text: 'x' } })).resolves.toMatchObject(text('x'));
+  await unharmed();
+});
+
+verifies('tools.hostile-servers', 'an answer after its cancellation is dropped', async () => {
+  const controller = new AbortController();
+  const late = servers.call('other', 'late', { options: { signal: controller.signal } });
+  setTimeout(() => controller.abort(new Error('enough')), 200);
+  await expect(late).rejects.toThrow('enough');
+  await unharmed();
 });
 
 test('a list without end is cut, a bad definition in it is passed on for the catalog to drop', async () => {

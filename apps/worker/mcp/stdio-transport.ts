@@ -27,6 +27,7 @@ export class StdioTransport implements Transport {
   failure?: AppError;
   /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
   readonly stderr = null;
+  #starting?: Promise<ProcessTree>;
   #tree?: ProcessTree;
   #over = false;
   readonly #noise: BoundedLineLog;
@@ -43,8 +44,12 @@ export class StdioTransport implements Transport {
 
   /** @throws AppError tool_unavailable */
   async start(): Promise<void> {
-    const tree = await ProcessTree.start(this.options.launch, this.options.grace);
+    if (this.#over) throw crashed('was closed before it was started');
+    this.#starting = ProcessTree.start(this.options.launch, this.options.grace);
+    const tree = await this.#starting;
     this.#tree = tree;
+    // Whoever closed it meanwhile ends the tree.
+    if (this.#over) throw crashed('was closed while it was started');
     const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
       if (this.#over || lines.feed(chunk)) return;
@@ -79,7 +84,8 @@ export class StdioTransport implements Transport {
   /** Resolves when no process of it is left. */
   async close(): Promise<void> {
     this.#finish();
-    await this.#tree?.end();
+    const tree = await this.#starting?.catch(() => undefined);
+    await tree?.end();
   }
 
   /** An exit tells more than its stdout's end does: it is given a moment to be known. */
