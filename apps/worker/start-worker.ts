@@ -30,6 +30,11 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),
     onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
+    poolEvents: {
+      onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),
+      onClosed: (server, reason) => metrics.mcpClosed.inc({ server, reason }),
+      onRefused: (server, reason) => metrics.mcpRefused.inc({ server, reason }),
+    },
   });
   const reloads = new ConfigurationReloads({
     started: config,

@@ -89,6 +89,10 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   }
   if (server.command === undefined && server.args.length > 0) return 'has args but no command';
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
+  if (server.spares > 0 && (server.command === undefined || server.scope === 'shared')) {
+    return 'has spares but is no command with an instance a session';
+  }
+  if (server.spares > server.max_instances) return `has more spares than max_instances (${server.max_instances})`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
   return undefined;
 }

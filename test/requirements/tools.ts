@@ -52,6 +52,10 @@ export const toolRequirements = {
     "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
+  'tools.pool-bounded':
+    'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
+  'tools.pool-spares':
+    'a new session gets an instance that runs already, in a workspace where no other session has ever been',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',

@@ -41,10 +41,12 @@ export interface ToolRunHooks {
 export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunHooks): Promise<ReadOutcome> {
   const clock = new CallClock(job, hooks.signal);
   try {
-    const session = await untilStoreAnswers(
-      () => parts.sessions.ensure(job.principal, job.sessionId),
-      job.deadline,
-      hooks.signal.signal,
+    const session = await parts.pool.offerSpare(job.server, (directory) =>
+      untilStoreAnswers(
+        () => parts.sessions.ensure(job.principal, job.sessionId, { directory }),
+        job.deadline,
+        hooks.signal.signal,
+      ),
     );
     const result = await parts.pool.use(
       job.server,

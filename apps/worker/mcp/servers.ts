@@ -29,7 +29,7 @@ export interface ServerParts extends CommandParts {
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<ConfiguredServer, 'open' | 'builtin' | 'isolation'>;
+type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
 
 const httpConnectMs = 10_000;
 
@@ -77,7 +77,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     return { builtin: true, isolation: 'builtin', open: (_user, signal) => connectInProcess(inProcess, signal) };
   }
   if (command !== undefined) {
-    return { builtin: false, isolation: availableIsolation, open: openCommand(name, { ...server, command }, parts) };
+    return { builtin: false, isolation: availableIsolation, ...openCommand(name, { ...server, command }, parts) };
   }
   if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
@@ -126,12 +126,17 @@ const workspaceDefaults: ServerConfig = {
   enabled: true,
   idle_ttl_ms: 300_000,
   max_instances: 32,
+  spares: 0,
   concurrency: 4,
   network: 'none',
   trusted: true,
   tools: {},
   forward_headers: [],
 };
+
+export function serversByName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredServer> {
+  return new Map(servers.map((server) => [server.name, server]));
+}
 
 export function unknownServer(name: string, refused?: RefusedServer): AppError {
   return refused?.code === 'isolation_too_low'
