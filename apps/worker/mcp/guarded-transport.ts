@@ -5,6 +5,7 @@ import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions 
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
+import { FloodGate } from './flood-gate.js';
 
 export interface Progress {
   progress: number;
@@ -33,8 +34,6 @@ const maxErrorLength = 2_000;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
-const floodWindowMs = 10_000;
-const floodSize = 20_000;
 
 type Id = string | number;
 type Message = Record<string, unknown>;
@@ -51,12 +50,12 @@ export class GuardedTransport implements Transport {
   readonly #progress = new Map<string, (progress: Progress) => void>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #second = new Window(secondMs);
-  readonly #flood = new Window(floodWindowMs);
+  readonly #flood = new FloodGate();
   #tokens = 0;
   #lastError = '';
 
   constructor(
-    readonly inner: Transport,
+    readonly inner: Transport & { readonly frameBytes?: number },
     private readonly options: GuardOptions,
   ) {
     // The SDK tells a pipe by these two: there, silence means a server of the old era.
@@ -109,6 +108,8 @@ export class GuardedTransport implements Transport {
       });
     } catch (error) {
       this.#asked.delete(id);
+      // It was this request's own: what ends later ends for reasons of its own.
+      this.#lastError = '';
       throw error;
     }
   }
@@ -179,7 +180,7 @@ export class GuardedTransport implements Transport {
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
   #isAffordable(): boolean {
-    if (this.#flood.count() > floodSize && this.failure === undefined) {
+    if (!this.#flood.take(this.inner.frameBytes ?? 0) && this.failure === undefined) {
       this.failure = new AppError('tool_crashed', 'The tool server sent more messages than can be taken');
       this.inner.close().catch(() => undefined);
     }

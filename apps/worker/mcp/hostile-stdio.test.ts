@@ -13,6 +13,7 @@ beforeAll(async () => {
     {
       bad: hostile(),
       other: hostile(),
+      wide: hostile(),
       exits: hostile('--exit-after-initialize'),
       picky: hostile('--exit-on-discover'),
       endless: hostile('--endless-list'),
@@ -55,14 +56,33 @@ verifies('tools.hostile-servers', 'a line without end is cut off, in bounded mem
   await unharmed();
 });
 
-verifies('tools.hostile-servers', 'a flood of notifications ends its server', async () => {
-  const flooded = servers.call('bad', 'flood');
-  await expect(flooded).rejects.toMatchObject({
-    code: 'tool_crashed',
-    message: expect.stringContaining('more messages'),
+verifies('tools.hostile-servers', 'an answer of more values than are read is not even parsed', async () => {
+  await expect(servers.call('wide', 'dense', { args: { unit: '0' } })).rejects.toMatchObject({
+    code: 'result_too_large',
+    message: expect.stringContaining('values'),
   });
+  await expect(servers.call('wide', 'dense', { args: { unit: '"some text, [with] {all}"' } })).resolves.toBeDefined();
   await unharmed();
 });
+
+verifies(
+  'tools.hostile-servers',
+  'a flood of what nobody asked for ends its server: many, large, or no MCP',
+  async () => {
+    for (const [tool, why] of [
+      ['flood', 'more messages'],
+      ['largeFlood', 'more messages'],
+      ['foreignFlood', 'more messages'],
+      ['noiseFlood', 'more to its output'],
+    ] as const) {
+      await expect(servers.call('bad', tool), tool).rejects.toMatchObject({
+        code: 'tool_crashed',
+        message: expect.stringContaining(why),
+      });
+      await unharmed();
+    }
+  },
+);
 
 verifies('tools.hostile-servers', 'noise, batches, BOM and invalid UTF-8 cost nothing', async () => {
   await expect(servers.call('bad', 'noise')).resolves.toMatchObject(text('through the noise'));

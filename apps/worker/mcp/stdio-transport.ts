@@ -5,7 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { FloodGate } from './flood-gate.js';
 import { LineReader, readFrame } from './frame-reader.js';
+import { maxValues, ValueCounter } from './value-counter.js';
 import { BoundedLineLog } from './process/bounded-line-log.js';
 import { ProcessTree, type EndGrace, type Launch, type ProcessExit } from './process/process-tree.js';
 
@@ -30,7 +32,10 @@ export class StdioTransport implements Transport {
   #starting?: Promise<ProcessTree>;
   #tree?: ProcessTree;
   #over = false;
+  /** Of the line that its messages are being told of. */
+  frameBytes = 0;
   readonly #noise: BoundedLineLog;
+  readonly #noiseFlood = new FloodGate();
   readonly #errors: BoundedLineLog;
 
   constructor(private readonly options: StdioOptions) {
@@ -95,9 +100,19 @@ export class StdioTransport implements Transport {
   }
 
   #read(line: Buffer): void {
-    const messages = this.#over ? [] : readFrame(line);
-    if (messages === undefined) this.#noise.write(line.toString('utf8', 0, 4_096));
-    else for (const message of messages) this.onmessage?.(message);
+    if (this.#over) return;
+    if (line.length > maxValues && !new ValueCounter().feed(line)) {
+      this.#fail('result_too_large', `sent a message of more than ${maxValues} values`);
+      return;
+    }
+    this.frameBytes = line.length;
+    const messages = readFrame(line);
+    if (messages !== undefined) {
+      for (const message of messages) this.onmessage?.(message);
+      return;
+    }
+    this.#noise.write(line.toString('utf8', 0, 4_096));
+    if (!this.#noiseFlood.take(line.length)) this.#fail('tool_crashed', 'wrote more to its output than can be taken');
   }
 
   #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
