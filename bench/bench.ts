@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './load.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
+import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
 
 const { values: options } = parseArgs({
@@ -18,6 +19,8 @@ const { values: options } = parseArgs({
     redis: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
     turns: { type: 'string' },
+    /** Instead of the scenarios: so many sessions with a tool server each, and what is left of them. */
+    soak: { type: 'string' },
   },
 });
 const [warmMs, measureMs] = options.quick ? [500, 1_200] : [3_000, 6_000];
@@ -132,7 +135,11 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
-const system = await startSystem({ profileDirectory: options.profile, redis: options.redis });
+const system = await startSystem({
+  profileDirectory: options.profile,
+  redis: options.redis,
+  ...(options.soak === undefined ? {} : { settings: soakSettings }),
+});
 let complete = false;
 try {
   const { settings, gateway, upstreamUrl } = system;
@@ -143,7 +150,8 @@ try {
     `${options.redis ? 'Redis' : 'embedded'} set; gateway ${gateway.url}, upstream ${upstreamUrl}; defaults but for ${JSON.stringify(settings)}`,
   );
   printMemory(system, 'at the start');
-  if (options.turns === undefined) {
+  if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
+  else if (options.turns === undefined) {
     const rows: Row[] = [];
     for (const scenario of scenarios) {
       if (scenario.name.includes(options.only)) rows.push(await measure(system, scenario));
@@ -153,8 +161,10 @@ try {
       console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
     }
   } else await runTurns(system, Number(options.turns));
-  printMemory(system, 'at the end');
-  complete = await checkRows(system);
+  if (options.soak === undefined) {
+    printMemory(system, 'at the end');
+    complete = await checkRows(system);
+  }
 } finally {
   await system.close();
 }

@@ -30,9 +30,15 @@ export interface SystemOptions {
   profileDirectory?: string | undefined;
   /** Queue, channels, counters and cache in a Redis of the bench's own. */
   redis: boolean;
+  /** Beside those that every run has. */
+  settings?: Record<string, string>;
 }
 
-export async function startSystem({ profileDirectory, redis: withRedis }: SystemOptions): Promise<System> {
+export async function startSystem({
+  profileDirectory,
+  redis: withRedis,
+  settings: more,
+}: SystemOptions): Promise<System> {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
   const closing: (() => unknown)[] = [() => rm(directory, { recursive: true, force: true })];
   const close = async () => {
@@ -54,6 +60,7 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
       NODE_ENV: 'production',
       MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
+      ...more,
     };
     const environment = {
       ...settings,
