@@ -256,7 +256,7 @@ export class ServerPool {
    */
   #makeRoom(server: ConfiguredServer): Promise<void> | undefined {
     const same = this.#of(server);
-    if (same.length + this.#spares.count(server.name) < server.maxInstances) return undefined;
+    if (same.length + this.#spares.ready(server.name) < server.maxInstances) return undefined;
     if (this.#spares.giveUpOne(server.name)) return undefined;
     const idle = same.filter(({ inUse }) => inUse === 0);
     const oldest = idle.find(({ connected }) => connected) ?? idle[0];

@@ -13,12 +13,17 @@ const directories = new Map<string, string>();
 const later = { timeout: 20_000 };
 
 async function open(spares: number, more: object = {}): Promise<void> {
+  await begin(spares, more);
+  await expect.poll(counts, later).toMatchObject({ spare: spares, connecting: 0 });
+}
+
+/** They are on their way. */
+async function begin(spares: number, more: object): Promise<void> {
   const env = { WHERE: '${WORKSPACE}/y' };
   opened = await openToolServers({
     ready: { command: 'node', args: [fixture('hostile'), '${WORKSPACE}'], env, spares, ...more },
   });
   opened.pool.warm();
-  await expect.poll(counts, later).toMatchObject({ spare: spares, connecting: 0 });
 }
 beforeEach(() => directories.clear());
 afterEach(async () => {
@@ -91,6 +96,16 @@ verifies('tools.pool-spares', 'within max_instances: they make room for sessions
   await expect.poll(counts, later).toMatchObject({ spare: 0, connecting: 0, idle: 2, closing: 0 });
   await expect.poll(async () => (await workspaces()).sort(), later).toEqual(['ws_a', 'ws_b']);
   await expect.poll(countOwnProcesses, later).toBe(2);
+});
+
+verifies('tools.pool-spares', 'one that is being started refuses no session its place', async () => {
+  await begin(1, { max_instances: 1 });
+  expect(counts()).toMatchObject({ spare: 0, connecting: 1 });
+  directories.set('sess_a', 'ws_a');
+  await called('sess_a');
+  await expect.poll(counts, later).toMatchObject({ spare: 0, connecting: 0, idle: 1 });
+  await expect.poll(countOwnProcesses, later).toBe(1);
+  expect(await workspaces()).toEqual(['ws_a']);
 });
 
 verifies('tools.pool-spares', 'one that dies, or that nobody wants for a while, leaves nothing behind', async () => {

@@ -130,6 +130,11 @@ export class Spares {
   async #start(server: ConfiguredServer, open: NonNullable<ConfiguredServer['spares']>['open']): Promise<boolean> {
     try {
       const instance = await open(this.parts.signal);
+      // Sessions have taken its place meanwhile.
+      if (this.parts.room(server) < 0) {
+        await instance.discard();
+        return false;
+      }
       const lifeMs = Math.min(server.idleTtlMs, maxLifeMs);
       const bornAt = performance.now();
       const timer = setTimeout(() => this.#tooOld(spare, bornAt), lifeMs);
