@@ -51,7 +51,7 @@ export class Spares {
     return this.ready(name) + this.starting(name);
   }
 
-  /** Somebody uses the server: what is missing is started, one after another. */
+  /** A session begins to use the server: what is missing is started, one after another. */
   used(server: ConfiguredServer): void {
     if (server.spares === undefined) return;
     this.#usedAt.set(server.name, performance.now());
@@ -151,7 +151,7 @@ export class Spares {
     }
   }
 
-  /** Followed by another one only where the server has been used meanwhile. */
+  /** Followed by another one only where a session has begun to use the server meanwhile. */
   #tooOld(spare: Spare, bornAt: number): void {
     this.#end(spare);
     if ((this.#usedAt.get(spare.server.name) ?? 0) > bornAt) this.fill(spare.server);
