@@ -66,6 +66,8 @@ export const toolRequirements = {
     'a tool server that is added, changed or removed counts at once for new calls, and ends no call that runs',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
+  'tools.session-state-apart':
+    'what a server keeps for a session is seen by no other one, and goes on, also while workers die and others come',
   'tools.servers-configured':
     'command and URL servers are configured as Claude Desktop writes them, and refused with what to do about it',
   'tools.servers-contained':
