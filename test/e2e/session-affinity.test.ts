@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   database = new pg.Client({ connectionString: box.databaseUrl });
   await database.connect();
-}, 60_000);
+});
 afterAll(async () => {
   await database?.end();
   await box?.close();
