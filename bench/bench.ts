@@ -7,6 +7,7 @@ import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './keep-busy.js';
 import { startPeers } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
+import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
 
 const { values: options } = parseArgs({
@@ -24,6 +25,8 @@ const { values: options } = parseArgs({
     adapters: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
     turns: { type: 'string' },
+    /** Instead of the scenarios: so many sessions with a tool server each, and what is left of them. */
+    soak: { type: 'string' },
   },
 });
 if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
@@ -210,7 +213,11 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
-const system = await startSystem({ profileDirectory: options.profile, redis: options.redis });
+const system = await startSystem({
+  profileDirectory: options.profile,
+  redis: options.redis,
+  ...(options.soak === undefined ? {} : { settings: soakSettings }),
+});
 let complete = false;
 try {
   const { settings, gateway, upstreamUrl } = system;
@@ -221,7 +228,8 @@ try {
     `${options.redis ? 'Redis' : 'embedded'} set; gateway ${gateway.url}, upstream ${upstreamUrl}; defaults but for ${JSON.stringify(settings)}`,
   );
   printMemory(system, 'at the start');
-  if (options.turns === undefined) {
+  if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
+  else if (options.turns === undefined) {
     const measured: { scenario: Scenario; row: Row; figures: Figures }[] = [];
     for (const scenario of scenarios) {
       if (scenario.name.includes(options.only)) measured.push({ scenario, ...(await measure(system, scenario)) });
@@ -234,8 +242,10 @@ try {
     }
     if (options.peers) await comparePeers(system, measured);
   } else await runTurns(system, Number(options.turns));
-  printMemory(system, 'at the end');
-  complete = await checkRows(system);
+  if (options.soak === undefined) {
+    printMemory(system, 'at the end');
+    complete = await checkRows(system);
+  }
 } finally {
   await system.close();
 }

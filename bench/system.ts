@@ -44,6 +44,8 @@ export interface SystemOptions {
   profileDirectory?: string | undefined;
   /** Queue, channels, counters and cache in a Redis of the bench's own. */
   redis: boolean;
+  /** Beside those that every run has. */
+  settings?: Record<string, string>;
 }
 
 const toolServer = {
@@ -51,7 +53,11 @@ const toolServer = {
   args: [fileURLToPath(new URL('./tool-server.js', import.meta.url))],
 };
 
-export async function startSystem({ profileDirectory, redis: withRedis }: SystemOptions): Promise<System> {
+export async function startSystem({
+  profileDirectory,
+  redis: withRedis,
+  settings: more,
+}: SystemOptions): Promise<System> {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-bench-'));
   const closing: (() => unknown)[] = [() => rm(directory, { recursive: true, force: true })];
   const close = async () => {
@@ -74,6 +80,7 @@ export async function startSystem({ profileDirectory, redis: withRedis }: System
       MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
       MCP_SERVERS: JSON.stringify({ bench: { ...toolServer, isolation: 'process', trusted: true, concurrency: 64 } }),
+      ...more,
     };
     const environment = {
       ...settings,

@@ -23,6 +23,7 @@ import { countOwnProcesses } from './mcp/process/orphans.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { Worker, type WorkerParts } from './worker.js';
 import { Sweeper } from './workspace/sweeper.js';
+import { WorkspaceMeter } from './workspace/workspace-meter.js';
 
 export interface OpenWorker {
   worker: Worker;
@@ -37,7 +38,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped' | 'onToolChange'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
@@ -96,6 +97,7 @@ export async function openWorker(
     ...audit,
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });
+  const meter = new WorkspaceMeter({ workspaces, logger });
 
   return {
     worker,
@@ -109,17 +111,20 @@ export async function openWorker(
     gauges: {
       queue: (signal) => backing.queue.counts(signal),
       sessions: () => sessions.count(),
+      workspaceBytes: async () => meter.bytes,
       mcpServers: async () => countStates(worker),
       mcpProcesses: () => countOwnProcesses(),
+      mcpInstances: async () => worker.instances(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
       await worker.start();
       reaper.start();
       sweeper.start();
+      meter.start();
     },
     close: async () => {
-      await Promise.allSettled([reaper.close(), sweeper.close()]);
+      await Promise.allSettled([reaper.close(), sweeper.close(), meter.close()]);
       await worker.close();
       await workspaceServer.close();
       await backing.close();

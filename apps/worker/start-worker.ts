@@ -31,6 +31,11 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     ...(faults === undefined ? {} : { faults }),
     onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
     onToolChange: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
+    poolEvents: {
+      onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),
+      onClosed: (server, reason) => metrics.mcpClosed.inc({ server, reason }),
+      onRefused: (server, reason) => metrics.mcpRefused.inc({ server, reason }),
+    },
   });
   const reloads = new ConfigurationReloads({
     started: config,

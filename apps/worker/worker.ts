@@ -27,6 +27,8 @@ import type { InProcessServer } from './mcp/in-process-connection.js';
 import { processLimits } from './mcp/isolation.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';
+import type { PoolEvents } from './mcp/pool-events.js';
+import type { InstanceCount } from './mcp/pool-instance.js';
 import { reapOrphans } from './mcp/process/orphans.js';
 import type { EndGrace } from './mcp/process/process-tree.js';
 import { CatalogPublisher } from './mcp/publish-catalog.js';
@@ -50,6 +52,8 @@ export interface WorkerParts {
   serverGrace?: EndGrace;
   /** A definition of a tool has changed, and this became of it. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
+  /** What becomes of instances of tool servers. */
+  poolEvents?: PoolEvents;
   /** Processes that a killed worker had left were ended. */
   onOrphansReaped?: (count: number) => void;
   logger: Logger;
@@ -89,7 +93,7 @@ export class Worker {
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(this.#configured, logger);
+    this.#pool = new ServerPool(this.#configured, logger, parts.poolEvents);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
@@ -154,6 +158,11 @@ export class Worker {
     return [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
   }
 
+  /** Instances of tool servers by state. */
+  instances(): InstanceCount[] {
+    return this.#pool.census();
+  }
+
   /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
   async start(): Promise<void> {
     const orphans = await reapOrphans(this.parts.logger);
@@ -167,6 +176,7 @@ export class Worker {
     await this.parts.registry.register(info);
     await this.jobs.start();
     await this.catalog.start();
+    this.#pool.warm();
   }
 
   /**

@@ -97,6 +97,10 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
   const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
+  if (server.spares > 0 && (server.command === undefined || server.scope === 'shared')) {
+    return 'has spares but is no command with an instance a session';
+  }
+  if (server.spares > server.max_instances) return `has more spares than max_instances (${server.max_instances})`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
   return undefined;
 }

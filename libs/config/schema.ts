@@ -118,6 +118,12 @@ export const serverSchema = z.strictObject({
   max_timeout_ms: ms('How far progress may extend it').optional(),
   idle_ttl_ms: ms('Idle life of an instance').default(300_000),
   max_instances: count('Instances at once').default(32),
+  spares: z
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Instances of a session command that are kept ready for new sessions, within max_instances'),
   concurrency: count('Calls at once').default(4),
   isolation: z
     .enum(['none', 'process', 'confined', 'namespace'])

@@ -10,6 +10,8 @@ export interface GaugeSources {
   workspaceBytes?(signal: AbortSignal): Promise<number>;
   /** State (`ready`, `down`, `refused`, …) to how many servers are in it. */
   mcpServers?(signal: AbortSignal): Promise<Record<string, number>>;
+  /** Every state of every server, zero included. */
+  mcpInstances?(signal: AbortSignal): Promise<{ server: string; state: string; count: number }[]>;
   /** Outcomes on disk that the store could not take yet. */
   auditSpoolRows?(signal: AbortSignal): Promise<number>;
   mcpProcesses?(signal: AbortSignal): Promise<number>;
@@ -58,6 +60,13 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       () => metrics.mcpServers.reset(),
       (states) => {
         for (const [state, count] of Object.entries(states)) metrics.mcpServers.set({ state }, count);
+      },
+    ),
+    fill(
+      sources.mcpInstances?.bind(sources),
+      () => metrics.mcpInstances.reset(),
+      (counts) => {
+        for (const { server, state, count } of counts) metrics.mcpInstances.set({ server, state }, count);
       },
     ),
     fill(

@@ -42,7 +42,7 @@ describe('PostgresSessionStore', () => {
 
   test('a known session is written once in some seconds, a renewed one lives on', async () => {
     const store = new PostgresSessionStore(database, { ...day, renewAfterMs: 60_000 });
-    const first = await store.ensure('renewed', 'a', { title: 'x' });
+    const first = await store.ensure('renewed', 'a', { metadata: { title: 'x' } });
     for (let count = 0; count < 100; count += 1)
       expect((await store.ensure('renewed', 'a')).usedAt).toEqual(first.usedAt);
     const eager = new PostgresSessionStore(database, { ...day, renewAfterMs: 0 });
@@ -50,9 +50,19 @@ describe('PostgresSessionStore', () => {
     const renewed = await eager.ensure('renewed', 'a');
     expect(renewed).toMatchObject({ directory: first.directory, metadata: { title: 'x' } });
     expect(renewed.expiresAt.getTime()).toBeGreaterThan(renewed.usedAt.getTime());
-    expect((await eager.ensure('renewed', 'a', { title: 'y' })).metadata).toEqual({ title: 'y' });
+    expect((await eager.ensure('renewed', 'a', { metadata: { title: 'y' } })).metadata).toEqual({ title: 'y' });
     expect(await eager.get('renewed', 'a')).toMatchObject({ metadata: { title: 'y' } });
     expect(await eager.get('other', 'a')).toBeUndefined();
+  });
+
+  test('a directory that is offered is taken by a new session only, and by one', async () => {
+    const [one, other] = [1, 2].map(() => new PostgresSessionStore(database, day));
+    const made = await one!.ensure('offered', 'a', { directory: 'born-here' });
+    expect(made.directory).toBe('born-here');
+    const known = await other!.ensure('offered', 'a', { directory: 'born-later' });
+    expect(known.directory).toBe('born-here');
+    await expect(other!.ensure('offered', 'b', { directory: 'born-here' })).rejects.toThrow();
+    expect(await other!.get('offered', 'b')).toBeUndefined();
   });
 
   test('listed by pages, counted', async () => {

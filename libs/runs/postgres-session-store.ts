@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
 import { KnownSessions } from './known-sessions.js';
-import type { Session, SessionDirectories, SessionStore } from './session-store.js';
+import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
 import { StoreWrites } from './store-writes.js';
 
 export interface SessionStoreOptions {
@@ -63,31 +63,28 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     this.writes = writes;
   }
 
-  async ensure(principal: string, id: string, metadata?: Record<string, unknown>): Promise<Session> {
+  async ensure(principal: string, id: string, given: GivenSession = {}): Promise<Session> {
     const key = keyOf(principal, id);
     const known = this.known.get(key);
-    if (known !== undefined && metadata === undefined) return known;
+    if (known !== undefined && given.metadata === undefined) return known;
     // One write of a session at a time: a statement must not name a row twice.
     const earlier = this.ensuring.get(key);
     if (earlier !== undefined) {
-      if (metadata === undefined) return earlier;
+      if (given.metadata === undefined) return earlier;
       await earlier.catch(() => undefined);
-      return this.ensure(principal, id, metadata);
+      return this.ensure(principal, id, given);
     }
-    const writing = this.write(key, { principal, id, metadata }).finally(() => this.ensuring.delete(key));
+    const writing = this.write(key, { principal, id, ...given }).finally(() => this.ensuring.delete(key));
     this.ensuring.set(key, writing);
     return writing;
   }
 
-  private async write(
-    key: string,
-    { principal, id, metadata }: { principal: string; id: string; metadata: Record<string, unknown> | undefined },
-  ): Promise<Session> {
+  private async write(key: string, given: GivenSession & { principal: string; id: string }): Promise<Session> {
     const row = {
-      principal: storedText(principal),
-      id: storedText(id),
-      directory: randomBytes(16).toString('hex'),
-      metadata: storedJsonOrNull(metadata),
+      principal: storedText(given.principal),
+      id: storedText(given.id),
+      directory: given.directory ?? randomBytes(16).toString('hex'),
+      metadata: storedJsonOrNull(given.metadata),
       idle_ttl_ms: this.idleTtlMs,
     };
     const written = await this.writes.submit('session', row);

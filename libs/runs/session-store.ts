@@ -12,9 +12,16 @@ export interface Session {
   metadata: Record<string, unknown>;
 }
 
+/** Of a session that is made, or whose metadata changes. */
+export interface GivenSession {
+  metadata?: Record<string, unknown> | undefined;
+  /** Taken by a session that is new, as a name that no other one was ever offered. */
+  directory?: string | undefined;
+}
+
 export interface SessionStore {
   /** Gets or makes it and renews its life; safe under concurrency. Written at most once a few seconds for a known one. */
-  ensure(principal: string, id: string, metadata?: Record<string, unknown>): Promise<Session>;
+  ensure(principal: string, id: string, given?: GivenSession): Promise<Session>;
   get(principal: string, id: string): Promise<Session | undefined>;
   list(principal: string, page: { limit: number; after?: string }): Promise<Session[]>;
   /** Removes the row (and with it what it kept of its turns); the directory is the caller's to remove. */

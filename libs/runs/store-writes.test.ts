@@ -68,7 +68,7 @@ describe('StoreWrites', () => {
       journal.claim({ callId: refused.id, worker: 'worker-1' }),
       journal.claim({ callId: claimed.id, worker: 'worker-1' }),
       journal.end({ ...context, callId: finished.id, fence, outcome: someOutcome }),
-      sessions.ensure('local', 'session-1', { a: 1 }),
+      sessions.ensure('local', 'session-1', { metadata: { a: 1 } }),
     ]);
     expect(results).toMatchObject([
       { created: true, run: { id: beginning.id, createdAt: expect.any(Date) as unknown } },

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { removeTree } from './remove-tree.js';
-import { UsageLedger, type WorkspaceLimits } from './usage-ledger.js';
+import { scanUsage } from './scan-usage.js';
+import { UsageLedger, type Usage, type WorkspaceLimits } from './usage-ledger.js';
 import { Workspace } from './workspace.js';
 
 /** On their way out: a crash leaves them, the sweeper removes them. */
@@ -59,6 +60,11 @@ export class Workspaces {
       this.#ledger.expire(directory);
     }
     await this.#removeChild(doomed, signal);
+  }
+
+  /** Counts one anew, for whoever looks at all of them: no write of a session waits for it. */
+  measure(directory: string, signal?: AbortSignal): Promise<Usage> {
+    return scanUsage({ hostPath: this.hostPath(directory), ledger: this.#ledger }, signal);
   }
 
   /** Names of the sessions' directories that exist. */

@@ -5,7 +5,15 @@ import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js
 import type { StartedProcess } from '#libs/testing/start-process.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { post } from '../support/scripts.js';
+import { offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
+
+/** 1,000 calls of 50 sessions are what is promised; every run proves fewer. */
+const loadSize = {
+  calls: Number(process.env['AFFINITY_CALLS'] ?? 120),
+  sessions: Number(process.env['AFFINITY_SESSIONS'] ?? 10),
+};
+const loadMs = 120_000 + loadSize.calls * 500;
 
 let box: Signalbox;
 let web: HeldWeb;
@@ -22,12 +30,19 @@ beforeAll(async () => {
       MCP_SERVERS: JSON.stringify({
         workspace: { builtin: 'workspace' },
         own: { builtin: 'workspace', scope: 'session' },
+        memory: {
+          command: 'npx',
+          args: ['-y', '@modelcontextprotocol/server-memory'],
+          env: { MEMORY_FILE_PATH: '${WORKSPACE}/memory.jsonl' },
+          isolation: 'process',
+          max_instances: Math.max(32, loadSize.sessions),
+        },
       }),
     },
   });
   database = new pg.Client({ connectionString: box.databaseUrl });
   await database.connect();
-}, 60_000);
+});
 afterAll(async () => {
   await database?.end();
   await box?.close();
@@ -145,3 +160,81 @@ verifies('reliability.session-taken-over', 'its worker is killed', async () => {
     )
     .toBe(0);
 });
+
+/** What a session's memory holds, by the names of its entities. */
+async function remembered(session: string, gateway: number): Promise<string[]> {
+  const body = { name: 'memory__read_graph', arguments: {}, session_id: session };
+  const { entities } = JSON.parse(await answered(body, gateway)) as { entities: { name: string }[] };
+  return entities.map(({ name }) => name);
+}
+
+/** @throws Error with the code of a call that did not succeed. */
+async function answered(body: object, gateway: number): Promise<string> {
+  const answer = await fetch(`${box.gateways[gateway]!.url}/api/tools/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const { content, error } = (await answer.json()) as { content?: string; error?: { code: string } };
+  if (answer.status === 200) return content!;
+  throw new Error(error?.code);
+}
+
+verifies(
+  'tools.session-state-apart',
+  'each of many sessions has a memory, a worker is killed and one added meanwhile',
+  async () => {
+    const { calls, sessions } = loadSize;
+    const names = Array.from({ length: sessions }, (_each, index) => `mind-${index}`);
+    const rounds = Math.max(6, Math.ceil(calls / sessions / 2));
+    await box.startWorker();
+    const offered = async () => (await offeredTools(box.url)).get('read_graph')?.available;
+    await expect.poll(offered, { timeout: 60_000, interval: 100 }).toBe(true);
+    /** Calls that ran when their worker was killed: nobody knows whether they took effect. */
+    const unknown: string[] = [];
+    let killed: StartedProcess | undefined;
+    const live = async (session: string) => {
+      const known: string[] = [];
+      const perhaps: string[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        if (session === names[0] && round === Math.floor(rounds / 3)) {
+          killed = await processOf(session);
+          killed.kill('SIGKILL');
+        }
+        if (session === names[0] && round === Math.floor((rounds * 2) / 3)) await box.startWorker();
+        const name = `${session}: fact ${round}`;
+        const entities = [{ name, entityType: 'fact', observations: [`of ${session}`] }];
+        const body = { name: 'memory__create_entities', arguments: { entities }, session_id: session };
+        try {
+          await answered(body, round % 2);
+          known.push(name);
+        } catch (error) {
+          expect((error as Error).message, session).toBe('tool_outcome_unknown');
+          unknown.push(name);
+          perhaps.push(name);
+        }
+        const graph = await remembered(session, (round + 1) % 2).catch((error: Error) => error.message);
+        if (graph === 'tool_outcome_unknown') unknown.push(`${session}: look ${round}`);
+        else {
+          expect(graph, session).toEqual(expect.arrayContaining(known));
+          expect([...known, ...perhaps], session).toEqual(expect.arrayContaining(graph as string[]));
+        }
+      }
+    };
+    await Promise.all(names.map(live));
+    await killed!.ended;
+    // At most the one call that each session had under way in that worker.
+    expect(unknown.length).toBeLessThanOrEqual(sessions);
+    const workers = new Set<string>();
+    for (const session of names) {
+      const ran = await ranIn(session);
+      expect(ran).toHaveLength(rounds * 2);
+      for (const { worker } of ran) workers.add(worker);
+      // Whoever has it has it to the end.
+      const moves = ran.filter(({ worker }, index) => index > 0 && worker !== ran[index - 1]!.worker);
+      expect(moves.length, session).toBeLessThanOrEqual(1);
+    }
+    expect(workers.size).toBeGreaterThan(1);
+  },
+  loadMs,
+);

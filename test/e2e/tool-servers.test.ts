@@ -1,6 +1,8 @@
 // Tool servers that are started by a command or stand behind an address, through gateway, queue and worker.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
@@ -19,6 +21,13 @@ const call = (name: string, args: object, session = 'sess_e2e') =>
   callTool(box.url, { name, arguments: args, session_id: session });
 const offered = () => offeredTools(box.url);
 const metric = (series: string) => metricOf(box.workers.at(-1)!.url, series);
+
+/** A scrape leaves out what could not be counted in time. */
+const processes = async () => {
+  let count = NaN;
+  await expect.poll(async () => (count = await metric('signalbox_mcp_processes')), long).not.toBeNaN();
+  return count;
+};
 
 const long = { timeout: 25_000, interval: 100 };
 
@@ -39,6 +48,20 @@ beforeAll(async () => {
       args: [fixture('hostile')],
       isolation,
       tools: { include: ['where'], rename: { where: 'polite' } },
+    },
+    brief: {
+      command: 'node',
+      args: [fixture('hostile')],
+      isolation,
+      idle_ttl_ms: 500,
+      tools: { include: ['echo'], rename: { echo: 'brief' } },
+    },
+    warm: {
+      command: 'node',
+      args: [fixture('hostile'), '${WORKSPACE}'],
+      isolation,
+      spares: 1,
+      tools: { include: ['where'], rename: { where: 'warm' } },
     },
     common: { ...hostile, isolation, scope: 'shared', tools: { exclude: ['hang'] } },
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
@@ -69,7 +92,7 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   expect([...tools.values()].filter(({ server }) => server === 'rough')).toHaveLength(4);
   expect(tools.has('hang')).toBe(false);
   expect([...tools.values()].some(({ server }) => server === 'unsafe')).toBe(false);
-  expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(6);
+  expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(8);
   expect(await metric('signalbox_mcp_servers{state="refused"}')).toBe(1);
   const ready = (await (await fetch(`${box.workers[0]!.url}/health/ready`)).json()) as object;
   expect(JSON.stringify(ready)).toContain('unsafe (refused)');
@@ -171,12 +194,67 @@ verifies('tools.changes-held', 'of a server that now serves another definition, 
   ]);
 });
 
+verifies('tools.pool-spares', 'through the queue: the directory that it was born in is the session’s', async () => {
+  const outcomes = () =>
+    Promise.all(
+      ['adopted', 'connected'].map((each) => metric(`signalbox_mcp_connects_total{server="warm",outcome="${each}"}`)),
+    );
+  await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="spare"}'), long).toBe(1);
+  const first = await call('warm', {}, 'sess_warm');
+  expect(first.body.structured_content).toMatchObject({
+    args: [expect.any(String), expect.any(String), '/mcp_workspaces/sess_warm'],
+  });
+  expect((await call('write_file', { path: 'x.txt', content: 'x' }, 'sess_warm')).status).toBe(200);
+  expect(await outcomes()).toEqual([1, NaN]);
+  // A session that has its directory already starts one there.
+  await call('write_file', { path: 'x.txt', content: 'x' }, 'sess_cold');
+  await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="spare"}'), long).toBe(1);
+  const second = await call('warm', {}, 'sess_cold');
+  expect(second.body.structured_content).toMatchObject({
+    args: [expect.any(String), expect.any(String), '/mcp_workspaces/sess_cold'],
+  });
+  expect(await outcomes()).toEqual([1, 1]);
+});
+
+verifies('tools.nothing-left-alive', 'thirty sessions leave no instance, process or descriptor', async () => {
+  const [worker] = box.workers;
+  const states = ['connecting', 'busy', 'idle', 'closing'];
+  const open = () =>
+    Promise.all(states.map((state) => metric(`signalbox_mcp_instances{server="brief",state="${state}"}`)));
+  const sessions = async (name: string, count: number) => {
+    for (let from = 0; from < count; from += 5) {
+      const said = await Promise.all(
+        Array.from({ length: 5 }, (_each, at) => call('brief', { text: 'x' }, `${name}_${from + at}`)),
+      );
+      expect(said.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    }
+    await expect.poll(open, long).toEqual([0, 0, 0, 0]);
+  };
+  /** A scrape reads /proc and holds a few meanwhile. */
+  const descriptors = async () => {
+    const looks: number[] = [];
+    for (let look = 0; look < 10; look += 1) {
+      looks.push((await readdir(`/proc/${worker!.pid}/fd`)).length);
+      await delay(50);
+    }
+    return Math.min(...looks);
+  };
+  await sessions('sess_before', 5);
+  const before = { processes: await processes(), descriptors: await descriptors() };
+  await sessions('sess_soak', 30);
+  expect(await processes()).toBe(before.processes);
+  // Connections to the database come and go; each instance would have left three.
+  expect(await descriptors()).toBeLessThan(before.descriptors + 15);
+  expect(await metric('signalbox_mcp_connects_total{server="brief",outcome="connected"}')).toBe(35);
+  expect(await metric('signalbox_mcp_instances_closed_total{server="brief",reason="idle"}')).toBe(35);
+});
+
 verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a worker that stops', async () => {
   const family = async () => (await call('family', {})).body.content!.split(' ').map(Number);
   const left = await family();
   const polite = Number((await call('polite', {})).body.structured_content?.['pid']);
   expect([...left, polite].map(isAlive)).toEqual([true, true, true]);
-  expect(await metric('signalbox_mcp_processes')).toBeGreaterThanOrEqual(4);
+  expect(await processes()).toBeGreaterThanOrEqual(4);
   const [first] = box.workers;
   first!.kill('SIGKILL');
   await first!.ended;
@@ -186,8 +264,9 @@ verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a
   const next = await box.startWorker();
   expect(left.map(isAlive)).toEqual([false, false]);
   // Another worker that starts on this machine meanwhile may have been first.
-  const said = next.log.some((line) => line['message'] === 'processes that a killed worker left were ended');
-  expect((await metric('signalbox_orphans_reaped_total')) >= 2).toBe(said);
+  const said = next.log.find((line) => line['message'] === 'processes that a killed worker left were ended');
+  const reaped = (said?.['metadata'] ?? { processes: 0 }) as { processes: number };
+  expect(await metric('signalbox_orphans_reaped_total')).toBe(reaped.processes);
   await vi.waitFor(async () => expect((await offered()).get('family')?.available).toBe(true), long);
   const again = await family();
   expect(again.map(isAlive)).toEqual([true, true]);

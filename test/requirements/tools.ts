@@ -62,6 +62,10 @@ export const toolRequirements = {
     "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
+  'tools.pool-bounded':
+    'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
+  'tools.pool-spares':
+    'a new session gets an instance that runs already, in a workspace where no other session has ever been',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
@@ -77,6 +81,8 @@ export const toolRequirements = {
   'tools.results-carried': 'every kind of content of a result is carried as it came, what is broken is named as text',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
+  'tools.session-state-apart':
+    'what a server keeps for a session is seen by no other one, and goes on, also while workers die and others come',
   'tools.servers-configured':
     'command and URL servers are configured as Claude Desktop writes them, and refused with what to do about it',
   'tools.servers-contained':

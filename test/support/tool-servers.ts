@@ -26,13 +26,20 @@ export interface ToolServers {
   /** Messages of the log, each with its fields. */
   log: { message: string; fields: LogFields }[];
   call(server: string, tool: string, given?: CallGiven): Promise<RawToolResult>;
-  use<T>(server: string, work: (connection: ToolConnection) => Promise<T>, session?: string): Promise<T>;
+  use<T>(
+    server: string,
+    work: (connection: ToolConnection) => Promise<T>,
+    session?: string,
+    directory?: string,
+  ): Promise<T>;
   close(): Promise<void>;
 }
 
 export interface CallGiven {
   args?: object;
   session?: string;
+  /** Of the session, where it is not named after it. */
+  directory?: string;
   options?: Partial<CallOptions>;
 }
 
@@ -47,12 +54,17 @@ export interface ServersGiven {
 export const hostile = (...flags: string[]) => ({ command: 'node', args: [fixture('hostile'), ...flags] });
 
 export async function openToolServers(servers: Record<string, object>, given: ServersGiven = {}): Promise<ToolServers> {
-  const directory = await mkdtemp(join(tmpdir(), 'tool-servers-'));
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'tool-servers-'));
   const config = readConfig({
-    environment: { DATA_DIR: directory, MIN_ISOLATION: 'process', TOOLS_CANCEL_GRACE_MS: '1000', ...given.environment },
+    environment: {
+      DATA_DIR: dataDirectory,
+      MIN_ISOLATION: 'process',
+      TOOLS_CANCEL_GRACE_MS: '1000',
+      ...given.environment,
+    },
     file: { path: 'signalbox.yaml', text: JSON.stringify({ mcpServers: servers }) },
   });
-  const workspaces = await Workspaces.open(join(directory, 'workspaces'), {
+  const workspaces = await Workspaces.open(join(dataDirectory, 'workspaces'), {
     maxBytes: 2 ** 30,
     maxFiles: 1e4,
     maxDepth: 32,
@@ -73,18 +85,18 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     logger,
   });
   const pool = new ServerPool(configured, logger);
-  const use: ToolServers['use'] = (server, work, session = 'sess_a') => {
-    const user = { principal: 'local', sessionId: session, directory: `ws_${session}` };
+  const use: ToolServers['use'] = (server, work, session = 'sess_a', directory = `ws_${session}`) => {
+    const user = { principal: 'local', sessionId: session, directory };
     return pool.use(server, { user, signal: new AbortController().signal, deadline: Date.now() + 60_000 }, work);
   };
   return {
     configured,
     pool,
     workspaces,
-    directory,
+    directory: dataDirectory,
     log,
     use,
-    call: (server, tool, { args = {}, session, options = {} } = {}) => {
+    call: (server, tool, { args = {}, session, directory, options = {} } = {}) => {
       const calling = {
         signal: AbortSignal.timeout(60_000),
         maxTimeoutMs: 60_000,
@@ -92,11 +104,11 @@ export async function openToolServers(servers: Record<string, object>, given: Se
         ...options,
       };
       const request = { tool, arguments: JSON.parse(JSON.stringify(args)) as Record<string, never>, meta: {} };
-      return use(server, (connection) => connection.callTool(request, calling), session);
+      return use(server, (connection) => connection.callTool(request, calling), session, directory);
     },
     close: async () => {
       await pool.close();
-      await rm(directory, { recursive: true, force: true });
+      await rm(dataDirectory, { recursive: true, force: true });
     },
   };
 }

@@ -27,7 +27,7 @@ export class SessionsController {
     const body = readCreateSession(request.body);
     const id = body.session_id ?? mintSessionId();
     const known = await this.sessions.get(principal, id);
-    const session = await this.sessions.ensure(principal, id, body.metadata ?? undefined);
+    const session = await this.sessions.ensure(principal, id, { metadata: body.metadata ?? undefined });
     void reply.status(known === undefined ? 201 : 200);
     return this.show(session, signal);
   }

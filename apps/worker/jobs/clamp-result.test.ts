@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { contentText } from '#libs/schemas/content-block.js';
 import { verifies } from '../../../test/verifies.js';
 import { clampResult } from './clamp-result.js';
-import type { ReadOutcome } from './read-result.js';
+import { readResult, type ReadOutcome } from './read-result.js';
 
 const bounds = { maxResultBytes: 1_000, maxReadBytes: 10_000 };
 const text = (value: string): ReadOutcome => ({ state: 'completed', blocks: [{ type: 'text', text: value }] });
@@ -33,4 +33,10 @@ verifies('tools.results-clamped', 'too large to read at all; no room to keep it'
   const full = await clampResult(text('x'.repeat(5_000)), bounds, () => Promise.reject(new Error('full')));
   expect(full).toMatchObject({ state: 'completed', truncated: true });
   expect(contentText(full.blocks)).toContain('could not be stored');
+});
+
+verifies('tools.results-clamped', 'more blocks than anybody looks through', () => {
+  const blocks = (count: number) => readResult({ content: Array.from({ length: count }, () => 0) }, undefined);
+  expect(blocks(10_000)).toMatchObject({ state: 'completed' });
+  expect(blocks(10_001)).toMatchObject({ state: 'failed', error: { code: 'result_too_large' } });
 });

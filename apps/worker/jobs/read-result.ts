@@ -10,12 +10,17 @@ import type { RawToolResult } from '../mcp/connection.js';
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 
 const MAX_MESSAGE_LENGTH = 4_000;
+/** Each is checked, which takes its time where it is none that is known. */
+const MAX_BLOCKS = 10_000;
 
 /** `checkOutput` says what is wrong with structured content where the tool declares a schema for it. */
 export function readResult(
   result: RawToolResult,
   checkOutput: ((value: JsonObject, bytes: number) => string | undefined) | undefined,
 ): ReadOutcome {
+  if (Array.isArray(result.content) && result.content.length > MAX_BLOCKS) {
+    return failed('result_too_large', `The result of the tool has more than ${MAX_BLOCKS} content blocks`);
+  }
   const blocks = readBlocks(result.content);
   const structured = isJsonObject(result.structuredContent) ? result.structuredContent : undefined;
   if (result.isError === true) {

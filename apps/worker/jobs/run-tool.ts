@@ -47,10 +47,12 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
   const clock = new CallClock(job, hooks.signal);
   const outputCheck = parts.outputCheck(job);
   try {
-    const session = await untilStoreAnswers(
-      () => parts.sessions.ensure(job.principal, job.sessionId),
-      job.deadline,
-      hooks.signal.signal,
+    const session = await parts.pool.offerSpare(job.server, (directory) =>
+      untilStoreAnswers(
+        () => parts.sessions.ensure(job.principal, job.sessionId, { directory }),
+        job.deadline,
+        hooks.signal.signal,
+      ),
     );
     const headers = await headersOf(job, parts);
     const result = await parts.pool.use(

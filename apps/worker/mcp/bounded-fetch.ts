@@ -6,6 +6,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { AppError } from '#libs/schemas/errors.js';
 import { tooLargePhrase } from './guarded-transport.js';
+import { maxValues, ValueCounter } from './value-counter.js';
 
 export interface FetchBounds {
   /** Of a body, or of one event where it is a stream of events. */
@@ -103,19 +104,25 @@ async function* readableChunks(answer: IncomingMessage, signal: AbortSignal): As
 
 /** A stream of events is bounded by the event, which a blank line ends. */
 async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number, events: boolean): AsyncGenerator<Buffer> {
+  const values = new ValueCounter();
   let bytes = 0;
   for await (const chunk of chunks) {
     const end = events
       ? Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\r\n\r\n'), chunk.lastIndexOf('\r\r'))
       : -1;
     bytes = end === -1 ? bytes + chunk.length : chunk.length - end;
-    if (bytes > maxBytes) {
-      throw new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${maxBytes} bytes)`);
+    if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`);
+    if (!values.feed(end === -1 ? chunk : chunk.subarray(0, end))) throw tooLarge(`${maxValues} values`);
+    if (end !== -1) {
+      values.restart();
+      values.feed(chunk.subarray(end));
     }
     yield chunk;
   }
 }
 
+const tooLarge = (bound: string) =>
+  new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${bound})`);
 const refused = (what: string) => new AppError('tool_unavailable', `The tool server ${what}`);
 
 /** What the reader may see: a code, no address. */

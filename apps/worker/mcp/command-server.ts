@@ -1,5 +1,6 @@
 // A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
 // cannot be found, what would run with too little isolation, and a workspace where there is no session.
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
@@ -7,12 +8,13 @@ import type { Logger } from '#libs/logging/logger.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio } from './connect.js';
+import type { ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
 import { availableIsolation, isolationRefusal, type ProcessLimits } from './isolation.js';
 import type { EndGrace, Launch } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
-import type { OpenServer, PoolUser } from './configured-server.js';
+import type { ConfiguredServer, OpenServer, PoolUser, SpareInstance } from './configured-server.js';
 
 export interface CommandParts {
   config: Pick<Config, 'tools' | 'isolation' | 'data_dir'>;
@@ -30,6 +32,8 @@ export interface CommandParts {
 const workspaceVariable = '${WORKSPACE}';
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
+type OpenedCommand = Pick<ConfiguredServer, 'open' | 'spares'>;
+
 interface CommandConfig extends ServerConfig {
   command: string;
 }
@@ -39,7 +43,7 @@ export function openCommand(
   name: string,
   server: CommandConfig,
   { memory, ...parts }: CommandParts & { memory: DiscoveryMemory },
-): OpenServer {
+): OpenedCommand {
   const refusal = isolationRefusal(server.isolation ?? parts.config.isolation.minimum);
   if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
   const shared = server.scope === 'shared';
@@ -57,34 +61,69 @@ export function openCommand(
     logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
   }
 
-  return async (user, signal) => {
-    const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));
-    const inPlace = (text: string) => text.replaceAll(workspaceVariable, directory.host);
+  const start = (host: string, signal: AbortSignal): Promise<ToolConnection> => {
+    const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
     const launch: Launch = {
       file,
       args: args.map(inPlace),
-      cwd: directory.host,
+      cwd: host,
       environment: {
         ...parts.environment,
-        HOME: directory.host,
-        TMPDIR: join(directory.host, temporaryDirectory),
+        HOME: host,
+        TMPDIR: join(host, temporaryDirectory),
         ...Object.fromEntries(Object.entries(server.env).map(([key, value]) => [key, inPlace(value)])),
       },
     };
     const grace = parts.grace ?? defaultGrace;
-    const connection = await connectStdio(
+    return connectStdio(
       { launch, grace, maxMessageBytes: messageBytes(parts.config), logger },
       {
         signal,
         cancelGraceMs: parts.config.tools.cancel_grace_ms,
         memory,
-        ...(shared ? {} : { root: directory.host }),
+        ...(shared ? {} : { root: host }),
         ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
       },
     );
-    const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
-    return new TranslatedConnection(connection, new ShownPaths(directory, [above]));
   };
+
+  const open: OpenServer = async (user, signal) => {
+    const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));
+    return translated(await start(directory.host, signal), directory);
+  };
+  if (server.spares === 0) return { open };
+  return { open, spares: { count: server.spares, open: (signal) => openSpare(parts.workspaces, start, signal) } };
+}
+
+async function openSpare(
+  workspaces: Workspaces,
+  start: (host: string, signal: AbortSignal) => Promise<ToolConnection>,
+  signal: AbortSignal,
+): Promise<SpareInstance> {
+  const directory = randomBytes(16).toString('hex');
+  const host = workspaces.hostPath(directory);
+  try {
+    await workspaces.workspace({ id: directory, directory }).ensure();
+    const connection = await start(host, signal);
+    return {
+      directory,
+      connection,
+      adopt: (sessionId) => translated(connection, { host, shown: shownWorkspacePath(sessionId) }),
+      discard: async () => {
+        await connection.close();
+        await workspaces.remove(directory);
+      },
+    };
+  } catch (error) {
+    // What a crash leaves is found by the sweeper: the directory belongs to no session.
+    await workspaces.remove(directory);
+    throw error;
+  }
+}
+
+function translated(connection: ToolConnection, directory: ShownDirectory): ToolConnection {
+  const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
+  return new TranslatedConnection(connection, new ShownPaths(directory, [above]));
 }
 
 /** The largest result that is read at all, and what stands around it. */

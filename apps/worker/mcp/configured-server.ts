@@ -16,6 +16,18 @@ export interface PoolUser {
 
 export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
 
+/** An instance that no session has yet, in a directory that it alone was started for. */
+export interface SpareInstance {
+  /** Name of the directory among the workspaces. */
+  directory: string;
+  /** For its end only: its names are nobody's yet. */
+  connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
+  /** The connection as the session uses it whose directory this is from now on. */
+  adopt(sessionId: string): ToolConnection;
+  /** Ends it and removes its directory, which no session has. */
+  discard(): Promise<void>;
+}
+
 export interface ConfiguredServer {
   name: string;
   /** Place among the servers: builtins first, then as configured. */
@@ -38,6 +50,8 @@ export interface ConfiguredServer {
   changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
+  /** Where instances are kept ready for new sessions: how many, and how one is started. */
+  spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> };
 }
 
 /** Tells callers apart whose headers the server is sent: a hash, which says nothing of them. */

@@ -5,6 +5,7 @@ import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions 
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
+import { FloodGate } from './flood-gate.js';
 
 export interface Progress {
   progress: number;
@@ -35,10 +36,9 @@ const maxErrorLength = 2_000;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
-const floodWindowMs = 10_000;
-const floodSize = 20_000;
-/** Questions that are refused within that time; whoever asks more is no server that could do without the answer. */
+/** Questions that are refused in ten seconds; whoever asks more is no server that could do without the answer. */
 const refusedSize = 100;
+const refusedWindowMs = 10_000;
 const methodNotFound = -32_601;
 
 type Id = string | number;
@@ -56,13 +56,13 @@ export class GuardedTransport implements Transport {
   readonly #progress = new Map<string, (progress: Progress) => void>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #second = new Window(secondMs);
-  readonly #flood = new Window(floodWindowMs);
-  readonly #refused = new Window(floodWindowMs);
+  readonly #flood = new FloodGate();
+  readonly #refused = new Window(refusedWindowMs);
   #tokens = 0;
   #lastError = '';
 
   constructor(
-    readonly inner: Transport,
+    readonly inner: Transport & { readonly frameBytes?: number },
     private readonly options: GuardOptions,
   ) {
     // The SDK tells a pipe by these two: there, silence means a server of the old era.
@@ -115,6 +115,8 @@ export class GuardedTransport implements Transport {
       });
     } catch (error) {
       this.#asked.delete(id);
+      // It was this request's own: what ends later ends for reasons of its own.
+      this.#lastError = '';
       throw error;
     }
   }
@@ -198,7 +200,7 @@ export class GuardedTransport implements Transport {
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
   #isAffordable(): boolean {
-    if (this.#flood.count() > floodSize) this.#cutOff('sent more messages than can be taken');
+    if (!this.#flood.take(this.inner.frameBytes ?? 0)) this.#cutOff('sent more messages than can be taken');
     return this.failure === undefined && this.#second.count() <= deliveredASecond;
   }
 

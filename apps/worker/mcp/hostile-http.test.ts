@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../test/verifies.js';
 import { openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
+import { maxValues } from './value-counter.js';
 
 type Answer = (request: { id: unknown; headers: IncomingMessage['headers'] }, response: ServerResponse) => void;
 
@@ -16,6 +17,9 @@ const endless = (response: ServerResponse, piece: Buffer) => {
     void (response.destroyed || (response.write(piece) ? setImmediate(more) : response.once('drain', more)));
   more();
 };
+
+/** Fewer bytes than are read, and more values. */
+const dense = Array.from({ length: maxValues + 1 }, () => 0);
 
 const sentElsewhere: string[] = [];
 let sessions = 0;
@@ -38,6 +42,12 @@ const tools: Record<string, Answer> = {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('event: message\ndata: ');
     endless(response, Buffer.alloc(64 * 1024, 'x'));
+  },
+  dense: ({ id }, response) => json(response, { jsonrpc: '2.0', id, result: { content: dense } }),
+  denseEvent: ({ id }, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method: 'x', params: {} })}\n\n`);
+    response.end(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: dense } })}\n\n`);
   },
   endedEvents: (_request, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing follows\nretry: 1000000000000\n\n'),
@@ -112,6 +122,8 @@ const codes: Record<string, string> = {
   notJson: 'invalid_tool_result',
   endlessBody: 'result_too_large',
   endlessEvent: 'result_too_large',
+  dense: 'result_too_large',
+  denseEvent: 'result_too_large',
   endedEvents: 'tool_crashed',
   reset: 'tool_crashed',
 };

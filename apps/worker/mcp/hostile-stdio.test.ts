@@ -13,10 +13,14 @@ beforeAll(async () => {
     {
       bad: hostile(),
       other: hostile(),
+      wide: hostile(),
       exits: hostile('--exit-after-initialize'),
       picky: hostile('--exit-on-discover'),
       endless: hostile('--endless-list'),
       circular: hostile('--same-cursor'),
+      future: hostile('--version="9999-01-01"'),
+      numbered: hostile('--version=7'),
+      proto: hostile('--proto'),
       missing: { command: process.execPath, args: ['/nowhere.mjs'] },
     },
     { environment: { TOOLS_MAX_READ_BYTES: String(maxReadBytes), TOOLS_MAX_RESULT_BYTES: '1024' } },
@@ -52,14 +56,33 @@ verifies('tools.hostile-servers', 'a line without end is cut off, in bounded mem
   await unharmed();
 });
 
-verifies('tools.hostile-servers', 'a flood of notifications ends its server', async () => {
-  const flooded = servers.call('bad', 'flood');
-  await expect(flooded).rejects.toMatchObject({
-    code: 'tool_crashed',
-    message: expect.stringContaining('more messages'),
+verifies('tools.hostile-servers', 'an answer of more values than are read is not even parsed', async () => {
+  await expect(servers.call('wide', 'dense', { args: { unit: '0' } })).rejects.toMatchObject({
+    code: 'result_too_large',
+    message: expect.stringContaining('values'),
   });
+  await expect(servers.call('wide', 'dense', { args: { unit: '"some text, [with] {all}"' } })).resolves.toBeDefined();
   await unharmed();
 });
+
+verifies(
+  'tools.hostile-servers',
+  'a flood of what nobody asked for ends its server: many, large, or no MCP',
+  async () => {
+    for (const [tool, why] of [
+      ['flood', 'more messages'],
+      ['largeFlood', 'more messages'],
+      ['foreignFlood', 'more messages'],
+      ['noiseFlood', 'more to its output'],
+    ] as const) {
+      await expect(servers.call('bad', tool), tool).rejects.toMatchObject({
+        code: 'tool_crashed',
+        message: expect.stringContaining(why),
+      });
+      await unharmed();
+    }
+  },
+);
 
 verifies('tools.hostile-servers', 'noise, batches, BOM and invalid UTF-8 cost nothing', async () => {
   await expect(servers.call('bad', 'noise')).resolves.toMatchObject(text('through the noise'));
@@ -155,6 +178,23 @@ verifies('tools.hostile-servers', 'a start that fails, and one that is refused b
     ).rejects.toThrow(/tool server/);
   }
   await expect(servers.call('picky', 'echo')).resolves.toMatchObject(text('nothing'));
+});
+
+verifies('tools.hostile-servers', 'a protocol or capabilities that there are not', async () => {
+  for (const name of ['future', 'numbered']) {
+    const failed = servers.call(name, 'echo');
+    await expect(failed, name).rejects.toMatchObject({ code: 'tool_unavailable' });
+  }
+  await expect(servers.call('proto', 'echo', { args: { text: 'x' } })).resolves.toMatchObject(text('x'));
+  await unharmed();
+});
+
+verifies('tools.hostile-servers', 'an answer after its cancellation is dropped', async () => {
+  const controller = new AbortController();
+  const late = servers.call('other', 'late', { options: { signal: controller.signal } });
+  setTimeout(() => controller.abort(new Error('enough')), 200);
+  await expect(late).rejects.toThrow('enough');
+  await unharmed();
 });
 
 test('a list without end is cut, a bad definition in it is passed on for the catalog to drop', async () => {

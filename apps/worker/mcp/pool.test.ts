@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
@@ -7,7 +7,9 @@ import { configuredServer } from '../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../test/support/probe-tools.js';
 import type { ToolConnection } from './connection.js';
 import { InProcessConnection } from './in-process-connection.js';
-import { ServerPool, type UseOptions } from './pool.js';
+import type { PoolEvents } from './pool-events.js';
+import type { UseOptions } from './pool-instance.js';
+import { ServerPool } from './pool.js';
 import type { ConfiguredServer } from './configured-server.js';
 
 const use = (principal = 'local', sessionId = 's'): UseOptions => ({
@@ -28,8 +30,22 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
     },
     ...given,
   });
-  const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger);
-  return { probe, server, opened, configured, pool };
+  const told: string[] = [];
+  const events: PoolEvents = {
+    onConnect: (name, outcome) => void told.push(`${name} ${outcome}`),
+    onClosed: (name, reason) => void told.push(`${name} closed: ${reason}`),
+    onRefused: (name, reason) => void told.push(`${name} refused: ${reason}`),
+  };
+  const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger, events);
+  /** How many instances are in which state, those that none is in left out. */
+  const census = () =>
+    Object.fromEntries(
+      pool
+        .census()
+        .filter(({ count }) => count > 0)
+        .map(({ state, count }) => [state, count]),
+    );
+  return { probe, server, opened, configured, pool, told, census };
 }
 
 const call = (connection: ToolConnection, tool: string, args = {}) =>
@@ -48,22 +64,106 @@ verifies('tools.pool-one-instance', 'connected once under concurrency, bounded c
   expect(opened[0]!.closed).toBe(true);
 });
 
-verifies('tools.pool-one-instance', 'never shared between sessions or principals', async () => {
-  const { pool, opened } = setUp({ scope: 'session', maxInstances: 3 });
-  const echo = (options: UseOptions) =>
-    pool.use('probe', options, (connection) => call(connection, 'append', { text: '' }));
-  await echo(use('a', 's'));
-  await echo(use('b', 's'));
-  await echo(use('a', 't'));
-  await echo(use('a', 's'));
-  expect(opened).toHaveLength(3);
-  await echo(use('c', 's'));
-  expect([opened.length, pool.instances]).toEqual([4, 3]);
+verifies(
+  'tools.pool-one-instance',
+  'never shared between sessions or principals, the longest unused one goes',
+  async () => {
+    const { pool, opened, told, census } = setUp({ scope: 'session', maxInstances: 3 });
+    const echo = (options: UseOptions) =>
+      pool.use('probe', options, (connection) => call(connection, 'append', { text: '' }));
+    await echo(use('a', 's'));
+    await echo(use('b', 's'));
+    await echo(use('a', 't'));
+    await echo(use('a', 's'));
+    expect(opened).toHaveLength(3);
+    await echo(use('c', 's'));
+    expect([opened.length, pool.instances]).toEqual([4, 3]);
+    await expect.poll(() => opened.map(({ closed }) => closed)).toEqual([false, true, false, false]);
+    expect(told.filter((each) => each.includes('closed'))).toEqual(['probe closed: room']);
+    expect(census()).toEqual({ idle: 3 });
+    await pool.close();
+    expect(told.filter((each) => each === 'probe closed: stopping')).toHaveLength(3);
+  },
+);
+
+verifies('tools.pool-bounded', 'every instance is in use', async () => {
+  const { pool, probe, told, census } = setUp({ scope: 'session', maxInstances: 2 });
+  const running = ['s', 't'].map((session) =>
+    pool.use('probe', use('a', session), (connection) => call(connection, 'slow', { ms: 60_000 })),
+  );
+  await expect.poll(() => probe.running).toBe(2);
+  expect(census()).toEqual({ busy: 2 });
+  const third = pool.use('probe', use('a', 'u'), async () => 1);
+  await expect(third).rejects.toMatchObject({ code: 'tool_unavailable', message: expect.stringContaining('busy') });
+  expect(told.at(-1)).toBe('probe refused: instances');
+  await pool.close();
+  expect((await Promise.allSettled(running)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+verifies('tools.pool-bounded', 'no call of an instance comes to an end in time', async () => {
+  const { pool, probe, told } = setUp();
+  const running = [1, 2].map(() =>
+    pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 60_000 })).catch(() => undefined),
+  );
+  await expect.poll(() => probe.running).toBe(2);
+  const third = pool.use('probe', { ...use(), deadline: Date.now() + 20 }, async () => 1);
+  await expect(third).rejects.toMatchObject({ code: 'tool_unavailable', message: expect.stringContaining('busy') });
+  expect(told.at(-1)).toBe('probe refused: concurrency');
+  await pool.close();
+  await Promise.all(running);
+});
+
+verifies(
+  'tools.pool-bounded',
+  'instances that are slow to end hold up whoever would make them more than twice as many',
+  async () => {
+    const ends: (() => void)[] = [];
+    const open = async (): Promise<ToolConnection> => ({
+      listTools: () => Promise.resolve([]),
+      callTool: () => Promise.resolve({}),
+      closed: false,
+      failure: undefined,
+      onClosed: () => undefined,
+      onToolsChanged: () => undefined,
+      close: () => new Promise((resolve) => ends.push(resolve)),
+    });
+    const { pool, census } = setUp({ scope: 'session', maxInstances: 1, open });
+    await pool.use('probe', use('a', 'r'), async () => 1);
+    await pool.use('probe', use('a', 's'), async () => 1);
+    expect(census()).toEqual({ idle: 1, closing: 1 });
+    const third = pool.use('probe', use('a', 't'), async () => 1);
+    await expect.poll(() => census()).toEqual({ connecting: 1, closing: 2 });
+    ends[0]!();
+    expect(await third).toBe(1);
+    expect(census()).toEqual({ idle: 1, closing: 1 });
+    const closed = pool.close();
+    await expect.poll(() => ends.length).toBe(3);
+    for (const end of ends) end();
+    await closed;
+  },
+);
+
+test('a session that leaves waits for its own instances only', async () => {
+  const held: (() => void)[] = [];
+  const { pool, opened, configured } = setUp({ scope: 'session', maxInstances: 4 });
+  const { open } = configured;
+  configured.open = async (user, signal) => {
+    const connection = await open(user, signal);
+    if (user.sessionId === 's') connection.close = () => new Promise((resolve) => held.push(resolve));
+    return connection;
+  };
+  await pool.use('probe', use('a', 's'), async () => 1);
+  await pool.use('probe', use('a', 't'), async () => 1);
+  const slow = pool.closeSession({ principal: 'a', sessionId: 's' });
+  await pool.closeSession({ principal: 'a', sessionId: 't' });
+  expect(opened[1]!.closed).toBe(true);
+  held[0]!();
+  await slow;
   await pool.close();
 });
 
 verifies('tools.crash-noticed', 'running calls fail, the next one starts anew', async () => {
-  const { pool, server, opened, probe } = setUp();
+  const { pool, server, opened, probe, told } = setUp();
   const running = pool.use('probe', use(), (connection) => call(connection, 'slow', { ms: 5_000 }));
   await expect.poll(() => probe.running).toBe(1);
   await server.close();
@@ -71,23 +171,38 @@ verifies('tools.crash-noticed', 'running calls fail, the next one starts anew', 
   const again = await pool.use('probe', use(), (connection) => call(connection, 'append', { text: 'x' }));
   expect(again.content).toEqual([{ type: 'text', text: 'appended' }]);
   expect(opened).toHaveLength(2);
+  expect(told).toEqual(['probe connected', 'probe closed: ended', 'probe connected']);
   await pool.close();
 });
 
-test('a server that cannot be connected is left alone after five failures', async () => {
-  let tries = 0;
-  const open = () => {
-    tries += 1;
-    return Promise.reject(new Error('away'));
-  };
-  const { pool } = setUp({ open });
-  for (let at = 0; at < 10; at += 1) {
-    await expect(pool.use('probe', use(), async () => 1)).rejects.toThrow();
-  }
-  expect(tries).toBe(5);
-  await expect(pool.use('probe', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
-  await expect(pool.use('other', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
-});
+verifies(
+  'tools.pool-bounded',
+  'a server that cannot be connected is left alone, and tried once in a while',
+  async () => {
+    let tries = 0;
+    const open = () => {
+      tries += 1;
+      return Promise.reject(new Error('away'));
+    };
+    const { pool, told } = setUp({ open, scope: 'session' });
+    const ask = (session: string) => pool.use('probe', use('a', session), async () => 1);
+    for (let at = 0; at < 10; at += 1) await expect(ask('s')).rejects.toThrow();
+    expect(tries).toBe(5);
+    await expect(ask('s')).rejects.toMatchObject({ code: 'tool_unavailable' });
+    expect(told.filter((each) => each === 'probe failed')).toHaveLength(5);
+    expect(told.at(-1)).toBe('probe refused: circuit');
+    await expect(pool.use('other', use(), async () => 1)).rejects.toMatchObject({ code: 'tool_unavailable' });
+    const now = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 31_000);
+    try {
+      const asked = await Promise.allSettled(['s', 't', 'u'].map(ask));
+      expect(asked.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+      expect(tries).toBe(6);
+    } finally {
+      clock.mockRestore();
+    }
+  },
+);
 
 test('an instance that nobody uses is closed', async () => {
   const { pool, opened } = setUp({ idleTtlMs: 50 });

@@ -5,67 +5,65 @@ import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { SessionLost } from './connection-errors.js';
+import { ClosingInstances } from './closing-instances.js';
 import type { ToolConnection } from './connection.js';
-import { credentialOf, isSameServer, type ConfiguredServer, type PoolUser } from './configured-server.js';
-import { unknownServer, type ConfiguredServers } from './servers.js';
-
-export interface UseOptions {
-  user: PoolUser;
-  signal: AbortSignal;
-  /** Epoch ms: how long to wait for a free place. */
-  deadline: number;
-}
-
-interface Instance {
-  key: string;
-  server: ConfiguredServer;
-  user: PoolUser;
-  connection: Promise<ToolConnection>;
-  slots: FairSlots;
-  inUse: number;
-  idleTimer?: NodeJS.Timeout;
-  /** By us; a close without is the server's own doing. */
-  closing?: true;
-  /** Why it takes no new call and is closed by its last one. */
-  leaving?: string;
-}
-
-/** What others want to know of the servers. */
-export interface PoolListener {
-  onConnected(server: ConfiguredServer, connection: ToolConnection): void;
-  /** It could not be connected several times in a row, and is left alone for a while. */
-  onUnreachable(server: ConfiguredServer): void;
-}
+import { isSameServer, type ConfiguredServer, type PoolUser } from './configured-server.js';
+import {
+  noPoolEvents,
+  type CloseReason,
+  type PoolEvents,
+  type PoolListener,
+  type RefusalReason,
+} from './pool-events.js';
+import {
+  countInstances,
+  instanceKey,
+  isOwn,
+  logInstance,
+  type Instance,
+  type InstanceCount,
+  type UseOptions,
+} from './pool-instance.js';
+import { ServerCircuits } from './server-circuits.js';
+import { serversByName, unknownServer, type ConfiguredServers } from './servers.js';
+import { Spares } from './spares.js';
 
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
-interface Circuit {
-  failures: number;
-  /** performance.now() before which nothing is tried. */
-  closedUntil: number;
-}
-
-const FAILURES_TO_OPEN = 5;
-const HALF_OPEN_MS = 30_000;
 const WAITING_PER_INSTANCE = 1_000;
 
 export class ServerPool {
   #servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
   readonly #instances = new Map<string, Instance>();
-  readonly #circuits = new Map<string, Circuit>();
-  readonly #closing = new AbortController();
+  readonly #circuits = new ServerCircuits();
+  readonly #stop = new AbortController();
   /** Taken out of `#instances` while calls ran on them. */
   readonly #outgoing = new Set<Instance>();
-  /** Being closed: what is not in `#instances` any more, but has not ended. */
-  readonly #leaving = new Set<Promise<void>>();
+  /** What is in neither any more, but has not ended. */
+  readonly #closing: ClosingInstances;
+  readonly #spares: Spares;
   #listener?: PoolListener;
 
   constructor(
     private configured: ConfiguredServers,
     private readonly logger: Logger,
+    private readonly events: PoolEvents = noPoolEvents,
   ) {
-    this.#servers = byName(configured);
+    this.#servers = serversByName(configured);
+    this.#closing = new ClosingInstances(logger, events);
+    this.#spares = new Spares({
+      room: (server) => server.maxInstances - this.#of(server).length - this.#spares.count(server.name),
+      isCurrent: (server) => this.#isCurrent(server),
+      onFailed: (server, error) => this.#countFailure(server, error),
+      signal: this.#stop.signal,
+      logger,
+    });
+  }
+
+  /** Starts what is kept ready for new sessions. */
+  warm(): void {
+    for (const server of this.#servers.values()) this.#spares.fill(server);
   }
 
   /**
@@ -75,18 +73,35 @@ export class ServerPool {
   replace(configured: ConfiguredServers): void {
     const before = this.#servers;
     this.configured = configured;
-    this.#servers = byName(configured);
-    const changed = (name: string) => !isSameServer(before.get(name), this.#servers.get(name));
-    for (const name of [...this.#circuits.keys()].filter(changed)) this.#circuits.delete(name);
+    this.#servers = serversByName(configured);
+    for (const server of before.values()) if (!this.#isCurrent(server)) this.#circuits.forget(server.name);
     for (const instance of this.#instances.values()) {
-      const current = this.#servers.get(instance.server.name);
-      if (isSameServer(instance.server, current)) continue;
-      this.#letGo(instance, current === undefined ? 'no longer configured' : 'its configuration has changed');
+      const { server } = instance;
+      if (!this.#isCurrent(server)) this.#letGo(instance, this.#servers.has(server.name) ? 'changed' : 'removed');
     }
+    this.#spares.replace();
+    this.warm();
   }
 
   get instances(): number {
     return this.#instances.size;
+  }
+
+  /** Of every server that is configured or has instances still. */
+  census(): InstanceCount[] {
+    const instances = [...this.#instances.values(), ...this.#outgoing, ...this.#closing.all];
+    return countInstances(this.#servers.keys(), instances, this.#spares);
+  }
+
+  /**
+   * Runs `ensure` with the name of the directory that a spare instance of the server was born in, where there is one: a
+   * session that takes it finds its instance running.
+   */
+  offerSpare<T extends { directory: string }>(
+    server: string,
+    ensure: (directory: string | undefined) => Promise<T>,
+  ): Promise<T> {
+    return this.#spares.offer(this.#servers.get(server), ensure);
   }
 
   listen(listener: PoolListener): void {
@@ -110,10 +125,14 @@ export class ServerPool {
     }
   }
 
+  #isCurrent(server: ConfiguredServer): boolean {
+    return isSameServer(server, this.#servers.get(server.name));
+  }
+
   /** @throws AppError tool_unavailable, isolation_too_low */
   #known(name: string): ConfiguredServer {
     const server = this.#servers.get(name);
-    if (server !== undefined && !this.#closing.signal.aborted) return server;
+    if (server !== undefined && !this.#stop.signal.aborted) return server;
     throw unknownServer(
       name,
       this.configured.refused.find((each) => each.name === name),
@@ -126,14 +145,14 @@ export class ServerPool {
     clearTimeout(instance.idleTimer);
     try {
       const giveBack = await instance.slots.take('', options).catch((error: unknown) => {
-        throw options.signal.aborted ? error : busy(server.name);
+        throw options.signal.aborted ? error : this.#refusal(server, 'concurrency');
       });
       try {
         const connection = await unlessAborted(instance.connection, options.signal);
         return await work(connection, server);
       } catch (error) {
         // Others may still get their answers from it: it is closed by the last of them.
-        if (error instanceof SessionLost) this.#letGo(instance, 'forgotten by the server');
+        if (error instanceof SessionLost) this.#letGo(instance, 'forgotten');
         throw error;
       } finally {
         giveBack();
@@ -144,22 +163,18 @@ export class ServerPool {
     }
   }
 
-  /** Ends a session's own instances; resolves when they have ended. */
-  async closeSession({ principal, sessionId }: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
+  /** Ends a session's own instances; resolves when they have ended, others take their time. */
+  async closeSession(session: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
     for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
-      const { server, user } = instance;
-      const own = server.scope === 'session' && user.principal === principal && user.sessionId === sessionId;
-      if (own) this.#remove(instance, 'its session leaves this worker');
+      if (isOwn(instance, session)) this.#remove(instance, 'session_left');
     }
-    await Promise.all(this.#leaving);
+    await this.#closing.ended((instance) => isOwn(instance, session));
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Error('the worker is stopping'));
-    for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
-      this.#remove(instance, 'the worker is stopping');
-    }
-    await Promise.all(this.#leaving);
+    this.#stop.abort(new Error('the worker is stopping'));
+    for (const instance of [...this.#instances.values(), ...this.#outgoing]) this.#remove(instance, 'stopping');
+    await Promise.all([this.#spares.close(), this.#closing.ended(() => true)]);
   }
 
   #instance(server: ConfiguredServer, user: PoolUser): Instance {
@@ -170,16 +185,16 @@ export class ServerPool {
       this.#instances.set(key, known);
       return known;
     }
-    this.#refuseWhileFailing(server);
-    this.#makeRoom(server);
-    const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
     const connection = this.#connect(server, user);
-    const instance: Instance = { key, server, user, slots, inUse: 0, connection };
+    const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
+    const instance: Instance = { key, server, user, slots, inUse: 0, connection, connected: false };
     this.#instances.set(key, instance);
+    this.#spares.used(server);
     instance.connection.then(
       (connection) => {
-        if (instance.leaving === undefined) this.#circuits.delete(server.name);
-        this.#log(instance, 'tool server connected');
+        instance.connected = true;
+        if (instance.leaving === undefined) this.#circuits.forget(server.name);
+        logInstance(this.logger, instance, 'tool server connected');
         connection.onClosed(() => this.#ended(instance, connection));
         if (connection.closed) this.#ended(instance, connection);
         else if (instance.leaving === undefined) this.#listener?.onConnected(server, connection);
@@ -192,63 +207,78 @@ export class ServerPool {
     return instance;
   }
 
-  /** Not bound to the signal of the call that happens to be first: others wait for the same connection. */
+  /**
+   * Not bound to the signal of the call that happens to be first: others wait for the same connection.
+   * @throws AppError tool_unavailable
+   */
   #connect(server: ConfiguredServer, user: PoolUser): Promise<ToolConnection> {
-    return server.open(user, this.#closing.signal);
+    const adopted = this.#spares.adopt(server, user);
+    if (adopted !== undefined) {
+      this.events.onConnect(server.name, 'adopted');
+      return Promise.resolve(adopted);
+    }
+    if (!this.#circuits.mayTry(server.name)) throw this.#refusal(server, 'circuit');
+    return this.#open(server, user, this.#makeRoom(server));
+  }
+
+  async #open(server: ConfiguredServer, user: PoolUser, room: Promise<void> | undefined): Promise<ToolConnection> {
+    if (room !== undefined) await room;
+    const connection = await server.open(user, this.#stop.signal);
+    this.events.onConnect(server.name, 'connected');
+    return connection;
   }
 
   /** By itself or by us; a server's own end is noticed here at once. */
   #ended(instance: Instance, { failure }: ToolConnection): void {
     this.#forget(instance);
     if (instance.closing !== undefined) return;
-    this.#log(instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
+    logInstance(this.logger, instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
     // Of its processes some may be left.
-    this.#remove(instance);
+    this.#remove(instance, 'ended');
   }
 
-  /** A line a start and end; builtins are part of the worker. */
-  #log({ server, user }: Instance, message: string, reason?: string): void {
-    if (server.builtin) return;
-    const fields = {
-      ...(server.scope === 'shared' ? {} : { sessionId: user.sessionId, userId: user.principal }),
-      metadata: { server: server.name, ...(reason === undefined ? {} : { reason }) },
-    };
-    this.logger.info(fields, message);
-  }
-
-  #refuseWhileFailing(server: ConfiguredServer): void {
-    const circuit = this.#circuits.get(server.name);
-    if (circuit === undefined || performance.now() >= circuit.closedUntil) return;
-    throw new AppError('tool_unavailable', `The tool server '${server.name}' does not answer`);
+  #refusal({ name }: ConfiguredServer, reason: RefusalReason): AppError {
+    this.events.onRefused(name, reason);
+    const what = reason === 'circuit' ? 'does not answer' : 'is busy';
+    return new AppError('tool_unavailable', `The tool server '${name}' ${what}`);
   }
 
   #countFailure(server: ConfiguredServer, error: unknown): void {
-    const failures = (this.#circuits.get(server.name)?.failures ?? 0) + 1;
-    const open = failures >= FAILURES_TO_OPEN;
-    const closedUntil = open ? performance.now() + HALF_OPEN_MS : 0;
-    this.#circuits.set(server.name, { failures, closedUntil });
+    this.events.onConnect(server.name, 'failed');
+    const { failures, open } = this.#circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name, failures } }, 'a tool server could not be connected');
     if (open) this.#listener?.onUnreachable(server);
   }
 
-  /** @throws AppError tool_unavailable when all instances of the server are in use. */
-  #makeRoom(server: ConfiguredServer): void {
-    const same = [...this.#instances.values()].filter((instance) => instance.server.name === server.name);
-    if (same.length < server.maxInstances) return;
-    const oldest = same.find((instance) => instance.inUse === 0);
-    if (oldest === undefined) throw busy(server.name);
-    this.#remove(oldest, 'room was needed');
+  /**
+   * Resolves when there is room for one more; undefined where there is.
+   * @throws AppError tool_unavailable when all instances of the server are in use.
+   */
+  #makeRoom(server: ConfiguredServer): Promise<void> | undefined {
+    const same = this.#of(server);
+    if (same.length + this.#spares.ready(server.name) < server.maxInstances) return undefined;
+    if (this.#spares.giveUpOne(server.name)) return undefined;
+    const idle = same.filter(({ inUse }) => inUse === 0);
+    const oldest = idle.find(({ connected }) => connected) ?? idle[0];
+    if (oldest === undefined) throw this.#refusal(server, 'instances');
+    this.#remove(oldest, 'room');
+    return this.#closing.untilFewer(server);
+  }
+
+  /** Least recently used first. */
+  #of({ name }: ConfiguredServer): Instance[] {
+    return [...this.#instances.values()].filter(({ server }) => server.name === name);
   }
 
   #leaveIdle(instance: Instance): void {
     if (instance.inUse > 0 || instance.closing !== undefined) return;
-    if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, instance.leaving);
+    if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, instance.leaving ?? 'ended');
     instance.idleTimer = setTimeout(() => this.#remove(instance, 'idle'), instance.server.idleTtlMs);
     instance.idleTimer.unref();
   }
 
   /** New calls get another instance, or none; those that run on it get their answers. */
-  #letGo(instance: Instance, reason: string): void {
+  #letGo(instance: Instance, reason: CloseReason): void {
     this.#forget(instance);
     if (instance.closing !== undefined) return;
     instance.leaving ??= reason;
@@ -262,33 +292,8 @@ export class ServerPool {
     if (this.#instances.get(instance.key) === instance) this.#instances.delete(instance.key);
   }
 
-  /** @param reason why we close it; absent where it has ended by itself, which has been logged. */
-  #remove(instance: Instance, reason?: string): void {
+  #remove(instance: Instance, reason: CloseReason): void {
     this.#forget(instance);
-    instance.closing = true;
-    const left = this.#close(instance, reason).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
-  }
-
-  async #close(instance: Instance, reason: string | undefined): Promise<void> {
-    const connection = await instance.connection.catch(() => undefined);
-    try {
-      await connection?.close();
-      if (connection !== undefined && reason !== undefined) this.#log(instance, 'tool server closed', reason);
-    } catch (error) {
-      this.logger.warn({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');
-    }
+    this.#closing.close(instance, reason);
   }
 }
-
-function byName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredServer> {
-  return new Map(servers.map((server) => [server.name, server]));
-}
-
-/** State must not leak between users: an instance is never another session's, principal's, or that of other headers. */
-function instanceKey(server: ConfiguredServer, user: PoolUser): string {
-  const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
-  return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
-}
-
-const busy = (server: string): AppError => new AppError('tool_unavailable', `The tool server '${server}' is busy`);

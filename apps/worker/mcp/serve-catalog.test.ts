@@ -100,7 +100,8 @@ verifies('tools.reload', 'what a server answers by an older configuration does n
   await replace(next.configured);
   await expect.poll(published, { timeout: 10_000 }).toEqual(['echo']);
   slow.answer();
-  expect(catalog.states()).toEqual([{ name: 'probe', state: 'ready' }]);
+  // It is written a moment before it is said.
+  await expect.poll(() => catalog.states()).toEqual([{ name: 'probe', state: 'ready' }]);
   await close();
   expect(await published()).toEqual(['echo']);
 });

@@ -3,7 +3,7 @@
 import { isSameServer, type ConfiguredServer } from './configured-server.js';
 import type { ToolConnection } from './connection.js';
 import { ListedServer, type ListingParts } from './listed-server.js';
-import type { PoolListener } from './pool.js';
+import type { PoolListener } from './pool-events.js';
 import type { ConfiguredServers, RefusedServer } from './servers.js';
 
 const RETAIN_RETRY_MS = 5_000;

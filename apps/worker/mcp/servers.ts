@@ -34,7 +34,7 @@ export interface ServerParts extends CommandParts {
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<ConfiguredServer, 'open' | 'builtin' | 'isolation'>;
+type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
 
 const httpConnectMs = 10_000;
 
@@ -94,11 +94,8 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     return { builtin: true, isolation: 'builtin', open: async () => new InProcessConnection(inProcess) };
   }
   if (command !== undefined) {
-    return {
-      builtin: false,
-      isolation: availableIsolation,
-      open: openCommand(name, { ...server, command }, { ...parts, memory: memoryOf(key, parts) }),
-    };
+    const opened = openCommand(name, { ...server, command }, { ...parts, memory: memoryOf(key, parts) });
+    return { builtin: false, isolation: availableIsolation, ...opened };
   }
   if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
@@ -158,12 +155,17 @@ const workspaceDefaults: ServerConfig = {
   enabled: true,
   idle_ttl_ms: 300_000,
   max_instances: 32,
+  spares: 0,
   concurrency: 4,
   network: 'none',
   trusted: true,
   tools: {},
   forward_headers: [],
 };
+
+export function serversByName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredServer> {
+  return new Map(servers.map((server) => [server.name, server]));
+}
 
 export function unknownServer(name: string, refused?: RefusedServer): AppError {
   return refused?.code === 'isolation_too_low'

@@ -5,7 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { FloodGate } from './flood-gate.js';
 import { LineReader, readFrame } from './frame-reader.js';
+import { maxValues, ValueCounter } from './value-counter.js';
 import { BoundedLineLog } from './process/bounded-line-log.js';
 import { ProcessTree, type EndGrace, type Launch, type ProcessExit } from './process/process-tree.js';
 
@@ -27,9 +29,13 @@ export class StdioTransport implements Transport {
   failure?: AppError;
   /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
   readonly stderr = null;
+  #starting?: Promise<ProcessTree>;
   #tree?: ProcessTree;
   #over = false;
+  /** Of the line that its messages are being told of. */
+  frameBytes = 0;
   readonly #noise: BoundedLineLog;
+  readonly #noiseFlood = new FloodGate();
   readonly #errors: BoundedLineLog;
 
   constructor(private readonly options: StdioOptions) {
@@ -43,8 +49,12 @@ export class StdioTransport implements Transport {
 
   /** @throws AppError tool_unavailable */
   async start(): Promise<void> {
-    const tree = await ProcessTree.start(this.options.launch, this.options.grace);
+    if (this.#over) throw crashed('was closed before it was started');
+    this.#starting = ProcessTree.start(this.options.launch, this.options.grace);
+    const tree = await this.#starting;
     this.#tree = tree;
+    // Whoever closed it meanwhile ends the tree.
+    if (this.#over) throw crashed('was closed while it was started');
     const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
       if (this.#over || lines.feed(chunk)) return;
@@ -79,7 +89,8 @@ export class StdioTransport implements Transport {
   /** Resolves when no process of it is left. */
   async close(): Promise<void> {
     this.#finish();
-    await this.#tree?.end();
+    const tree = await this.#starting?.catch(() => undefined);
+    await tree?.end();
   }
 
   /** An exit tells more than its stdout's end does: it is given a moment to be known. */
@@ -89,9 +100,19 @@ export class StdioTransport implements Transport {
   }
 
   #read(line: Buffer): void {
-    const messages = this.#over ? [] : readFrame(line);
-    if (messages === undefined) this.#noise.write(line.toString('utf8', 0, 4_096));
-    else for (const message of messages) this.onmessage?.(message);
+    if (this.#over) return;
+    if (line.length > maxValues && !new ValueCounter().feed(line)) {
+      this.#fail('result_too_large', `sent a message of more than ${maxValues} values`);
+      return;
+    }
+    this.frameBytes = line.length;
+    const messages = readFrame(line);
+    if (messages !== undefined) {
+      for (const message of messages) this.onmessage?.(message);
+      return;
+    }
+    this.#noise.write(line.toString('utf8', 0, 4_096));
+    if (!this.#noiseFlood.take(line.length)) this.#fail('tool_crashed', 'wrote more to its output than can be taken');
   }
 
   #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {

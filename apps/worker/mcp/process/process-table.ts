@@ -17,6 +17,7 @@ export interface ProcessEntry {
 export const treeVariable = 'SIGNALBOX_TOOL_TREE';
 
 const readAtOnce = 32;
+const maxLooks = 10;
 
 interface Owner {
   pid: number;
@@ -90,14 +91,22 @@ export function readProcesses(): Promise<ProcessEntry[]> {
   return next;
 }
 
+/**
+ * Looks again until a look shows nobody new: a process that hands its place on to another one while it is read would be
+ * in none of them. Who forks faster than that is found by whoever reads next.
+ */
 async function readAll(): Promise<ProcessEntry[]> {
-  const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name) && +name !== process.pid);
-  const entries: ProcessEntry[] = [];
-  for (let from = 0; from < names.length; from += readAtOnce) {
-    const read = await Promise.all(names.slice(from, from + readAtOnce).map((name) => readEntry(Number(name))));
-    entries.push(...read.filter((entry) => entry !== undefined));
+  const entries = new Map<string, ProcessEntry | undefined>([[String(process.pid), undefined]]);
+  for (let look = 0; look < maxLooks; look += 1) {
+    const names = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name) && !entries.has(name));
+    if (names.length === 0) break;
+    for (let from = 0; from < names.length; from += readAtOnce) {
+      const some = names.slice(from, from + readAtOnce);
+      const read = await Promise.all(some.map((name) => readEntry(Number(name))));
+      for (const [index, name] of some.entries()) entries.set(name, read[index]);
+    }
   }
-  return entries;
+  return [...entries.values()].filter((entry) => entry !== undefined);
 }
 
 /** Undefined for what has ended, also while its parent has not looked after it. */

@@ -1,0 +1,51 @@
+// How many values JSON holds, known before it is parsed: a few megabytes of `{},` become gigabytes and hold the worker's
+// only thread for seconds. Text in it costs nothing, however long.
+
+/** Of one message. Parsing, checking and translating so many takes some tenths of a second. */
+export const maxValues = 500_000;
+
+const quote = 0x22;
+const backslash = 0x5c;
+/** `,` `[` `{`: each begins a value. */
+const begins: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b]);
+
+export class ValueCounter {
+  #values = 0;
+  #inString = false;
+  #escaped = false;
+
+  /** Begins a new message. */
+  restart(): void {
+    this.#values = 0;
+    this.#inString = false;
+    this.#escaped = false;
+  }
+
+  /** The next bytes of the message. False when it holds more values than are read. */
+  feed(chunk: Buffer): boolean {
+    const found = { quote: -1, backslash: -1 };
+    const next = (name: 'quote' | 'backslash', byte: number, from: number) => {
+      if (found[name] < from) {
+        const at = chunk.indexOf(byte, from);
+        found[name] = at === -1 ? chunk.length : at;
+      }
+      return found[name];
+    };
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (this.#escaped) {
+        this.#escaped = false;
+      } else if (this.#inString) {
+        const [end, escape] = [next('quote', quote, at), next('backslash', backslash, at)];
+        at = Math.min(end, escape);
+        this.#escaped = escape < end;
+        this.#inString = end === chunk.length || this.#escaped;
+      } else if (chunk[at] === quote) {
+        this.#inString = true;
+      } else if (begins.has(chunk[at]!)) {
+        this.#values += 1;
+        if (this.#values > maxValues) return false;
+      }
+    }
+    return true;
+  }
+}
