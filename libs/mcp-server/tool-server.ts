@@ -9,6 +9,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 import { readCallMeta, type CallMeta } from './call-meta.js';
 import type { Authorize, McpServerOptions } from './decorators.js';
+import { leaveUnanswered } from './endpoint/leave-unanswered.js';
 import { failedResult, runTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
 import type { ToolCache, ToolContext } from './tool-context.js';
 
@@ -27,6 +28,7 @@ const invalidParams = -32602;
 export class ToolServer {
   readonly #tools = new Map<string, ServedTool>();
   readonly #connections = new Set<Server>();
+  readonly #changeListeners = new Set<() => void>();
 
   constructor(
     private readonly declared: McpServerOptions,
@@ -61,6 +63,12 @@ export class ToolServer {
     return removed;
   }
 
+  /** Calls the listener when tools were added or removed. Returns how to stop. */
+  onToolsChanged(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
   /** Serves one connection until its transport closes. */
   async connect(transport: Transport): Promise<Server> {
     const server = this.newConnection();
@@ -68,19 +76,23 @@ export class ToolServer {
     return server;
   }
 
-  /** A connection yet without transport, for entries that bring their own (stdio and HTTP of the SDK). */
+  /** A connection yet without transport, for an entry that brings its own (stdio of the SDK). */
   newConnection(): Server {
+    const server = this.newServer();
+    this.#connections.add(server);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
+    server.onclose = () => this.#connections.delete(server);
+    return server;
+  }
+
+  /** The tools for an entry that closes what it opens, and tells of changes itself (HTTP). */
+  newServer(): Server {
     const server = new Server(
       { name: this.name, version: this.declared.version ?? '1.0.0' },
       { capabilities: { tools: { listChanged: true } } },
     );
     server.setRequestHandler('tools/list', () => ({ tools: [...this.#tools.values()].map((tool) => tool.listed) }));
-    server.setRequestHandler('tools/call', (request, context) =>
-      this.#call(request.params.name, request.params.arguments, context),
-    );
-    this.#connections.add(server);
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
-    server.onclose = () => this.#connections.delete(server);
+    server.setRequestHandler('tools/call', (request, context) => this.#call(server, request.params, context));
     return server;
   }
 
@@ -94,9 +106,14 @@ export class ToolServer {
     for (const server of this.#connections) {
       if (server.transport !== undefined) server.sendToolListChanged().catch(() => undefined);
     }
+    for (const listener of this.#changeListeners) listener();
   }
 
-  async #call(name: string, args: unknown, request: ServerContext): Promise<CallToolResult> {
+  async #call(
+    { transport }: Server,
+    { name, arguments: args }: { name: string; arguments?: unknown },
+    request: ServerContext,
+  ): Promise<CallToolResult> {
     const tool = this.#tools.get(name);
     if (tool === undefined) throw new ProtocolError(invalidParams, 'Unknown tool', { code: 'tool_not_found' });
     const startedAt = performance.now();
@@ -118,6 +135,7 @@ export class ToolServer {
       return this.declared.renderError?.(error, name) ?? failedResult(error);
     } finally {
       clearTimeout(timer);
+      if (request.mcpReq.signal.aborted) leaveUnanswered(transport, request.mcpReq.id);
       this.#logCall(name, context, performance.now() - startedAt, failure);
     }
   }
@@ -135,7 +153,8 @@ export class ToolServer {
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(request.mcpReq._meta);
     const requestId = told.requestId ?? mintRequestId();
     const userId = told.userId ?? 'anonymous';
-    const fields = { requestId, userId, ...(told.sessionId === undefined ? {} : { sessionId: told.sessionId }) };
+    const sessionId = told.sessionId ?? request.sessionId;
+    const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
     return {
       ...fields,
       get workspace(): Workspace {

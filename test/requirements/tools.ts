@@ -50,6 +50,9 @@ export const toolRequirements = {
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
   'tools.nothing-left-alive':
     "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
+  'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
+  'tools.own-server-http':
+    'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
   'tools.pool-one-instance':

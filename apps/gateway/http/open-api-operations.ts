@@ -225,6 +225,19 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     tag: 'tools',
     headers: { 'Mcp-Session-Id': 'The session' },
   },
+  'GET /sse': {
+    summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): a session, and what it is told',
+    tag: 'tools',
+    answers: { 'text/event-stream': text },
+  },
+  'POST /sse/messages': {
+    summary: 'Messages of such a session; they are answered on its stream',
+    tag: 'tools',
+    query: { sessionId: 'The session, as its stream names it' },
+    body: object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc', 'method']),
+    answers: { 'text/plain': text },
+    status: 202,
+  },
   'GET /api/servers': { summary: 'Tool servers with their state', tag: 'tools' },
   'GET /api/sessions': { summary: 'The sessions of the caller', tag: 'sessions' },
   'POST /api/sessions': {

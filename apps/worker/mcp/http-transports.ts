@@ -13,7 +13,7 @@ export interface HttpOptions {
 
 const terminateTimeoutMs = 1_000;
 /** What a server may tell us to wait before it is asked for its news again. */
-const reconnectMs = { least: 1_000, most: 30_000 };
+const reconnectMs = { least: 250, most: 30_000 };
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): Transport {
   const { fetch, close } = boundedFetch(bounds);
