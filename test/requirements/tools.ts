@@ -53,6 +53,8 @@ export const toolRequirements = {
   'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
   'tools.own-server-http':
     'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',
+  'tools.param-headers':
+    'arguments that a tool server wants in headers are told there, and a tool that declares them wrongly is not offered',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
   'tools.pool-one-instance':

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest';
+import { z } from 'zod';
 import { readConfig } from '#libs/config/read-config.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -6,13 +7,28 @@ import { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { type OpenDoor, openDoor } from '../../../test/support/open-door.js';
 import { rawRequest, type RawRequest } from '../../../test/support/raw-request.js';
 import { verifies } from '../../../test/verifies.js';
+import { withClients } from '../../../test/support/mcp-clients.js';
 import { McpDoor } from './mcp-door.js';
 import { SseController } from './sse.controller.js';
+import { TurnAdmission } from './turn-admission.js';
 
 let door: OpenDoor;
+let goOn: () => void;
+const server = new ToolServer({ name: 'probe' }, () => true, { logger: silentLogger });
 
 beforeAll(async () => {
-  const server = new ToolServer({ name: 'empty' }, () => true, { logger: silentLogger });
+  const input = z.object({});
+  server.register({
+    name: 'count',
+    place: 'this test',
+    options: { description: 'Tells how far it is.', input },
+    // The old SDK lets a result overtake progress that comes with it: one is told when the other has arrived.
+    handler: async (_input, { reportProgress }) => {
+      reportProgress(1, 2);
+      await new Promise<void>((resolve) => (goOn = resolve));
+      return 'done';
+    },
+  });
   const endpoint = new McpEndpoint(
     {
       newServer: () => server.newServer(),
@@ -57,6 +73,23 @@ for (const [name, request, status, code] of cases) {
     expect([answer.status, told]).toMatchObject([status, { jsonrpc: '2.0', error: { data: { code } } }]);
   });
 }
+
+verifies('mcp.sse', 'the SDK 1.x client lists, calls with progress, and leaves nothing to wait for', () =>
+  withClients(door.url, ['the 1.x client, HTTP+SSE'], async (client) => {
+    expect((await client.listTools()).map((tool) => tool.name)).toEqual(['count']);
+    const told: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => {
+      told.push(progress);
+      goOn();
+    };
+    const { content } = await client.call({ name: 'count', arguments: {} }, { onprogress });
+    expect([content, told]).toEqual([[{ type: 'text', text: 'done' }], [1]]);
+    await expect(client.call({ name: 'none' })).rejects.toMatchObject({ code: -32_602 });
+    await expect(client.request('no/such', {})).rejects.toMatchObject({ code: -32_601 });
+    // What they were counted with has ended: a stop waits for nothing.
+    await door.app.get(TurnAdmission).drain(60_000);
+  }),
+);
 
 verifies('mcp.sse', 'a stop: the streams end, no new one begins', async () => {
   const stream = await fetch(`${door.url}/sse`);
