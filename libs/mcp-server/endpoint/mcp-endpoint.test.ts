@@ -163,6 +163,18 @@ verifies('mcp.bounded', 'subscriptions', async () => {
   }
 });
 
+verifies('mcp.bad-frames', 'initialize, in words of the revision that knows it no more', async () => {
+  const { endpoint } = openEndpoint({});
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'initialize' };
+  try {
+    const { response } = await ask(endpoint, { ...greeting, params: { _meta: modernMeta } }, { headers });
+    expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_601 } }]);
+    expect(() => readFrames({ ...greeting, params: {} })).toThrow(expect.objectContaining({ param: 'params' }));
+  } finally {
+    await endpoint.close();
+  }
+});
+
 verifies('mcp.bad-frames', 'two requests of one id at once in a session', async () => {
   const { endpoint } = openEndpoint({});
   try {
