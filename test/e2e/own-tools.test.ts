@@ -9,7 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import ts from 'typescript';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { freePort } from '#libs/testing/free-port.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { mcpClients, type McpCaller, withClients } from '../support/mcp-clients.js';
@@ -36,7 +36,8 @@ beforeAll(async () => {
     await writeFile(join(folder, file), code);
     if (!file.endsWith('.ts')) continue;
     // Compiled one by one: `tsc` would write all of `dist/libs` again, under the processes of other tests.
-    const compiled = ts.transpileModule(code, { compilerOptions: { ...options, sourceMap: false } }).outputText;
+    const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
+    const compiled = ts.transpileModule(code, { compilerOptions }).outputText;
     await writeFile(join(folder, file.replace(/ts$/, 'js')), compiled);
   }
 });
@@ -49,8 +50,15 @@ verifies('tools.own-server-documented', 'its types are right', async () => {
 });
 
 verifies('tools.own-server-documented', 'its test says what it says', async () => {
-  const ran = await runProgram(process.execPath, [join(folder, 'own-test.js')]);
-  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^reason\n[\s\S]*\{"search":\{"limit":10\}\}/) });
+  const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  try {
+    await import(/* @vite-ignore */ join(folder, 'own-test.ts'));
+    const [first, second] = log.mock.calls.flat() as [string, { content: object[] }];
+    expect(first).toBe('reason');
+    expect(second.content).toEqual([{ type: 'text', text: '{"search":{"limit":10}}' }]);
+  } finally {
+    log.mockRestore();
+  }
 });
 
 async function expectQuestionTools(client: Pick<McpCaller, 'listTools' | 'call'>): Promise<void> {
