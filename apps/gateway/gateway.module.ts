@@ -3,6 +3,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
@@ -25,11 +26,11 @@ import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { RunsController } from './http/runs.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
+import { SseController } from './http/sse.controller.js';
 import { ToolChangesController } from './http/tool-changes.controller.js';
 import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
 import { TurnDoor } from './http/turn-door.js';
-import { McpEndpoint } from './mcp/mcp-endpoint.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 
@@ -69,6 +70,7 @@ export class GatewayModule {
         ToolsController,
         ToolChangesController,
         McpController,
+        SseController,
         SessionsController,
         FilesController,
       ],

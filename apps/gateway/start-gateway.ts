@@ -13,6 +13,7 @@ import { QuietConnections } from '#libs/http-door/quiet-connections.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
+import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { createMetrics, type Metrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { listeningPort } from '#libs/process/listening-port.js';
@@ -29,8 +30,8 @@ import { registerRequestContext } from './http/request-context.js';
 import { registerRequestLog } from './http/request-log.js';
 import { McpDoor } from './http/mcp-door.js';
 import { TurnAdmission } from './http/turn-admission.js';
-import { McpEndpoint } from './mcp/mcp-endpoint.js';
-import { parseBody } from './openai-api/parse-body.js';
+import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
+import { parseBody } from '#libs/http-door/parse-body.js';
 
 const migrationMs = 60_000;
 
@@ -126,13 +127,14 @@ function openMcp(
   logger: Logger,
   metrics: Metrics,
 ): McpEndpoint {
-  return new McpEndpoint(
+  return openGatewayEndpoint(
     {
       catalog,
       calls,
       logger,
       observeError: (error) => metrics.countError(error),
       onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+      onEvicted: () => metrics.mcpSessionsEvicted.inc(),
     },
     {
       sessions: limits.mcp_sessions,

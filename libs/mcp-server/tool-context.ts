@@ -6,9 +6,9 @@ export interface ToolContext {
   requestId: string;
   /** The principal that asks; `anonymous` where the transport told none. */
   userId: string;
-  /** Absent where the server is not called on behalf of a session. */
+  /** Of the caller's session, or of the MCP session over HTTP; absent where there is none. */
   sessionId?: string;
-  /** The session's files. Throws tool_unavailable where the call has no session. */
+  /** The session's files. Throws tool_unavailable where the call has none. */
   readonly workspace: Workspace;
   logger: Logger;
   cache: ToolCache;

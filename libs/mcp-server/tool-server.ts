@@ -9,6 +9,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 import { readCallMeta, type CallMeta } from './call-meta.js';
 import type { Authorize, McpServerOptions } from './decorators.js';
+import { leaveUnanswered } from './endpoint/leave-unanswered.js';
 import { failedResult, runTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
 import type { ToolCache, ToolContext } from './tool-context.js';
 
@@ -29,6 +30,8 @@ export interface ServedCall {
   arguments: unknown;
   /** `_meta` of the request. */
   meta: unknown;
+  /** Of the connection, where its transport has sessions; a trusted caller's `meta` goes first. */
+  sessionId?: string | undefined;
   signal: AbortSignal;
   /** Absent where the caller does not want to know. Must not throw. */
   onProgress?: (progress: ServedProgress) => void;
@@ -40,10 +43,10 @@ export interface ServedProgress {
   message?: string;
 }
 
-/** Told to whoever uses the server from within this process. */
+/** Told to whoever serves the tools, or uses them from within this process. */
 export interface ServerListener {
   onToolsChanged(): void;
-  onClosed(): void;
+  onClosed?(): void;
 }
 
 const invalidParams = -32602;
@@ -91,7 +94,7 @@ export class ToolServer {
     return [...this.#tools.values()].map((tool) => tool.listed);
   }
 
-  /** For users within this process, who need no protocol: `list` and `call` are theirs. Returns what ends it. */
+  /** Users within this process need no protocol: `list` and `call` are theirs. Returns what ends it. */
   attach(listener: ServerListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -104,29 +107,39 @@ export class ToolServer {
     return server;
   }
 
-  /** A connection yet without transport, for entries that bring their own (stdio and HTTP of the SDK). */
+  /** A connection yet without transport, for an entry that brings its own (stdio of the SDK). */
   newConnection(): Server {
-    const server = new Server(
-      { name: this.name, version: this.declared.version ?? '1.0.0' },
-      { capabilities: { tools: { listChanged: true } } },
-    );
-    server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
-    server.setRequestHandler('tools/call', ({ params }, context) => {
-      if (!this.#tools.has(params.name)) {
-        throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
-      }
-      return this.#run(servedCall(params, context), 'info');
-    });
+    const server = this.newServer();
     this.#connections.add(server);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
     server.onclose = () => this.#connections.delete(server);
     return server;
   }
 
+  /** The tools for an entry that closes what it opens, and tells of changes itself (HTTP). */
+  newServer(): Server {
+    const server = new Server(
+      { name: this.name, version: this.declared.version ?? '1.0.0' },
+      { capabilities: { tools: { listChanged: true } } },
+    );
+    server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      if (!this.#tools.has(params.name)) {
+        throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
+      }
+      const { transport } = server;
+      const { id, signal } = context.mcpReq;
+      const result = await this.#run(servedCall(params, context), 'info');
+      if (signal.aborted) leaveUnanswered(transport, id);
+      return result;
+    });
+    return server;
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#connections].map((server) => server.close()));
     this.#connections.clear();
-    for (const listener of this.#listeners) listener.onClosed();
+    for (const listener of this.#listeners) listener.onClosed?.();
     this.#listeners.clear();
   }
 
@@ -180,12 +193,13 @@ export class ToolServer {
     return runTool(tool, args, context);
   }
 
-  #context({ meta, onProgress }: ServedCall, signal: AbortSignal): ToolContext {
+  #context({ meta, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal): ToolContext {
     const { openWorkspace, logger, cache } = this.options;
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
     const userId = told.userId ?? 'anonymous';
-    const fields = { requestId, userId, ...(told.sessionId === undefined ? {} : { sessionId: told.sessionId }) };
+    const sessionId = told.sessionId ?? connected;
+    const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
     return {
       ...fields,
       get workspace(): Workspace {
@@ -215,11 +229,11 @@ const unknownTool = 'Unknown tool';
 /** A call that came over a connection. */
 function servedCall(
   { name, arguments: args }: { name: string; arguments?: unknown },
-  { mcpReq }: ServerContext,
+  { mcpReq, sessionId }: ServerContext,
 ): ServedCall {
   const { _meta: meta, signal } = mcpReq;
   const progressToken = meta?.progressToken;
-  const call = { tool: name, arguments: args, meta, signal };
+  const call = { tool: name, arguments: args, meta, sessionId, signal };
   if (progressToken === undefined) return call;
   return {
     ...call,

@@ -87,6 +87,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     rateLimited: counter('rate_limited_total', 'Requests and calls refused by a limit', ['limit']),
     queueJobs: gauge('queue_jobs', 'Jobs in the queue', ['state']),
     queueOldestJobAge: gauge('queue_oldest_job_age_seconds', 'Age of the oldest waiting job'),
+    mcpSessionsEvicted: counter('mcp_sessions_evicted_total', 'MCP sessions that ended to make room for another'),
     mcpServers: gauge('mcp_servers', 'Tool servers', ['state']),
     mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
     mcpInstances: gauge('mcp_instances', 'Instances of tool servers', ['server', 'state']),

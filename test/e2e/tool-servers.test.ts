@@ -7,6 +7,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { mcpClients, withClients } from '../support/mcp-clients.js';
 import { messagesOf, post, rounds } from '../support/scripts.js';
 import { fixture } from '../support/tool-servers.js';
 import { callTool, metricOf, offeredTools } from '../support/tools-client.js';
@@ -65,6 +66,7 @@ beforeAll(async () => {
     },
     common: { ...hostile, isolation, scope: 'shared', tools: { exclude: ['hang'] } },
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
+    modern: { command: 'node', args: [fixture('new-sdk')], isolation, tools: { rename: { add: 'add_modern' } } },
     unsafe: { command: 'node', args: [fixture('hostile')] },
   };
   box = await startSignalbox({
@@ -76,7 +78,7 @@ beforeAll(async () => {
   });
   database = new pg.Client({ connectionString: box.databaseUrl });
   await database.connect();
-  const all = expect.arrayContaining(['files__write_file', 'say', 'add', 'flood']);
+  const all = expect.arrayContaining(['files__write_file', 'say', 'add', 'add_modern', 'flood']);
   await vi.waitFor(async () => expect([...(await offered()).keys()]).toEqual(all), long);
 });
 afterAll(async () => {
@@ -92,7 +94,7 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   expect([...tools.values()].filter(({ server }) => server === 'rough')).toHaveLength(4);
   expect(tools.has('hang')).toBe(false);
   expect([...tools.values()].some(({ server }) => server === 'unsafe')).toBe(false);
-  expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(8);
+  expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(9);
   expect(await metric('signalbox_mcp_servers{state="refused"}')).toBe(1);
   const ready = (await (await fetch(`${box.workers[0]!.url}/health/ready`)).json()) as object;
   expect(JSON.stringify(ready)).toContain('unsafe (refused)');
@@ -117,6 +119,28 @@ verifies('tools.servers-in-catalog', 'called through the queue, audited with wha
   expect(JSON.stringify(where.body)).not.toContain(box.workspacesDir);
   expect(JSON.stringify(where.body)).not.toContain(box.databaseUrl);
 });
+
+for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
+  verifies('mcp.pairings', `${name}, servers on SDK 1.x and 2.x`, () =>
+    withClients(box.url, [name], async (client) => {
+      const listed = (await client.listTools()).map((tool) => tool.name);
+      expect(listed).toEqual(expect.arrayContaining(['add', 'add_modern']));
+      for (const tool of ['add', 'add_modern']) {
+        const told: number[] = [];
+        const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+        const result = await client.call({ name: tool, arguments: { a: 2, b: 3 } }, { onprogress });
+        expect([tool, result.content]).toEqual([tool, [{ type: 'text', text: '5' }]]);
+        expect([tool, result.structuredContent, told]).toEqual([tool, { sum: 5 }, [1, 2]]);
+        const wrong = await client.call({ name: tool, arguments: { a: 'two' } });
+        expect([tool, wrong.isError, wrong._meta!['signalbox/error_code']]).toEqual([
+          tool,
+          true,
+          'invalid_tool_arguments',
+        ]);
+      }
+    }),
+  );
+}
 
 verifies('tools.servers-in-catalog', 'a chat uses one, in the workspace that the builtin tools see', async () => {
   const tools = [{ type: 'mcp', server_label: 'files' }];

@@ -5,13 +5,18 @@ export const mcpRequirements = {
     'sessions and subscriptions of MCP clients are bounded in number and idle time, and refused with a code',
   'mcp.calls': 'an MCP client runs a tool on the path of every other call: queue, journal, structured result',
   'mcp.cancels': 'an MCP client that cancels, or goes away, stops the tool',
+  'mcp.client-entries':
+    'the entries for Cursor and Claude Desktop in the documents are valid, and what they start is there',
   'mcp.failures': 'what a tool fails with is a result that carries the code; an unknown tool or method is an error',
   'mcp.guarded': 'the MCP endpoint checks Host and Origin and tells its errors as JSON-RPC',
   'mcp.list-changed': 'an MCP client that listens is told when the tools change',
   'mcp.lists': 'official MCP clients of both eras list the tools of the catalog, and describe one',
   'mcp.pages': 'the tools are listed in pages that show none twice, also when the catalog changes meanwhile',
+  'mcp.pairings':
+    'clients and tool servers on the SDKs 1.x and 2.x meet through the gateway in every pairing, progress included',
   'mcp.plain-json': 'an MCP client that takes no stream, or has no session, is answered plain JSON',
   'mcp.progress': 'progress of a tool reaches the MCP client that asked for it, growing',
+  'mcp.sse': 'clients of 2024 (HTTP+SSE) are served at /sse by the same code, and are told their answers on its stream',
   'mcp.stdio': 'npm run mcp:stdio is an MCP server on standard input and output, and the gateway behind it',
   'mcp.stops': 'a stop of the gateway ends the MCP streams that only wait, and waits for the calls',
   'mcp.workspaces':

@@ -60,6 +60,11 @@ export const toolRequirements = {
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
   'tools.nothing-left-alive':
     "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
+  'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
+  'tools.own-server-http':
+    'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',
+  'tools.param-headers':
+    'arguments that a tool server wants in headers are told there, and a tool that declares them wrongly is not offered',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
   'tools.pool-bounded':

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -62,19 +63,20 @@ export async function stdioClient(address: string, mode: 'auto' | 'legacy'): Pro
   return client;
 }
 
-async function oldClient(url: string, onToolsChanged: () => void): Promise<McpCaller> {
+async function oldClient(url: string, kind: 'http' | 'sse', onToolsChanged: () => void): Promise<McpCaller> {
   const client = new OldClient(identity, {
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
   });
-  const transport = new OldTransport(new URL(`${url}/mcp`));
+  const transport =
+    kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(new URL(`${url}/mcp`));
   await client.connect(transport);
   return {
-    sessionId: transport.sessionId,
+    sessionId: transport instanceof OldTransport ? transport.sessionId : undefined,
     listTools: async () => (await client.listTools()).tools,
     call: (params, options) => client.callTool(params as never, CallToolResultSchema, options),
     request: (method, params) => client.request({ method, params: { ...params } }, ResultSchema),
     close: async () => {
-      await transport.terminateSession();
+      if (transport instanceof OldTransport) await transport.terminateSession();
       await client.close();
     },
   };
@@ -85,7 +87,10 @@ export const mcpClients = {
     newClient(url, 'auto', onToolsChanged),
   'the 2.x client, as before 2026': (url: string, onToolsChanged: () => void = () => undefined) =>
     newClient(url, 'legacy', onToolsChanged),
-  'the 1.x client': (url: string, onToolsChanged: () => void = () => undefined) => oldClient(url, onToolsChanged),
+  'the 1.x client': (url: string, onToolsChanged: () => void = () => undefined) =>
+    oldClient(url, 'http', onToolsChanged),
+  'the 1.x client, HTTP+SSE': (url: string, onToolsChanged: () => void = () => undefined) =>
+    oldClient(url, 'sse', onToolsChanged),
 };
 
 /** Connects them in order, and closes them whatever becomes of the body. */

@@ -18,7 +18,11 @@ export interface OpenDoor {
 @Module({})
 class Nothing {}
 
-export async function openDoor({ config }: Services, controllers: Type[], providers: Provider[]): Promise<OpenDoor> {
+export async function openDoor(
+  { config }: Pick<Services, 'config'>,
+  controllers: Type[],
+  providers: Provider[],
+): Promise<OpenDoor> {
   const adapter = new FastifyAdapter({ forceCloseConnections: true });
   prepare(adapter.getInstance(), config, silentLogger);
   const module = {

@@ -1,8 +1,10 @@
 // The MCP endpoint on a port of its own, before a gateway's real tool side, and what it was seen to do.
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpController } from '../../apps/gateway/http/mcp.controller.js';
+import { SseController } from '../../apps/gateway/http/sse.controller.js';
+import { openGatewayEndpoint } from '../../apps/gateway/mcp/gateway-endpoint.js';
 import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
-import { McpEndpoint } from '../../apps/gateway/mcp/mcp-endpoint.js';
+import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { openDoor, type OpenDoor } from './open-door.js';
 import type { Services, TestGateway } from './queue-path.js';
 
@@ -16,13 +18,14 @@ export interface OpenMcpDoor extends OpenDoor {
 export async function openMcpDoor(services: Services, { catalog, calls }: TestGateway): Promise<OpenMcpDoor> {
   const errors: string[] = [];
   const sessions = new Set<string>();
-  const endpoint = new McpEndpoint(
+  const endpoint = openGatewayEndpoint(
     {
       catalog,
       calls,
       logger: silentLogger,
       observeError: ({ code }) => errors.push(code),
       onRefused: () => undefined,
+      onEvicted: () => undefined,
     },
     { sessions: 100, sessionIdleMs: 60_000, subscriptions: 100 },
   );
@@ -32,7 +35,11 @@ export async function openMcpDoor(services: Services, { catalog, calls }: TestGa
     if (session !== null) sessions.add(session);
     return answer(request, ...rest);
   };
-  const door = await openDoor(services, [McpController], [{ provide: McpEndpoint, useValue: endpoint }, McpDoor]);
+  const door = await openDoor(
+    services,
+    [McpController, SseController],
+    [{ provide: McpEndpoint, useValue: endpoint }, McpDoor],
+  );
   const close = async () => {
     await door.app.get(McpDoor).close();
     await door.close();

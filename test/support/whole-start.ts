@@ -1,12 +1,12 @@
 // `npm start` as a test runs it: the built supervisor on a data directory of its own, and the processes below it.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '#libs/testing/free-port.js';
 import { temporaryDirectory } from '#libs/testing/start-process.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
+/** From the sources; from `dist`, `scripts/start.js` is beside this. */
+const built = fileURLToPath(new URL('../../dist/scripts/start.js', import.meta.url));
 
 export type Part = 'gateway' | 'worker' | 'postgres';
 
@@ -24,10 +24,10 @@ export interface WholeStart {
   remove(): Promise<void>;
 }
 
-export async function startWhole(environment: Record<string, string>): Promise<WholeStart> {
+export async function startWhole(environment: Record<string, string>, program = built): Promise<WholeStart> {
   const directory = await temporaryDirectory();
   const [port, workerPort] = [await freePort(), await freePort()];
-  const child = spawn(process.execPath, [join(root, 'dist/scripts/start.js')], {
+  const child = spawn(process.execPath, [program], {
     cwd: directory.path,
     env: {
       PATH: process.env['PATH'],

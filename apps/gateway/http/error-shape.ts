@@ -1,13 +1,14 @@
 // In which shape a path tells its errors: each standard has its own, and a client that speaks it reads no other.
 import { renderError } from '#libs/http-door/render-error.js';
+import { renderRpcError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { renderMessageError } from '../anthropic-api/render-message-error.js';
-import { renderRpcError } from '../mcp/rpc-error.js';
 
 /** `url`: of the request, with its query; `body`: where it was read. */
 export function errorBody(request: { url: string; body?: unknown }, error: AppError, requestId: string): object {
   const path = request.url.split('?', 1)[0]!;
-  if (path === '/mcp') return renderRpcError(error, requestId, request.body);
+  if (path === '/mcp' || path === '/sse' || path === '/sse/messages')
+    return renderRpcError(error, requestId, request.body);
   const anthropic = path === '/v1/messages' || path.startsWith('/v1/messages/');
   return anthropic ? renderMessageError(error, requestId) : renderError(error, requestId);
 }

@@ -3,18 +3,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
+import { isStream } from '#libs/mcp-server/endpoint/collapse-stream.js';
+import type { McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
+import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import { readFrames } from '#libs/mcp-server/endpoint/read-frames.js';
+import { eventStream, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isStream } from '../mcp/collapse-stream.js';
-import type { McpExchange } from '../mcp/exchange.js';
-import { McpEndpoint } from '../mcp/mcp-endpoint.js';
-import { readFrames } from '../mcp/read-frames.js';
 import { CONFIG } from './injection-tokens.js';
 import { openSse } from './open-sse.js';
 import { requestContext } from './request-context.js';
 import { TurnAdmission } from './turn-admission.js';
 
 const keepAlive = ': keep-alive\n\n';
-const eventStream = 'text/event-stream';
+/** Where clients of the older transport post, as its stream tells them. */
+const messagesPath = '/sse/messages';
 
 @Injectable()
 export class McpDoor {
@@ -45,9 +47,42 @@ export class McpDoor {
     }
   }
 
+  /** HTTP+SSE: the stream, and the session that lives with it. */
+  async openStream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (this.#waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
+    const context = requestContext(request);
+    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+    try {
+      const response = await this.endpoint.openStream(messagesPath, exchange);
+      await this.#stream(response.body!, reply, { exchange, signal: context.signal });
+    } finally {
+      for (const end of exchange.atEnd) end();
+    }
+  }
+
+  /** HTTP+SSE: messages, which are answered on the stream of their session. */
+  async receive(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const frames = readFrames(request.body);
+    const { sessionId } = request.query as { sessionId?: unknown };
+    if (typeof sessionId !== 'string') {
+      throw new AppError('invalid_value', 'Messages go to the address that the stream tells', { param: 'sessionId' });
+    }
+    const context = requestContext(request);
+    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+    if (frames.calls) exchange.atEnd.push(this.admission.enter());
+    try {
+      this.endpoint.receive(sessionId, webRequest(request, context.signal), exchange, frames);
+    } catch (error) {
+      for (const end of exchange.atEnd) end();
+      throw error;
+    }
+    await reply.status(202).type('text/plain').send('Accepted');
+  }
+
   /** Ends what only waits. Calls under way go on. */
   stopWaiting(): void {
     this.#waiting.abort();
+    this.endpoint.stopWaiting();
   }
 
   async close(): Promise<void> {
@@ -100,16 +135,4 @@ export class McpDoor {
       stream.end();
     }
   }
-}
-
-/** What the protocol reads of it; the body was parsed before. */
-function webRequest(request: FastifyRequest, signal: AbortSignal): Request {
-  const headers = new Headers({
-    accept: request.method === 'POST' ? `application/json, ${eventStream}` : eventStream,
-    ...(request.method === 'POST' ? { 'content-type': 'application/json' } : {}),
-  });
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
-  }
-  return new Request('http://gateway/mcp', { method: request.method, headers, signal });
 }

@@ -1,9 +1,27 @@
 // What the OpenAPI document says of each route. The routes themselves come from the controllers: a route that is not
 // described here fails a test, a description without a route is left out.
-import { z } from 'zod';
-import { messageRequestSchema } from '../anthropic-api/message-request.schema.js';
-import { chatRequestSchema } from '../openai-api/chat-request.schema.js';
-import { responseRequestSchema } from '../responses-api/response-request.schema.js';
+import {
+  anything,
+  chatHeaders,
+  chatRequest,
+  completion,
+  flag,
+  health,
+  integer,
+  json,
+  list,
+  message,
+  messageRequest,
+  model,
+  number,
+  object,
+  response,
+  responseRequest,
+  run,
+  session,
+  text,
+  toolChange,
+} from './open-api-shapes.js';
 
 export interface DescribedOperation {
   summary: string;
@@ -19,131 +37,6 @@ export interface DescribedOperation {
   answers?: Record<string, object>;
   status?: number;
 }
-
-const object = (properties: Record<string, object>, required = Object.keys(properties)) => ({
-  type: 'object',
-  properties,
-  required,
-});
-const text = { type: 'string' };
-const number = { type: 'number' };
-const integer = { type: 'integer' };
-const flag = { type: 'boolean' };
-const list = (items: object) => ({ type: 'array', items });
-const anything = { type: 'object', additionalProperties: true };
-
-function bodyOf(schema: z.ZodType): object {
-  const { $schema: _, ...body } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-    target: 'draft-2020-12',
-  });
-  return body;
-}
-const chatRequest = bodyOf(chatRequestSchema);
-
-const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
-const toolExecution = object({
-  executed: flag,
-  tools_called: list(text),
-  session_id: text,
-  workspace_path: text,
-  rounds: integer,
-  stopped_by: { type: ['string', 'null'] },
-  calls: list(
-    object({ id: text, name: text, server: text, success: flag, duration_ms: number, cached: flag, round: integer }),
-  ),
-});
-const completion = object(
-  {
-    id: text,
-    object: { const: 'chat.completion' },
-    created: integer,
-    model: text,
-    choices: list(object({ index: integer, message: anything, finish_reason: text })),
-    usage,
-    tool_execution: toolExecution,
-  },
-  ['id', 'object', 'created', 'model', 'choices', 'usage'],
-);
-const message = object(
-  {
-    id: text,
-    type: { const: 'message' },
-    role: { const: 'assistant' },
-    model: text,
-    content: list(anything),
-    stop_reason: { enum: ['end_turn', 'max_tokens', 'tool_use', 'refusal'] },
-    usage: object({
-      input_tokens: integer,
-      output_tokens: integer,
-      cache_creation_input_tokens: integer,
-      cache_read_input_tokens: integer,
-    }),
-    tool_execution: toolExecution,
-  },
-  ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
-);
-const response = object(
-  {
-    id: text,
-    object: { const: 'response' },
-    created_at: integer,
-    status: { enum: ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] },
-    model: text,
-    output: list(anything),
-    error: { type: ['object', 'null'] },
-    incomplete_details: { type: ['object', 'null'] },
-    usage: object({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
-    previous_response_id: { type: ['string', 'null'] },
-    tool_execution: toolExecution,
-  },
-  ['id', 'object', 'created_at', 'status', 'model', 'output', 'error', 'incomplete_details'],
-);
-const model = object({ id: text, object: { const: 'model' }, created: integer, owned_by: text });
-const run = object(
-  {
-    id: text,
-    state: { enum: ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] },
-    session_id: { type: ['string', 'null'] },
-    created: integer,
-    rounds: integer,
-    usage,
-    tool_execution: toolExecution,
-    error: anything,
-  },
-  ['id', 'state', 'session_id', 'created', 'rounds', 'usage'],
-);
-const definition = { ...object({ hash: text, definition: anything }), type: ['object', 'null'] };
-const toolChange = object({
-  server: text,
-  tool: text,
-  change: { enum: ['cosmetic', 'wording', 'contract', 'new', 'removed'] },
-  state: { enum: ['pending', 'rejected'] },
-  changed_at: text,
-  id: text,
-  hash: { type: ['string', 'null'] },
-  approved: definition,
-  held: definition,
-});
-const session = object({ id: text, created: integer, expires_at: integer }, ['id']);
-const health = object(
-  {
-    status: { enum: ['ok', 'degraded', 'unavailable'] },
-    service: text,
-    reason: text,
-    checks: list(
-      object({ name: text, status: { enum: ['ok', 'degraded', 'down'] }, reason: text }, ['name', 'status']),
-    ),
-  },
-  ['status', 'service', 'checks'],
-);
-
-const json = (schema: object) => ({ 'application/json': schema });
-const chatHeaders = {
-  'Idempotency-Key': 'The same key and body again attaches to the same run, or returns its answer',
-  'x-request-id': 'Echoed, else made',
-};
 
 export const describedOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /v1/chat/completions': {
@@ -164,14 +57,14 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: "A chat turn in Anthropic's messages dialect",
     description: "Errors have Anthropic's shape. An `mcp_toolset` names a configured server.",
     tag: 'chat',
-    body: bodyOf(messageRequestSchema),
+    body: messageRequest,
     headers: { ...chatHeaders, 'anthropic-version': 'Accepted', 'x-api-key': 'Accepted' },
     answers: { ...json(message), 'text/event-stream': text },
   },
   'POST /v1/responses': {
     summary: "A chat turn in OpenAI's responses dialect",
     tag: 'chat',
-    body: bodyOf(responseRequestSchema),
+    body: responseRequest,
     headers: chatHeaders,
     answers: { ...json(response), 'text/event-stream': text },
   },
@@ -252,12 +145,25 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     tag: 'tools',
     headers: { 'Mcp-Session-Id': 'The session' },
   },
+  'GET /sse': {
+    summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): a session, and what it is told',
+    tag: 'tools',
+    answers: { 'text/event-stream': text },
+  },
+  'POST /sse/messages': {
+    summary: 'Messages of such a session; they are answered on its stream',
+    tag: 'tools',
+    query: { sessionId: 'The session, as its stream names it' },
+    body: object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc', 'method']),
+    answers: { 'text/plain': text },
+    status: 202,
+  },
   'GET /api/servers': { summary: 'Tool servers with their state', tag: 'tools' },
   'GET /api/sessions': { summary: 'The sessions of the caller', tag: 'sessions' },
   'POST /api/sessions': {
     summary: 'Makes a session',
     tag: 'sessions',
-    body: object({ id: text, metadata: anything }, []),
+    body: object({ session_id: text, metadata: anything }, []),
     answers: json(session),
     status: 201,
   },

@@ -1,8 +1,8 @@
 // Host on every path (against DNS rebinding), Origin where a browser sends one, and the CORS headers for origins that
 // may call (governance: principals and keys).
-import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
+import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag, mcp-session-id';
@@ -38,8 +38,7 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
       lastAllowed = host;
     }
     if (origin === undefined) return false;
-    const sameOrigin = origin === `http://${host}` || origin === `https://${host}`;
-    if (!sameOrigin && !origins.has('*') && !origins.has(origin)) {
+    if (!originAllowed(origin, host, origins)) {
       throw new AppError('origin_forbidden', 'This Origin may not call; see ALLOWED_ORIGINS');
     }
     reply.headers({
@@ -69,12 +68,4 @@ function namesTwoHosts(rawHeaders: readonly string[]): boolean {
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
   return hosts > 1;
-}
-
-/** An address cannot be rebound; a name must be one of ours. */
-function hostAllowed(header: string | undefined, hosts: ReadonlySet<string>): boolean {
-  if (header === undefined) return false;
-  const name = /^(\[[0-9a-f:.]+\]|[^:/\s@]+)(?::\d{1,5})?$/i.exec(header)?.[1]?.toLowerCase();
-  if (name === undefined) return false;
-  return hosts.has(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0;
 }

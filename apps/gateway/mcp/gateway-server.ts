@@ -1,19 +1,15 @@
 // The gateway as one MCP server: what it lists, describes and calls. One instance serves one request, or one session of
 // an older client; nothing is kept in it.
-import {
-  Server,
-  WebStandardStreamableHTTPServerTransport,
-  type CallToolResult,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import { Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Logger } from '#libs/logging/logger.js';
+import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
+import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
+import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolCalls } from '../tools/call-tool.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
-import { exchangeOf } from './exchange.js';
 import { listPage, toMcpTool } from './list-tools.js';
-import { toProtocolError } from './rpc-error.js';
 import { runCall, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../tools/call-tool.js';
 
@@ -56,11 +52,8 @@ async function call(
   try {
     return await answer(ports, request, () => runCall(ports.calls, params, request));
   } finally {
-    // What was cancelled is not answered: its stream would stay open for as long as the client lets it.
-    const { mcpReq } = request;
-    if (mcpReq.signal.aborted && transport instanceof WebStandardStreamableHTTPServerTransport) {
-      transport.closeSSEStream(mcpReq.id);
-    }
+    const { signal, id } = request.mcpReq;
+    if (signal.aborted) leaveUnanswered(transport, id);
   }
 }
 

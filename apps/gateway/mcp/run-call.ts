@@ -2,12 +2,12 @@
 // with is a result that says so; what keeps it from running at all is thrown.
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
+import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
 import { AppError, TOOL_ERROR_CODES } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { EndedToolCall, ToolCalls } from '../tools/call-tool.js';
 import type { ToolProgress } from '../tools/tool-runner.js';
-import { exchangeOf, type McpExchange } from './exchange.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';

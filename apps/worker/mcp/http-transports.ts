@@ -2,6 +2,7 @@
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { boundedFetch, type FetchBounds } from './bounded-fetch.js';
+import { withParamHeaders } from './param-header-transport.js';
 
 export interface HttpOptions {
   url: string;
@@ -13,7 +14,7 @@ export interface HttpOptions {
 
 const terminateTimeoutMs = 1_000;
 /** What a server may tell us to wait before it is asked for its news again. */
-const reconnectMs = { least: 1_000, most: 30_000 };
+const reconnectMs = { least: 250, most: 30_000 };
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): Transport {
   const { fetch, close } = boundedFetch(bounds);
@@ -26,7 +27,7 @@ export function streamableTransport({ url, headers, bounds }: HttpOptions): Tran
       return () => clearTimeout(timer);
     },
   });
-  return closingToo(transport, {
+  return closingToo(withParamHeaders(transport), {
     before: () => unlessAborted(transport.terminateSession(), AbortSignal.timeout(terminateTimeoutMs)),
     after: close,
   });

@@ -1,30 +1,40 @@
-// Both eras of MCP from one place: 2026-07-28 without state, older clients with a session, and those that send single
-// requests without either. Knows web requests; what runs the tools is behind its ports.
+// All eras of MCP over HTTP from one place: 2026-07-28 without state, older clients with a session (Streamable HTTP, or
+// HTTP+SSE), and those that send single requests without either. Knows web requests; what is served is its caller's.
 import {
   createMcpHandler,
   isInitializeRequest,
   isLegacyRequest,
   legacyStatelessFallback,
   type McpHttpHandler,
+  type Server,
 } from '@modelcontextprotocol/server';
+import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { WatchedToolCatalog } from '../tools/tool-catalog.js';
 import { collapseStream } from './collapse-stream.js';
 import { bindExchange, type McpExchange } from './exchange.js';
-import { createGatewayServer, type GatewayServerPorts } from './gateway-server.js';
 import { LegacySessions } from './legacy-sessions.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 
-export interface McpEndpointPorts extends GatewayServerPorts {
-  catalog: WatchedToolCatalog;
-  /** A session or subscription was refused by its bound. */
-  onRefused: (limit: 'mcp_sessions' | 'mcp_subscriptions') => void;
+export interface McpEndpointPorts {
+  /** One for each request, or session of an older client. */
+  newServer: () => Server;
+  /** Calls the listener when the tools change. Returns how to stop. */
+  onToolsChanged: (listener: () => void) => () => void;
+  logger: Logger;
+  /** Each error that a caller is shown, once. */
+  observeError: (error: AppError) => void;
+  /** A session, a message or a subscription was refused by its bound. */
+  onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers' | 'mcp_subscriptions') => void;
+  /** A session has ended to make room for another. */
+  onEvicted: () => void;
 }
 
 export interface McpEndpointLimits {
   sessions: number;
   sessionIdleMs: number;
   subscriptions: number;
+  /** 0 where whoever writes the streams breaks their silence. */
+  keepAliveMs: number;
 }
 
 export class McpEndpoint {
@@ -38,11 +48,12 @@ export class McpEndpoint {
     private readonly ports: McpEndpointPorts,
     private readonly limits: McpEndpointLimits,
   ) {
-    const newServer = () => createGatewayServer(ports);
+    const { newServer, onRefused, onEvicted } = ports;
+    const { keepAliveMs } = limits;
     const onerror = (error: Error) => ports.logger.debug({ error }, 'mcp request');
     this.#modern = createMcpHandler(newServer, {
       legacy: 'reject',
-      keepAliveMs: 0,
+      keepAliveMs,
       onerror,
       maxSubscriptions: limits.subscriptions,
     });
@@ -50,10 +61,12 @@ export class McpEndpoint {
     this.#sessions = new LegacySessions({
       limit: limits.sessions,
       idleMs: limits.sessionIdleMs,
+      keepAliveMs,
       newServer,
-      onRefused: () => ports.onRefused('mcp_sessions'),
+      onRefused,
+      onEvicted,
     });
-    this.#stopWatching = ports.catalog.onChange(() => {
+    this.#stopWatching = ports.onToolsChanged(() => {
       this.#modern.notify.toolsChanged();
       this.#sessions.toolsChanged();
     });
@@ -65,6 +78,24 @@ export class McpEndpoint {
     const response = await this.#dispatch(request, exchange, frames);
     if (response.status >= 400) this.ports.observeError(new AppError('invalid_value', 'Refused by the protocol'));
     return exchange.streams || frames === undefined || frames.listens ? response : collapseStream(response, frames);
+  }
+
+  /** HTTP+SSE: the stream, which names `messagesPath` and the session. @throws AppError concurrency_exceeded */
+  openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
+    return this.#sessions.openStream(messagesPath, exchange);
+  }
+
+  /**
+   * HTTP+SSE: messages, answered on the stream. The exchange ends when they are, unless this throws.
+   * @throws AppError session_not_found, concurrency_exceeded, invalid_value
+   */
+  receive(sessionId: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
+    this.#sessions.receive(sessionId, request, exchange, frames);
+  }
+
+  /** Ends what only waits and is not ended by its request. */
+  stopWaiting(): void {
+    this.#sessions.endIdleStreams();
   }
 
   async close(): Promise<void> {

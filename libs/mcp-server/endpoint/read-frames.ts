@@ -1,5 +1,6 @@
 // A posted body as JSON-RPC messages. What is none is refused here, whole, before any handler sees a part of it.
 import {
+  PROTOCOL_VERSION_META_KEY,
   isInitializeRequest,
   isJSONRPCRequest,
   parseJSONRPCMessage,
@@ -44,10 +45,16 @@ function readMessage(given: unknown): JSONRPCMessage {
   } catch {
     throw new AppError('invalid_value', 'This is not a JSON-RPC 2.0 message');
   }
-  if ('method' in message && message.method === 'initialize' && !isInitializeRequest(message)) {
+  const greets = 'method' in message && message.method === 'initialize' && !namesRevision(message);
+  if (greets && !isInitializeRequest(message)) {
     throw new AppError('invalid_value', 'initialize needs protocolVersion, capabilities and clientInfo', {
       param: 'params',
     });
   }
   return message;
+}
+
+/** As every request does since 2026-07-28, which knows no `initialize`. */
+function namesRevision({ params }: { params?: { _meta?: object | undefined } | undefined }): boolean {
+  return params?._meta !== undefined && PROTOCOL_VERSION_META_KEY in params._meta;
 }

@@ -1,15 +1,24 @@
 import { expect } from 'vitest';
+import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { verifies } from '../../../test/verifies.js';
-import type { ToolCalls } from '../tools/call-tool.js';
+import { createMcpServer } from '../create-mcp-server.js';
+import { McpServer, McpTool } from '../decorators.js';
+import type { ToolContext } from '../tool-context.js';
 import type { McpExchange } from './exchange.js';
-import { listPage } from './list-tools.js';
 import { McpEndpoint, type McpEndpointLimits } from './mcp-endpoint.js';
 import { readFrames } from './read-frames.js';
 
-const noTools = { version: '1', find: () => undefined, list: () => [], hasServer: () => false };
+@McpServer({ name: 'probe' })
+class ProbeTools {
+  @McpTool({ description: 'Runs until it is cancelled.', input: z.object({}) })
+  async hold(_input: object, { signal }: ToolContext): Promise<string> {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    return 'late';
+  }
+}
+
 const greeting = {
   jsonrpc: '2.0',
   id: 1,
@@ -24,15 +33,17 @@ const modernMeta = {
 
 function openEndpoint(limits: Partial<McpEndpointLimits>) {
   const refused: string[] = [];
+  const server = createMcpServer(new ProbeTools(), { logger: silentLogger });
   const endpoint = new McpEndpoint(
     {
-      catalog: { ...noTools, onChange: () => () => undefined },
-      calls: {} as ToolCalls,
+      newServer: () => server.newServer(),
+      onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
       logger: silentLogger,
       observeError: () => undefined,
       onRefused: (limit) => refused.push(limit),
+      onEvicted: () => refused.push('evicted'),
     },
-    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, ...limits },
+    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, keepAliveMs: 0, ...limits },
   );
   return { endpoint, refused };
 }
@@ -66,13 +77,46 @@ async function ask(
 
 const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
 
-verifies('mcp.bounded', 'sessions in number, and of their principal only', async () => {
-  const { endpoint, refused } = openEndpoint({ sessions: 1 });
+const call = (id: number, name: string, args: object = {}) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name, arguments: args },
+});
+
+verifies(
+  'mcp.bounded',
+  'sessions in number: the longest idle one makes room, one that runs a tool does not',
+  async () => {
+    const { endpoint, refused } = openEndpoint({ sessions: 2 });
+    const ping1 = async (session: object) => (await ask(endpoint, ping(1), { headers: session })).response.status;
+    try {
+      const first = (await ask(endpoint, greeting)).session;
+      const second = (await ask(endpoint, greeting)).session;
+      const running = await ask(endpoint, call(2, 'hold'), { headers: second, ended: false });
+      expect(await ping1(first)).toBe(200);
+      const third = (await ask(endpoint, greeting)).session;
+      expect(refused).toEqual(['evicted']);
+      // What the evicted client is told, and what it does then.
+      await expect(ping1(first)).rejects.toMatchObject({ code: 'session_not_found', http: 404 });
+      expect(await ping1(second)).toBe(200);
+      const busy = await ask(endpoint, call(3, 'hold'), { headers: third, ended: false });
+      await expect(ask(endpoint, greeting)).rejects.toMatchObject({ code: 'concurrency_exceeded', http: 429 });
+      expect(refused).toEqual(['evicted', 'mcp_sessions']);
+      busy.end();
+      const again = (await ask(endpoint, greeting)).session;
+      expect(await ping1(again)).toBe(200);
+      running.end();
+    } finally {
+      await endpoint.close();
+    }
+  },
+);
+
+verifies('mcp.bounded', "a session is its principal's only", async () => {
+  const { endpoint } = openEndpoint({});
   try {
     const { session } = await ask(endpoint, greeting);
-    await expect(ask(endpoint, greeting)).rejects.toMatchObject({ code: 'concurrency_exceeded', http: 429 });
-    expect(refused).toEqual(['mcp_sessions']);
-    expect((await ask(endpoint, ping(2), { headers: session })).response.status).toBe(200);
     const stranger = ask(endpoint, ping(2), { headers: session, principal: 'someone' });
     await expect(stranger).rejects.toMatchObject({ code: 'session_not_found' });
   } finally {
@@ -119,6 +163,18 @@ verifies('mcp.bounded', 'subscriptions', async () => {
   }
 });
 
+verifies('mcp.bad-frames', 'initialize, in words of the revision that knows it no more', async () => {
+  const { endpoint } = openEndpoint({});
+  const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'initialize' };
+  try {
+    const { response } = await ask(endpoint, { ...greeting, params: { _meta: modernMeta } }, { headers });
+    expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_601 } }]);
+    expect(() => readFrames({ ...greeting, params: {} })).toThrow(expect.objectContaining({ param: 'params' }));
+  } finally {
+    await endpoint.close();
+  }
+});
+
 verifies('mcp.bad-frames', 'two requests of one id at once in a session', async () => {
   const { endpoint } = openEndpoint({});
   try {
@@ -131,21 +187,4 @@ verifies('mcp.bad-frames', 'two requests of one id at once in a session', async 
   } finally {
     await endpoint.close();
   }
-});
-
-const toolsNamed = (...names: string[]) =>
-  names.map(
-    (name) => ({ name, server: 's', description: '', inputSchema: {}, annotations: {} }) as unknown as CatalogTool,
-  );
-
-verifies('mcp.pages', 'all of them, a tool that came, a tool that went, a wrong cursor', () => {
-  const namesOf = (page: { tools: { name: string }[] }) => page.tools.map(({ name }) => name);
-  const first = listPage(toolsNamed('a', 'b', 'c'), undefined, 2);
-  expect(namesOf(first)).toEqual(['a', 'b']);
-  const second = listPage(toolsNamed('0', 'a', 'b', 'c', 'd'), first.nextCursor, 2);
-  expect(namesOf(second)).toEqual(['c', 'd']);
-  expect(second.nextCursor).toBeUndefined();
-  expect(() => listPage(toolsNamed('a', 'c'), first.nextCursor, 2)).toThrow(AppError);
-  expect(() => listPage(toolsNamed('a'), '/../', 2)).toThrow(AppError);
-  expect(listPage([], undefined)).toEqual({ tools: [] });
 });

@@ -1,0 +1,132 @@
+// The JSON Schemas that the OpenAPI document puts together.
+import { z } from 'zod';
+import { messageRequestSchema } from '../anthropic-api/message-request.schema.js';
+import { chatRequestSchema } from '../openai-api/chat-request.schema.js';
+import { responseRequestSchema } from '../responses-api/response-request.schema.js';
+
+export const object = (properties: Record<string, object>, required = Object.keys(properties)) => ({
+  type: 'object',
+  properties,
+  required,
+});
+export const text = { type: 'string' };
+export const number = { type: 'number' };
+export const integer = { type: 'integer' };
+export const flag = { type: 'boolean' };
+export const list = (items: object) => ({ type: 'array', items });
+export const anything = { type: 'object', additionalProperties: true };
+
+function bodyOf(schema: z.ZodType): object {
+  const { $schema: _, ...body } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    target: 'draft-2020-12',
+  });
+  return body;
+}
+export const chatRequest = bodyOf(chatRequestSchema);
+export const messageRequest = bodyOf(messageRequestSchema);
+export const responseRequest = bodyOf(responseRequestSchema);
+
+const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
+const toolExecution = object({
+  executed: flag,
+  tools_called: list(text),
+  session_id: text,
+  workspace_path: text,
+  rounds: integer,
+  stopped_by: { type: ['string', 'null'] },
+  calls: list(
+    object({ id: text, name: text, server: text, success: flag, duration_ms: number, cached: flag, round: integer }),
+  ),
+});
+export const completion = object(
+  {
+    id: text,
+    object: { const: 'chat.completion' },
+    created: integer,
+    model: text,
+    choices: list(object({ index: integer, message: anything, finish_reason: text })),
+    usage,
+    tool_execution: toolExecution,
+  },
+  ['id', 'object', 'created', 'model', 'choices', 'usage'],
+);
+export const message = object(
+  {
+    id: text,
+    type: { const: 'message' },
+    role: { const: 'assistant' },
+    model: text,
+    content: list(anything),
+    stop_reason: { enum: ['end_turn', 'max_tokens', 'tool_use', 'refusal'] },
+    usage: object({
+      input_tokens: integer,
+      output_tokens: integer,
+      cache_creation_input_tokens: integer,
+      cache_read_input_tokens: integer,
+    }),
+    tool_execution: toolExecution,
+  },
+  ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
+);
+export const response = object(
+  {
+    id: text,
+    object: { const: 'response' },
+    created_at: integer,
+    status: { enum: ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] },
+    model: text,
+    output: list(anything),
+    error: { type: ['object', 'null'] },
+    incomplete_details: { type: ['object', 'null'] },
+    usage: object({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
+    previous_response_id: { type: ['string', 'null'] },
+    tool_execution: toolExecution,
+  },
+  ['id', 'object', 'created_at', 'status', 'model', 'output', 'error', 'incomplete_details'],
+);
+export const model = object({ id: text, object: { const: 'model' }, created: integer, owned_by: text });
+export const run = object(
+  {
+    id: text,
+    state: { enum: ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] },
+    session_id: { type: ['string', 'null'] },
+    created: integer,
+    rounds: integer,
+    usage,
+    tool_execution: toolExecution,
+    error: anything,
+  },
+  ['id', 'state', 'session_id', 'created', 'rounds', 'usage'],
+);
+const definition = { ...object({ hash: text, definition: anything }), type: ['object', 'null'] };
+export const toolChange = object({
+  server: text,
+  tool: text,
+  change: { enum: ['cosmetic', 'wording', 'contract', 'new', 'removed'] },
+  state: { enum: ['pending', 'rejected'] },
+  changed_at: text,
+  id: text,
+  hash: { type: ['string', 'null'] },
+  approved: definition,
+  held: definition,
+});
+export const session = object({ id: text, created: integer, expires_at: integer }, ['id']);
+export const health = object(
+  {
+    status: { enum: ['ok', 'degraded', 'unavailable'] },
+    service: text,
+    reason: text,
+    checks: list(
+      object({ name: text, status: { enum: ['ok', 'degraded', 'down'] }, reason: text }, ['name', 'status']),
+    ),
+  },
+  ['status', 'service', 'checks'],
+);
+
+export const json = (schema: object) => ({ 'application/json': schema });
+export const chatHeaders = {
+  'Idempotency-Key': 'The same key and body again attaches to the same run, or returns its answer',
+  'x-request-id': 'Echoed, else made',
+};

@@ -1,0 +1,22 @@
+// The gateway's tools behind the HTTP endpoint that serves all eras.
+import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import type { WatchedToolCatalog } from '../tools/tool-catalog.js';
+import { createGatewayServer, type GatewayServerPorts } from './gateway-server.js';
+
+export type GatewayEndpointPorts = GatewayServerPorts &
+  Pick<McpEndpointPorts, 'onRefused' | 'onEvicted'> & { catalog: WatchedToolCatalog };
+
+/** Whoever writes its streams to the clients keeps them alive. */
+export function openGatewayEndpoint(
+  ports: GatewayEndpointPorts,
+  limits: Omit<McpEndpointLimits, 'keepAliveMs'>,
+): McpEndpoint {
+  return new McpEndpoint(
+    {
+      ...ports,
+      newServer: () => createGatewayServer(ports),
+      onToolsChanged: (listener) => ports.catalog.onChange(listener),
+    },
+    { ...limits, keepAliveMs: 0 },
+  );
+}

@@ -1,0 +1,22 @@
+import { expect } from 'vitest';
+import { AppError } from '#libs/schemas/errors.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { verifies } from '../../../test/verifies.js';
+import { listPage } from './list-tools.js';
+
+const toolsNamed = (...names: string[]) =>
+  names.map(
+    (name) => ({ name, server: 's', description: '', inputSchema: {}, annotations: {} }) as unknown as CatalogTool,
+  );
+
+verifies('mcp.pages', 'all of them, a tool that came, a tool that went, a wrong cursor', () => {
+  const namesOf = (page: { tools: { name: string }[] }) => page.tools.map(({ name }) => name);
+  const first = listPage(toolsNamed('a', 'b', 'c'), undefined, 2);
+  expect(namesOf(first)).toEqual(['a', 'b']);
+  const second = listPage(toolsNamed('0', 'a', 'b', 'c', 'd'), first.nextCursor, 2);
+  expect(namesOf(second)).toEqual(['c', 'd']);
+  expect(second.nextCursor).toBeUndefined();
+  expect(() => listPage(toolsNamed('a', 'c'), first.nextCursor, 2)).toThrow(AppError);
+  expect(() => listPage(toolsNamed('a'), '/../', 2)).toThrow(AppError);
+  expect(listPage([], undefined)).toEqual({ tools: [] });
+});

@@ -1,0 +1,201 @@
+// Sessions of clients from before 2026: one server and transport each, kept in this process, bounded in number and idle
+// time. A session is its caller's only. Where there are too many, the one that was idle longest makes room.
+import { type Server, type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintSessionId } from '#libs/schemas/identifiers.js';
+import { bindExchange, type McpExchange } from './exchange.js';
+import { bodyOf, type McpFrames } from './read-frames.js';
+import { SseTransport } from './sse-transport.js';
+
+export interface LegacySessionOptions {
+  /** Sessions at once. */
+  limit: number;
+  /** A session with nothing under way is ended after so long; an open `GET` of it counts, the stream of SSE does not. */
+  idleMs: number;
+  /** Of streams over Streamable HTTP; 0 where their writer sees to it. */
+  keepAliveMs: number;
+  newServer: () => Server;
+  onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers') => void;
+  /** A session has ended to make room for another. */
+  onEvicted: () => void;
+}
+
+interface Session {
+  principal: string;
+  server: Server;
+  transport: Transport;
+  /** Ids of requests under way: the transport would mix up two of one id. */
+  openIds: Set<string | number>;
+  exchanges: number;
+  /** Exchanges that run a tool. */
+  calls: number;
+  usedAt: number;
+}
+
+const sweepsPerIdleTime = 4;
+/** On the stream of one SSE session: a client that takes no answers is heard no further. */
+const maxUnreadBytes = 4 * 1024 * 1024;
+
+export class LegacySessions {
+  readonly #sessions = new Map<string, Session>();
+  /** The streams of SSE sessions. */
+  readonly #streams = new WeakMap<Session, McpExchange>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(private readonly options: LegacySessionOptions) {
+    this.#timer = setInterval(() => this.#sweep(), Math.max(1, options.idleMs / sweepsPerIdleTime));
+    this.#timer.unref();
+  }
+
+  /** Answers `initialize`. @throws AppError concurrency_exceeded */
+  async open(request: Request, frames: McpFrames, exchange: McpExchange): Promise<Response> {
+    const { keepAliveMs } = this.options;
+    const newTransport = (id: string) =>
+      new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id, keepAliveMs });
+    const { session, transport } = await this.#start(exchange, newTransport);
+    return handle(session, transport, request, { exchange, frames });
+  }
+
+  /** Answers everything else of a session. @throws AppError session_not_found, invalid_value */
+  async serve(id: string, request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
+    const session = this.#find(id, exchange);
+    const { transport } = session;
+    if (!(transport instanceof WebStandardStreamableHTTPServerTransport)) throw notFound();
+    return handle(session, transport, request, { exchange, frames });
+  }
+
+  /** A new SSE session: its stream, with which it ends. @throws AppError concurrency_exceeded */
+  async openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
+    const newTransport = (id: string) => new SseTransport(id, `${messagesPath}?sessionId=${id}`);
+    const { session, transport } = await this.#start(exchange, newTransport);
+    this.#streams.set(session, exchange);
+    exchange.atEnd.push(() => void session.server.close());
+    return new Response(transport.body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  /**
+   * Takes what is posted to an SSE session. The exchange ends when all of it is answered, on the stream.
+   * @throws AppError session_not_found, invalid_value, concurrency_exceeded
+   */
+  receive(id: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
+    const session = this.#find(id, exchange);
+    const { transport } = session;
+    const stream = this.#streams.get(session);
+    if (!(transport instanceof SseTransport) || stream === undefined) throw notFound();
+    if (transport.unreadBytes > maxUnreadBytes) {
+      this.options.onRefused('mcp_unread_answers');
+      throw new AppError('concurrency_exceeded', 'Read the answers on the stream of this session first');
+    }
+    enter(session, exchange, frames);
+    bindExchange(request, {
+      context: { ...exchange.context, signal: stream.context.signal },
+      streams: true,
+      get readerBehind() {
+        return stream.readerBehind;
+      },
+      atEnd: [],
+    });
+    let left = frames.messages.length;
+    const onEnd = () => {
+      left -= 1;
+      if (left === 0) for (const end of exchange.atEnd) end();
+    };
+    for (const message of frames.messages) transport.receive(message, request, onEnd);
+  }
+
+  /** Told to those who listen. */
+  toolsChanged(): void {
+    for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(() => undefined);
+  }
+
+  /** Ends the streams of SSE sessions that run no tool: nothing else would. */
+  endIdleStreams(): void {
+    for (const session of this.#sessions.values()) {
+      if (this.#streams.has(session) && session.calls === 0) void session.server.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+  }
+
+  async #start<T extends Transport>(
+    { context: { principal } }: McpExchange,
+    newTransport: (id: string) => T,
+  ): Promise<{ session: Session; transport: T }> {
+    this.#makeRoom();
+    const id = mintSessionId();
+    const transport = newTransport(id);
+    const server = this.options.newServer();
+    const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: Date.now() };
+    const session: Session = { principal, server, transport, ...counts };
+    this.#sessions.set(id, session);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
+    server.onclose = () => this.#sessions.delete(id);
+    await server.connect(transport);
+    return { session, transport };
+  }
+
+  #find(id: string, { context: { principal } }: McpExchange): Session {
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.principal !== principal) throw notFound();
+    return session;
+  }
+
+  /** @throws AppError concurrency_exceeded where every session runs a tool */
+  #makeRoom(): void {
+    const { limit, onRefused, onEvicted } = this.options;
+    if (this.#sessions.size < limit) return;
+    let idlest: [string, Session] | undefined;
+    for (const entry of this.#sessions) {
+      const [, { calls, usedAt }] = entry;
+      if (calls === 0 && (idlest === undefined || usedAt < idlest[1].usedAt)) idlest = entry;
+    }
+    if (idlest === undefined) {
+      onRefused('mcp_sessions');
+      throw new AppError('concurrency_exceeded', `${limit} MCP sessions run tools here`, { retryAfterSeconds: 60 });
+    }
+    onEvicted();
+    this.#sessions.delete(idlest[0]);
+    void idlest[1].server.close();
+  }
+
+  #sweep(): void {
+    const before = Date.now() - this.options.idleMs;
+    for (const { exchanges, usedAt, server } of this.#sessions.values()) {
+      if (exchanges === 0 && usedAt < before) void server.close();
+    }
+  }
+}
+
+const notFound = () => new AppError('session_not_found', 'There is no such MCP session: initialize again');
+
+function handle(
+  session: Session,
+  transport: WebStandardStreamableHTTPServerTransport,
+  request: Request,
+  { exchange, frames }: { exchange: McpExchange; frames: McpFrames | undefined },
+): Promise<Response> {
+  enter(session, exchange, frames);
+  return transport.handleRequest(request, frames === undefined ? {} : { parsedBody: bodyOf(frames) });
+}
+
+/** Counts the exchange until its end. @throws AppError invalid_value */
+function enter(session: Session, exchange: McpExchange, frames: McpFrames | undefined): void {
+  const ids = (frames?.requests ?? []).map(({ id }) => id);
+  if (new Set(ids).size < ids.length || ids.some((id) => session.openIds.has(id))) {
+    throw new AppError('invalid_value', 'A request with this id is under way in this session', { param: 'id' });
+  }
+  const calls = frames?.calls === true ? 1 : 0;
+  for (const id of ids) session.openIds.add(id);
+  session.exchanges += 1;
+  session.calls += calls;
+  session.usedAt = Date.now();
+  exchange.atEnd.push(() => {
+    for (const id of ids) session.openIds.delete(id);
+    session.exchanges -= 1;
+    session.calls -= calls;
+    session.usedAt = Date.now();
+  });
+}

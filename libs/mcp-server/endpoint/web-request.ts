@@ -1,0 +1,19 @@
+// An HTTP request as the protocol's code takes it. Its body goes beside it, parsed.
+import type { IncomingHttpHeaders } from 'node:http';
+
+export const eventStream = 'text/event-stream';
+
+/** Takes over only what the protocol reads. Any `Accept` will do: an answer is cut to what the caller takes. */
+export function webRequest(
+  { method = 'POST', headers: given }: { method?: string | undefined; headers: IncomingHttpHeaders },
+  signal: AbortSignal,
+): Request {
+  const headers = new Headers({
+    accept: method === 'POST' ? `application/json, ${eventStream}` : eventStream,
+    ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+  });
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
+  }
+  return new Request('http://localhost/mcp', { method, headers, signal });
+}

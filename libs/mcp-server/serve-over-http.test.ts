@@ -1,0 +1,150 @@
+import { afterEach, expect } from 'vitest';
+import { z } from 'zod';
+import { silentLogger } from '#libs/logging/logger.js';
+import { mcpClients } from '../../test/support/mcp-clients.js';
+import { rawRequest, type RawRequest } from '../../test/support/raw-request.js';
+import { verifies } from '../../test/verifies.js';
+import { createMcpServer } from './create-mcp-server.js';
+import { McpServer, McpTool } from './decorators.js';
+import { type HttpServing, type HttpServingOptions, serveOverHttp } from './serve-over-http.js';
+import type { ToolContext } from './tool-context.js';
+import type { ToolServer } from './tool-server.js';
+
+const patient = { timeout: 10_000 };
+
+@McpServer({ name: 'probe' })
+class ProbeTools {
+  running = 0;
+  stopped = 0;
+  release: () => void = () => undefined;
+
+  @McpTool({ description: 'Says who asks.', input: z.object({}) })
+  whoami(_input: object, { userId, sessionId }: ToolContext) {
+    return { userId, session: sessionId ?? 'none' };
+  }
+
+  @McpTool({ description: 'Runs until it is released or cancelled.', input: z.object({}) })
+  async hold(_input: object, { signal, reportProgress }: ToolContext): Promise<string> {
+    this.running += 1;
+    reportProgress(1, 2);
+    await new Promise<void>((resolve) => {
+      this.release = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    if (signal.aborted) this.stopped += 1;
+    return 'released';
+  }
+}
+
+let closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+  closing = [];
+});
+
+async function serve(options: Partial<HttpServingOptions> = {}) {
+  const tools = new ProbeTools();
+  const server: ToolServer = createMcpServer(tools, { logger: silentLogger });
+  const serving: HttpServing = await serveOverHttp(server, { logger: silentLogger, ...options });
+  closing.push(() => serving.close(0));
+  return { tools, server, serving, origin: new URL(serving.url).origin };
+}
+
+async function connect(name: keyof typeof mcpClients, origin: string, onToolsChanged?: () => void) {
+  const client = await mcpClients[name](origin, onToolsChanged);
+  closing.push(() => client.close().catch(() => undefined));
+  return client;
+}
+
+const clients = ['the 2.x client, 2026-07-28', 'the 2.x client, as before 2026', 'the 1.x client'] as const;
+
+for (const name of clients) {
+  verifies('tools.own-server-http', name, async () => {
+    const { tools, server, origin } = await serve();
+    let changes = 0;
+    const client = await connect(name, origin, () => void changes++);
+    expect((await client.listTools()).map((tool) => tool.name)).toEqual(['whoami', 'hold']);
+    const whoami = await client.call({ name: 'whoami', arguments: {} });
+    expect(whoami.structuredContent).toEqual({ userId: 'anonymous', session: client.sessionId ?? 'none' });
+
+    const cancel = new AbortController();
+    const told: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+    const call = client.call({ name: 'hold', arguments: {} }, { signal: cancel.signal, onprogress });
+    const failed = expect(call).rejects.toThrow();
+    await expect.poll(() => told, patient).toEqual([1]);
+    cancel.abort();
+    await failed;
+    await expect.poll(() => tools.stopped, patient).toBe(1);
+
+    // The client's stream may not be open yet: what comes before it is not told.
+    const options = { description: 'Came later.', input: z.object({}) };
+    let added = 0;
+    await expect
+      .poll(() => {
+        server.register({ name: `late_${++added}`, place: 'this test', options, handler: () => 'here' });
+        return changes;
+      }, patient)
+      .toBeGreaterThan(0);
+    expect((await client.listTools()).map((tool) => tool.name)).toContain('late_1');
+    server.remove('late_1');
+    await expect(client.call({ name: 'late_1' })).rejects.toMatchObject({ code: -32_602 });
+  });
+}
+
+verifies('tools.own-server-http', 'what it refuses, and plain JSON', async () => {
+  const { origin } = await serve({
+    allowedHosts: ['Tools.Example'],
+    allowedOrigins: ['https://app.example'],
+    maxBodyBytes: 1_000,
+  });
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const ask = (given: Partial<RawRequest>) =>
+    rawRequest(origin, { path: '/mcp', ...(given.method === 'GET' ? {} : { body: JSON.stringify(ping) }), ...given });
+  const cases: [Partial<RawRequest>, number, string][] = [
+    [{ headers: { host: 'evil.example' } }, 403, 'host_forbidden'],
+    [{ headers: { origin: 'https://evil.example' } }, 403, 'origin_forbidden'],
+    [{ headers: { 'content-type': 'text/plain' } }, 415, 'unsupported_media_type'],
+    [{ path: '/other' }, 404, 'not_found'],
+    [{ method: 'PUT' }, 405, 'method_not_allowed'],
+    [{ method: 'GET', headers: { 'content-type': null } }, 405, 'method_not_allowed'],
+    [{ body: 'ping' }, 400, 'invalid_json'],
+    [{ body: JSON.stringify({ ...ping, params: { text: 'x'.repeat(1_000) } }) }, 413, 'request_too_large'],
+    [{ headers: { 'mcp-session-id': 'sess_none' } }, 404, 'session_not_found'],
+  ];
+  for (const [request, status, code] of cases) {
+    const answer = await ask(request);
+    expect([answer.status, JSON.parse(answer.text)]).toMatchObject([status, { error: { data: { code } } }]);
+  }
+  const welcome: Record<string, string>[] = [{ host: 'tools.example' }, { origin: 'https://app.example' }, { origin }];
+  for (const headers of welcome) {
+    expect(JSON.parse((await ask({ headers })).text)).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  }
+});
+
+verifies('tools.own-server-http', 'a stop ends what waits, lets a call end, and takes nothing new', async () => {
+  const { tools, serving, origin } = await serve();
+  const client = await connect('the 1.x client', origin);
+  const listening = await fetch(serving.url, { headers: { 'mcp-session-id': client.sessionId! } }).catch(
+    () => undefined,
+  );
+  const call = client.call({ name: 'hold', arguments: {} });
+  await expect.poll(() => tools.running, patient).toBe(1);
+  const closed = serving.close();
+  await listening?.text();
+  await expect(connect('the 1.x client', origin)).rejects.toThrow();
+  tools.release();
+  expect((await call).content).toEqual([{ type: 'text', text: 'released' }]);
+  await closed;
+});
+
+verifies('tools.own-server-http', 'a stop whose grace is over', async () => {
+  const { tools, serving, origin } = await serve();
+  const client = await connect('the 2.x client, 2026-07-28', origin);
+  const call = client.call({ name: 'hold', arguments: {} });
+  const failed = expect(call).rejects.toThrow();
+  await expect.poll(() => tools.running, patient).toBe(1);
+  await serving.close(50);
+  await failed;
+  expect(tools.stopped).toBe(1);
+});

@@ -1,0 +1,242 @@
+// A decorated server over Streamable HTTP on a port of its own, for clients of every era. Answers only callers that name
+// this machine or an allowed host; who they are it does not know.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
+import { parseBody } from '#libs/http-door/parse-body.js';
+import { QuietConnections } from '#libs/http-door/quiet-connections.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { listeningPort } from '#libs/process/listening-port.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import { mintRequestId } from '#libs/schemas/identifiers.js';
+import { isStream } from './endpoint/collapse-stream.js';
+import type { McpExchange } from './endpoint/exchange.js';
+import { McpEndpoint } from './endpoint/mcp-endpoint.js';
+import { readFrames } from './endpoint/read-frames.js';
+import { renderRpcError } from './endpoint/rpc-error.js';
+import { eventStream, webRequest } from './endpoint/web-request.js';
+import type { ToolServer } from './tool-server.js';
+
+export interface HttpServingOptions {
+  logger: Logger;
+  /** An address of this machine. Default 127.0.0.1: whoever reaches it may call, so think before you give another. */
+  host?: string;
+  /** Default 0: any free one. */
+  port?: number;
+  /** Default `/mcp`. */
+  path?: string;
+  /** Names that callers may reach it by, beside `localhost`, `host` and plain addresses. */
+  allowedHosts?: readonly string[];
+  /** Origins of web pages that may call, beside pages of the same host; `*` for all. */
+  allowedOrigins?: readonly string[];
+  /** Of a request. Default 4 MiB. */
+  maxBodyBytes?: number;
+  /** Sessions of clients from before 2026, and subscriptions of later ones, at once. Default 100 each. */
+  maxSessions?: number;
+}
+
+export interface HttpServing {
+  /** Where clients connect: `http://127.0.0.1:4000/mcp`. */
+  url: string;
+  /** Takes nothing new, lets calls under way end, for `graceMs` at most (default 10 s), then closes what is open. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const keepAliveMs = 15_000;
+const sessionIdleMs = 600_000;
+const requestMs = 600_000;
+/** A reader that takes nothing for so long is cut off. */
+const stuckReaderMs = 30_000;
+
+/** @throws Error where the port is taken */
+export async function serveOverHttp(server: ToolServer, options: HttpServingOptions): Promise<HttpServing> {
+  const serving = new Serving(server, options);
+  await serving.listen();
+  return serving;
+}
+
+class Serving implements HttpServing {
+  readonly #http = createServer((request, response) => void this.#take(request, response));
+  readonly #connections = new QuietConnections(this.#http);
+  readonly #endpoint: McpEndpoint;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+  readonly #host: string;
+  readonly #path: string;
+  /** Aborts what only waits. */
+  readonly #stopping = new AbortController();
+  readonly #calls = new Set<Promise<void>>();
+
+  constructor(
+    server: ToolServer,
+    private readonly options: HttpServingOptions,
+  ) {
+    const { host = '127.0.0.1', path = '/mcp', allowedHosts = [], allowedOrigins = [], maxSessions = 100 } = options;
+    this.#host = host;
+    this.#path = path;
+    this.#hosts = new Set(['localhost', host, ...allowedHosts].map((name) => name.toLowerCase()));
+    this.#origins = new Set(allowedOrigins);
+    const refused = (limit: string) => options.logger.warn({ metadata: { limit } }, 'refused by a limit');
+    this.#endpoint = new McpEndpoint(
+      {
+        newServer: () => server.newServer(),
+        onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
+        logger: options.logger,
+        observeError: () => undefined,
+        onRefused: refused,
+        onEvicted: () => refused('mcp_sessions'),
+      },
+      { sessions: maxSessions, sessionIdleMs, subscriptions: maxSessions, keepAliveMs },
+    );
+  }
+
+  get url(): string {
+    const host = this.#host.includes(':') ? `[${this.#host}]` : this.#host;
+    return `http://${host}:${listeningPort(this.#http)}${this.#path}`;
+  }
+
+  async listen(): Promise<void> {
+    this.#http.listen(this.options.port ?? 0, this.#host);
+    await once(this.#http, 'listening');
+    this.options.logger.info({ metadata: { url: this.url } }, 'mcp server listens');
+  }
+
+  async close(graceMs = 10_000): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const closed = once(this.#http, 'close');
+    this.#http.close();
+    this.#stopping.abort();
+    const grace = AbortSignal.timeout(graceMs);
+    await Promise.race([Promise.allSettled(this.#calls), once(grace, 'abort')]);
+    await this.#endpoint.close();
+    this.#connections.close();
+    await Promise.race([closed, once(grace, 'abort')]);
+    this.#http.closeAllConnections();
+    await closed;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = mintRequestId();
+    let body: unknown;
+    try {
+      this.#guard(request);
+      body = request.method === 'POST' ? parseBody(await this.#read(request)) : undefined;
+      await this.#answer(request, response, { requestId, body });
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      this.options.logger[error.row.level](
+        { requestId, error: error.cause ?? error },
+        `${error.code}: ${error.message}`,
+      );
+      if (response.headersSent) response.destroy();
+      else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
+    }
+  }
+
+  /** @throws AppError host_forbidden, origin_forbidden, not_found, method_not_allowed, unsupported_media_type, shutting_down */
+  #guard({ url, method = '', headers }: IncomingMessage): void {
+    const { host, origin } = headers;
+    if (!hostAllowed(host, this.#hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
+    if (origin !== undefined && !originAllowed(origin, host, this.#origins)) {
+      throw new AppError('origin_forbidden', 'This Origin may not call');
+    }
+    if (url?.split('?', 1)[0] !== this.#path) throw new AppError('not_found', 'There is nothing at this address');
+    if (!['GET', 'POST', 'DELETE'].includes(method)) {
+      throw new AppError('method_not_allowed', 'Allowed here: POST, GET, DELETE');
+    }
+    const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+    if (method === 'POST' && type !== 'application/json') {
+      throw new AppError('unsupported_media_type', 'Send application/json');
+    }
+    if (this.#stopping.signal.aborted) throw new AppError('shutting_down', 'This server is stopping');
+  }
+
+  /** @throws AppError request_too_large */
+  async #read(request: IncomingMessage): Promise<Buffer> {
+    const { maxBodyBytes = 4 * 1024 * 1024 } = this.options;
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of request as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > maxBodyBytes) throw new AppError('request_too_large', `A request has at most ${maxBodyBytes} bytes`);
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { requestId, body }: { requestId: string; body: unknown },
+  ): Promise<void> {
+    const { method = 'POST', headers } = request;
+    const frames = method === 'POST' ? readFrames(body) : undefined;
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const waits = method === 'GET' || frames?.listens === true;
+    const signal = waits ? AbortSignal.any([gone.signal, this.#stopping.signal]) : gone.signal;
+    const context = { principal: 'anonymous', requestId, signal, deadline: Date.now() + requestMs };
+    const streams = method !== 'POST' || headers.accept?.includes(eventStream) === true;
+    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
+    if (frames?.calls === true) exchange.atEnd.push(this.#enterCall());
+    try {
+      const answer = await this.#endpoint.answer(webRequest(request, signal), exchange, frames);
+      await send(answer, response, signal);
+    } finally {
+      for (const end of exchange.atEnd) end();
+    }
+  }
+
+  #enterCall(): () => void {
+    let end: () => void = () => undefined;
+    const call = new Promise<void>((resolve) => (end = resolve));
+    this.#calls.add(call);
+    return () => {
+      this.#calls.delete(call);
+      end();
+    };
+  }
+}
+
+async function send(answer: Response, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (!isStream(answer)) {
+    const session = answer.headers.get('mcp-session-id');
+    if (session !== null) response.setHeader('mcp-session-id', session);
+    respond(response, answer.status, await answer.text());
+    return;
+  }
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  response.flushHeaders();
+  const reader = answer.body!.getReader();
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (!response.write(value)) await readerReady(response);
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    cancel();
+    response.end();
+  }
+}
+
+async function readerReady(response: ServerResponse): Promise<void> {
+  const settled = new AbortController();
+  const signal = AbortSignal.any([settled.signal, AbortSignal.timeout(stuckReaderMs)]);
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } catch {
+    response.destroy();
+  } finally {
+    settled.abort();
+  }
+}
+
+function respond(response: ServerResponse, status: number, text: string): void {
+  if (response.destroyed) return;
+  response.writeHead(status, text === '' ? {} : { 'content-type': 'application/json' }).end(text);
+}

@@ -1,0 +1,51 @@
+// The worker's MCP client as a client under test: `client.js URL`. Lists the tools, calls each with arguments made up from
+// its schema, and ends with 0 where nothing failed. What a suite wants called, it says in the environment.
+import { z } from 'zod';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { connectHttp } from '../../apps/worker/mcp/connect.js';
+import type { ToolConnection } from '../../apps/worker/mcp/connection.js';
+
+const listedTool = z.looseObject({
+  name: z.string(),
+  inputSchema: z.looseObject({ properties: z.record(z.string(), z.looseObject({ type: z.unknown() })).default({}) }),
+});
+type ListedTool = z.infer<typeof listedTool>;
+
+const contextSchema = z.looseObject({
+  toolCalls: z.array(z.object({ name: z.string(), arguments: z.record(z.string(), z.json()) })).default([]),
+});
+const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
+const { toolCalls } = contextSchema.parse(JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}'));
+const signal = AbortSignal.timeout(20_000);
+
+const connection = await connectHttp(
+  { url: process.argv[2]!, headers: {}, bounds: { maxBytes: 10_000_000, connectMs: 5_000, totalMs: 60_000 } },
+  { signal, cancelGraceMs: 1_000 },
+);
+try {
+  const tools = (await connection.listTools(signal)).map((tool) => listedTool.parse(tool));
+  if (scenario !== 'json-schema-ref-no-deref') await callTools(connection, tools);
+} finally {
+  await connection.close();
+}
+
+async function callTools(connection: ToolConnection, tools: readonly ListedTool[]): Promise<void> {
+  const asked =
+    toolCalls.length > 0 ? toolCalls : tools.map((tool) => ({ name: tool.name, arguments: madeUp(tool, tools) }));
+  for (const { name, arguments: args } of asked) {
+    if (!tools.some((tool) => tool.name === name)) continue;
+    const options = { signal, maxTimeoutMs: 20_000, onProgress: () => undefined };
+    await connection.callTool({ tool: name, arguments: args, meta: {} }, options);
+  }
+}
+
+function madeUp({ inputSchema }: ListedTool, tools: readonly ListedTool[]): JsonObject {
+  // The one scenario whose arguments are what was listed.
+  if ('schema' in inputSchema.properties) return { schema: tools[0]!.inputSchema as JsonObject };
+  const values: Record<string, JsonObject[string]> = { number: 2, integer: 2, boolean: true, string: 'text' };
+  const entries = Object.entries(inputSchema.properties).map(([name, { type }]) => [
+    name,
+    values[String(type)] ?? null,
+  ]);
+  return Object.fromEntries(entries) as JsonObject;
+}

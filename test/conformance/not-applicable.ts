@@ -1,0 +1,30 @@
+// What the suites ask for that Signalbox does not have, and why (docs/mcp.md says the same to users). Nothing else may fail.
+
+/** Whole scenarios, by the beginning of their names. */
+export const scenariosWithout: Record<string, string> = {
+  resources: 'the gateway offers tools; it has no resources',
+  prompts: 'the gateway offers tools; it has no prompts',
+  'completion-complete': 'completes arguments of prompts and resources, which there are not',
+  'logging-set-level': 'what tools log goes to the log of their server, not to the client',
+  'tools-call-with-logging': 'what tools log goes to the log of their server, not to the client',
+  'tools-call-sampling': 'tools ask no questions of the client',
+  'tools-call-elicitation': 'tools ask no questions of the client',
+  'elicitation-': 'neither side takes or asks questions',
+  'input-required-result-': 'tools ask no questions of the client',
+  'sep-2322-': 'our client answers no questions of tools',
+  'tasks-': 'an extension that is not offered',
+  'auth/': 'our client sends the headers that are configured; it logs in nowhere',
+};
+
+/** Single checks of scenarios that apply otherwise, by their ids. */
+export const checksWithout: Record<string, string> = {
+  'sep-2575-server-rejects-undeclared-capability': 'no tool needs something of the client',
+  'sep-2575-missing-capability-http-400': 'no tool needs something of the client',
+  'sep-2549-prompts-list-caching-hints': 'there are no prompts',
+  'sep-2549-resources-list-caching-hints': 'there are no resources',
+  'sep-2549-resources-templates-list-caching-hints': 'there are no resources',
+};
+
+export function reasonAgainst(scenario: string): string | undefined {
+  return Object.entries(scenariosWithout).find(([start]) => scenario.startsWith(start))?.[1];
+}
