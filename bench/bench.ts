@@ -18,6 +18,8 @@ const { values: options } = parseArgs({
     redis: { type: 'boolean', default: false },
     /** Instead of the scenarios: so many loops and as many plain chats, with the memory in between. */
     turns: { type: 'string' },
+    /** Instead of the scenarios: a loop and a tool call among few sessions, then among so many known ones. */
+    sessions: { type: 'string' },
   },
 });
 const [warmMs, measureMs] = options.quick ? [500, 1_200] : [3_000, 6_000];
@@ -41,8 +43,8 @@ interface Row {
   goal: string;
 }
 
-async function measure(system: System, scenario: Scenario): Promise<Row> {
-  const load = { ...scenario, url: system.gateway.url };
+async function measure(system: System, scenario: Scenario, sessions?: number): Promise<Row> {
+  const load = { ...scenario, url: system.gateway.url, ...(sessions === undefined ? {} : { sessions }) };
   count(scenario, await system.put({ ...load, forMs: warmMs }));
   const before = cpuNow(system);
   const result = await system.put({ ...load, forMs: measureMs });
@@ -132,6 +134,27 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
+const fewSessions = 100;
+
+async function runSessions(system: System, most: number): Promise<void> {
+  for (const sessions of [fewSessions, most]) {
+    await system.addSessions(sessions);
+    const rows: Row[] = [];
+    for (const scenario of scenarios) {
+      if (scenario.calls > 0 && scenario.inFlight > 1) rows.push(await measure(system, scenario, sessions));
+    }
+    print(rows);
+    printMemory(system, `with ${sessions} known sessions`);
+  }
+}
+
+function print(rows: readonly Row[]): void {
+  for (const { scenario, ...row } of rows) {
+    const members = Object.entries(row).filter(([, value]) => value !== '');
+    console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
+  }
+}
+
 const system = await startSystem({ profileDirectory: options.profile, redis: options.redis });
 let complete = false;
 try {
@@ -143,16 +166,15 @@ try {
     `${options.redis ? 'Redis' : 'embedded'} set; gateway ${gateway.url}, upstream ${upstreamUrl}; defaults but for ${JSON.stringify(settings)}`,
   );
   printMemory(system, 'at the start');
-  if (options.turns === undefined) {
+  if (options.turns !== undefined) await runTurns(system, Number(options.turns));
+  else if (options.sessions !== undefined) await runSessions(system, Number(options.sessions));
+  else {
     const rows: Row[] = [];
     for (const scenario of scenarios) {
       if (scenario.name.includes(options.only)) rows.push(await measure(system, scenario));
     }
-    for (const { scenario, ...row } of rows) {
-      const members = Object.entries(row).filter(([, value]) => value !== '');
-      console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
-    }
-  } else await runTurns(system, Number(options.turns));
+    print(rows);
+  }
   printMemory(system, 'at the end');
   complete = await checkRows(system);
 } finally {

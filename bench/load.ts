@@ -10,6 +10,8 @@ export interface Load {
   forMs: number;
   /** Ends earlier after so many requests. */
   atMost?: number;
+  /** Each request names one of so many sessions, `bench-0` and on, at random. */
+  sessions?: number;
 }
 
 export interface LoadResult {
@@ -25,7 +27,12 @@ export interface LoadResult {
 
 async function run(load: Load): Promise<LoadResult> {
   const pool = new Pool(load.url, { connections: load.inFlight, pipelining: 1 });
-  const body = JSON.stringify(load.body);
+  const { sessions } = load;
+  const same = JSON.stringify(load.body);
+  const bodyOf = () =>
+    sessions === undefined
+      ? same
+      : JSON.stringify({ ...load.body, session_id: `bench-${Math.floor(Math.random() * sessions)}` });
   const streamed = (load.body as { stream?: boolean }).stream === true;
   const took: number[] = [];
   const first: number[] = [];
@@ -40,7 +47,7 @@ async function run(load: Load): Promise<LoadResult> {
         method: 'POST',
         path: load.path,
         headers: { 'content-type': 'application/json' },
-        body,
+        body: bodyOf(),
       });
       const pieces: Buffer[] = [];
       for await (const piece of answer.body) {
