@@ -1,6 +1,7 @@
 // Sessions of clients from before 2026: one server and transport each, kept in this gateway, bounded in number and idle
 // time. A session is its caller's only; what it leaves behind is a workspace of the same name.
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintSessionId } from '#libs/schemas/identifiers.js';
 import type { McpExchange } from './exchange.js';
@@ -80,7 +81,7 @@ export class LegacySessions {
   }
 
   #sweep(): void {
-    const before = Date.now() - this.options.idleMs;
+    const before = steadyNow() - this.options.idleMs;
     for (const { exchanges, usedAt, server } of this.#sessions.values()) {
       if (exchanges === 0 && usedAt < before) void server.close();
     }
@@ -94,11 +95,11 @@ function handle(session: Session, request: Request, exchange: McpExchange, frame
   }
   for (const id of ids) session.openIds.add(id);
   session.exchanges += 1;
-  session.usedAt = Date.now();
+  session.usedAt = steadyNow();
   exchange.atEnd.push(() => {
     for (const id of ids) session.openIds.delete(id);
     session.exchanges -= 1;
-    session.usedAt = Date.now();
+    session.usedAt = steadyNow();
   });
   return session.transport.handleRequest(request, frames === undefined ? {} : { parsedBody: bodyOf(frames) });
 }
