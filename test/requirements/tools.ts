@@ -29,6 +29,8 @@ export const toolRequirements = {
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',
   'tools.decorators-results': 'a decorated method may return text, an object or MCP content',
   'tools.definition-hash': 'a definition has one hash whatever the order of its members',
+  'tools.early-progress-bounded':
+    'of what a tool reports before its call is told as queued the latest is kept, in bounded memory',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
