@@ -118,10 +118,13 @@ export async function openWorker(
     },
     close: async () => {
       await Promise.allSettled([reaper.close(), sweeper.close()]);
-      await worker.close();
-      await workspaceServer.close();
-      await backing.close();
-      await database.close();
+      try {
+        await worker.close();
+        await workspaceServer.close();
+      } finally {
+        await backing.close();
+        await database.close();
+      }
     },
   };
 }
