@@ -6,12 +6,15 @@ import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 const root = fileURLToPath(new URL('.', import.meta.url));
 
 // Tests run the TypeScript itself; suites that start processes run what `npm run build` made of it.
-export default defineConfig({
+// `--mode faults` (npm run test:faults): all suites of the fault matrix, whole, on both sets of backing services.
+export default defineConfig(({ mode }) => ({
   resolve: { alias: [{ find: /^#libs\/(.*)\.js$/, replacement: `${root}libs/$1.ts` }] },
   test: {
     globalSetup: ['./libs/testing/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    // Of one file: those that wait side by side start processes too.
+    maxConcurrency: 3,
     projects: [
       {
         extends: true,
@@ -40,6 +43,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
+          ...(mode === 'faults' ? { provide: { extent: 'whole' } } : {}),
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
           testTimeout: 120_000,
@@ -50,8 +54,8 @@ export default defineConfig({
         test: {
           name: 'redis',
           // Without a server test/redis reports what is skipped.
-          include: ['test/redis/**/*.test.ts', ...(noRedis === undefined ? suitesOnRedis : [])],
-          provide: { backing: 'redis' },
+          include: ['test/redis/**/*.test.ts', ...(noRedis === undefined ? suitesOnRedis(mode) : [])],
+          provide: { backing: 'redis', extent: mode === 'faults' ? 'whole' : 'part' },
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
           testTimeout: 120_000,
@@ -59,4 +63,4 @@ export default defineConfig({
       },
     ],
   },
-});
+}));

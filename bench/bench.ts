@@ -27,6 +27,8 @@ const { values: options } = parseArgs({
     turns: { type: 'string' },
     /** Instead of the scenarios: so many sessions with a tool server each, and what is left of them. */
     soak: { type: 'string' },
+    /** Instead of the scenarios: a loop and a tool call among few sessions, then among so many known ones. */
+    sessions: { type: 'string' },
   },
 });
 if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
@@ -60,8 +62,8 @@ interface Figures {
   gatewayMicros: number;
 }
 
-async function measure(system: System, scenario: Scenario): Promise<{ row: Row; figures: Figures }> {
-  const subject = await openSubject(system, scenario);
+async function measure(system: System, scenario: Scenario, sessions?: number): Promise<{ row: Row; figures: Figures }> {
+  const subject = await openSubject(system, scenario, sessions);
   try {
     count(scenario, await subject.put(warmMs));
     const before = cpuNow(system, subject);
@@ -103,10 +105,10 @@ interface Subject {
   close(): void;
 }
 
-async function openSubject(system: System, scenario: Scenario): Promise<Subject> {
+async function openSubject(system: System, scenario: Scenario, sessions?: number): Promise<Subject> {
   const { path } = scenario;
   if (path !== undefined) {
-    const load = { ...scenario, path, url: system.gateway.url };
+    const load = { ...scenario, path, url: system.gateway.url, ...(sessions === undefined ? {} : { sessions }) };
     return {
       gatewayPid: system.gateway.pid,
       workerPid: system.worker.pid,
@@ -213,6 +215,29 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
+const fewSessions = 100;
+
+async function runSessions(system: System, most: number): Promise<void> {
+  for (const sessions of [fewSessions, most]) {
+    await system.addSessions(sessions);
+    const rows: Row[] = [];
+    for (const scenario of scenarios) {
+      const takesSession = scenario.path !== undefined && scenario.path !== '/mcp';
+      if (!takesSession || scenario.calls === 0 || scenario.inFlight === 1) continue;
+      rows.push((await measure(system, scenario, sessions)).row);
+    }
+    print(rows);
+    printMemory(system, `with ${sessions} known sessions`);
+  }
+}
+
+function print(rows: readonly Row[]): void {
+  for (const { scenario, ...row } of rows) {
+    const members = Object.entries(row).filter(([, value]) => value !== '');
+    console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
+  }
+}
+
 const system = await startSystem({
   profileDirectory: options.profile,
   redis: options.redis,
@@ -229,19 +254,16 @@ try {
   );
   printMemory(system, 'at the start');
   if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
-  else if (options.turns === undefined) {
+  else if (options.turns !== undefined) await runTurns(system, Number(options.turns));
+  else if (options.sessions !== undefined) await runSessions(system, Number(options.sessions));
+  else {
     const measured: { scenario: Scenario; row: Row; figures: Figures }[] = [];
     for (const scenario of scenarios) {
       if (scenario.name.includes(options.only)) measured.push({ scenario, ...(await measure(system, scenario)) });
     }
-    for (const {
-      row: { scenario, ...row },
-    } of measured) {
-      const members = Object.entries(row).filter(([, value]) => value !== '');
-      console.log(`${scenario.padEnd(44)} ${members.map(([name, value]) => `${name}: ${value}`).join(' | ')}`);
-    }
+    print(measured.map(({ row }) => row));
     if (options.peers) await comparePeers(system, measured);
-  } else await runTurns(system, Number(options.turns));
+  }
   if (options.soak === undefined) {
     printMemory(system, 'at the end');
     complete = await checkRows(system);

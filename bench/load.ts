@@ -8,17 +8,24 @@ export interface Load extends Busy {
   body: object;
   /** Beside the content type. */
   headers?: Record<string, string>;
+  /** Each request names one of so many sessions, `bench-0` and on, at random. */
+  sessions?: number;
 }
 
 async function run(load: Load): Promise<LoadResult> {
   const pool = new Pool(load.url, { connections: load.inFlight, pipelining: 1 });
-  const body = JSON.stringify(load.body);
+  const { sessions } = load;
+  const same = JSON.stringify(load.body);
+  const bodyOf = () =>
+    sessions === undefined
+      ? same
+      : JSON.stringify({ ...load.body, session_id: `bench-${Math.floor(Math.random() * sessions)}` });
   const streamed = (load.body as { stream?: boolean }).stream === true;
   const headers = { ...load.headers, 'content-type': 'application/json' };
   const result = await keepBusy(load, async () => {
     const startedAt = performance.now();
     let firstMs: number | undefined;
-    const answer = await pool.request({ method: 'POST', path: load.path, headers, body });
+    const answer = await pool.request({ method: 'POST', path: load.path, headers, body: bodyOf() });
     const pieces: Buffer[] = [];
     for await (const piece of answer.body) {
       firstMs ??= performance.now() - startedAt;

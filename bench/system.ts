@@ -28,6 +28,8 @@ export interface System {
   putBare(busy: Busy): Promise<LoadResult>;
   /** Two processes that meet in the queue, with no store behind: who asks and who answers. */
   startQueueParts(): Promise<QueueParts>;
+  /** So many sessions of the one principal, `bench-0` and on, as if each had been used just now. */
+  addSessions(count: number): Promise<void>;
   rowCounts(): Promise<{ runs: number; calls: number; audit: number; open: number }>;
   close(): Promise<void>;
 }
@@ -117,6 +119,9 @@ export async function startSystem({
         }
       },
       startQueueParts: () => startQueueParts(backing),
+      addSessions: async (count) => {
+        await querying(postgres.url, (client) => client.query(addSessions, [count]));
+      },
       rowCounts: () => rowCounts(postgres.url),
       close,
     };
@@ -158,18 +163,29 @@ async function untilOffered(url: string, tool: string): Promise<void> {
   }
 }
 
+const addSessions = `insert into sessions (principal, id, directory, metadata, expires_at)
+  select 'local', 'bench-' || number, md5('bench-' || number), '{}', clock_timestamp() + interval '1 day'
+  from generate_series(0, $1::int - 1) as number
+  on conflict do nothing`;
+
 async function rowCounts(url: string) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<Awaited<ReturnType<System['rowCounts']>>>(
+  const { rows } = await querying(url, (client) =>
+    client.query<Awaited<ReturnType<System['rowCounts']>>>(
       `select (select count(*)::int from runs where state = 'done') as runs,
         (select count(*)::int from tool_calls where state = 'completed') as calls,
         (select count(*)::int from audit_events where success) as audit,
         (select count(*)::int from runs where state <> 'done')
           + (select count(*)::int from tool_calls where state <> 'completed') as open`,
-    );
-    return rows[0]!;
+    ),
+  );
+  return rows[0]!;
+}
+
+async function querying<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
   } finally {
     await client.end();
   }

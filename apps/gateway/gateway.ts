@@ -57,6 +57,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     applicationName: id,
     logger,
     ...(config.redis.url === undefined ? {} : { redisUrl: config.redis.url }),
+  }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
   });
   const backing = faulty.backing(opened);
 
@@ -188,9 +191,12 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       cancels.stopAll();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
-      await registry.close();
-      await backing.close();
-      await database.close();
+      try {
+        await registry.close();
+      } finally {
+        await backing.close();
+        await database.close();
+      }
     },
   };
 }

@@ -73,7 +73,12 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     abortOnError: false,
   });
   await setupOpenApi(app, access);
-  await gateway.start();
+  try {
+    await gateway.start();
+  } catch (error) {
+    await Promise.allSettled([gateway.close(), app.close()]);
+    throw error;
+  }
   const { host, port } = config.server;
   await app.listen(port, host);
   health.become('serving');

@@ -125,10 +125,13 @@ export async function openWorker(
     },
     close: async () => {
       await Promise.allSettled([reaper.close(), sweeper.close(), meter.close()]);
-      await worker.close();
-      await workspaceServer.close();
-      await backing.close();
-      await database.close();
+      try {
+        await worker.close();
+        await workspaceServer.close();
+      } finally {
+        await backing.close();
+        await database.close();
+      }
     },
   };
 }

@@ -58,7 +58,12 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     abortOnError: false,
   });
   app.useGlobalFilters(new WorkerErrorFilter(logger));
-  await opened.start();
+  try {
+    await opened.start();
+  } catch (error) {
+    await Promise.allSettled([opened.close(), app.close()]);
+    throw error;
+  }
   const { host, worker_port } = config.server;
   await app.listen(worker_port, host);
   health.become('serving');

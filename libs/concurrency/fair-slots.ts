@@ -1,4 +1,5 @@
 // So many at once a key; who comes later waits in order. The line is bounded: beyond it the answer is at once.
+import { steadyNow } from './steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 interface Line {
@@ -66,7 +67,7 @@ export class FairSlots {
         leave();
         reject(this.#refusal());
       };
-      const timer = setTimeout(late, Math.max(0, deadline - Date.now()));
+      const timer = setTimeout(late, Math.max(0, deadline - steadyNow()));
       line.waiting.add(admitted);
       signal.addEventListener('abort', aborted, { once: true });
     });

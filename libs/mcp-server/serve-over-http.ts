@@ -2,6 +2,7 @@
 // this machine or an allowed host; who they are it does not know.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
@@ -175,7 +176,7 @@ class Serving implements HttpServing {
     response.once('close', () => gone.abort());
     const waits = method === 'GET' || frames?.listens === true;
     const signal = waits ? AbortSignal.any([gone.signal, this.#stopping.signal]) : gone.signal;
-    const context = { principal: 'anonymous', requestId, signal, deadline: Date.now() + requestMs };
+    const context = { principal: 'anonymous', requestId, signal, deadline: steadyNow() + requestMs };
     const streams = method !== 'POST' || headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
     if (frames?.calls === true) exchange.atEnd.push(this.#enterCall());

@@ -1,11 +1,14 @@
-// The life of one of our processes: configuration, log, start; then one signal stops it in order, a second one at once.
+// The life of one of our processes: configuration, log, start, which waits for a store that is away or busy; then one
+// signal stops it in order, a second one at once.
 // SIGHUP asks it to read its configuration again.
 // Under `npm start` it ends with its supervisor.
+import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { isSupervised } from '#libs/config/supervised.js';
 import { openLogger, type OpenLogger } from '#libs/logging/open-logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { endWithParent } from './end-with-parent.js';
 
 export interface RunningProcess {
@@ -15,7 +18,12 @@ export interface RunningProcess {
   reload?(): void;
 }
 
+/** Closes what it opened before it rejects: it may be called again. */
 export type StartProcess = (config: Config, logger: OpenLogger) => Promise<RunningProcess>;
+
+/** A start that finds no store is tried again until this has passed. */
+const startMs = 60_000;
+const startPauseMs = 500;
 
 /** Past the grace time of the configuration there is this much for closing what is open. */
 export const closingMs = 5_000;
@@ -73,12 +81,31 @@ export async function runProcess(service: string, load: () => Config, start: Sta
   });
   if (isSupervised()) endWithParent({ stop, deadlineMs: config.server.shutdown_grace_ms + closingMs });
 
-  running = start(config, logger);
+  running = withPatience(
+    () => start(config, logger),
+    (error) => {
+      if (!stopping) logger.warn({ error }, `${service} waits for its store`);
+      return !stopping;
+    },
+  );
   try {
     await running;
   } catch (error) {
     logger.error({ error }, `${service} cannot start`);
     exit(1);
+  }
+}
+
+async function withPatience<T>(start: () => Promise<T>, again: (error: AppError) => boolean): Promise<T> {
+  const until = performance.now() + startMs;
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      const away = error instanceof AppError && error.code === 'store_unavailable';
+      if (!away || performance.now() > until || !again(error)) throw error;
+      await delay(startPauseMs);
+    }
   }
 }
 

@@ -42,4 +42,13 @@ export class PostgresJournal implements Journal {
     const row = await this.database.call((prisma) => prisma.toolCall.findUnique({ where: { id: storedText(callId) } }));
     return row === null ? undefined : toStoredCall(row);
   }
+
+  async plannedSinceMs(callId: string): Promise<number | undefined> {
+    const [row] = await this.database.call(
+      (prisma) => prisma.$queryRaw<{ ms: number }[]>`/* journal.planned-since */
+        select (extract(epoch from clock_timestamp() - planned_at) * 1000)::float8 as ms
+        from tool_calls where id = ${storedText(callId)}`,
+    );
+    return row?.ms;
+  }
 }

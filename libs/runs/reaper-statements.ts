@@ -79,6 +79,8 @@ export const replanSafe = `/* reaper.replan-safe */
     order by call.id limit $2 for update of call skip locked)
   returning id, job`;
 
+export const databaseClock = `/* reaper.clock */ select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+
 export const plannedAfter = `/* reaper.planned-after */
   select id, job, planned_at::text as planned_at from tool_calls
   where kind = 'server' and state = 'planned' and job is not null

@@ -214,6 +214,33 @@ describe('Reaper', () => {
     expect((await runs.get('local', run.id))?.state).toBe('interrupted');
   });
 
+  verifies('reaper.watches-first', 'the clock of the database is set by an hour', async () => {
+    // Found before the server's own function of the name, by connections that look there first.
+    for (const statement of [
+      'create schema set_clock',
+      `create table set_clock.ahead as select interval '0' as by`,
+      `create function set_clock.clock_timestamp() returns timestamptz language sql as
+        'select pg_catalog.clock_timestamp() + by from set_clock.ahead'`,
+    ]) {
+      await database.prisma.$executeRawUnsafe(statement);
+    }
+    const url = new URL(testDatabase.url);
+    url.searchParams.set('options', '-c search_path=set_clock,public,pg_catalog');
+    const ahead = openDatabase({ url: url.href, poolSize: 2, timeoutMs: 5_000, applicationName: 'test' });
+    try {
+      const run = await begun({ owner: 'gateway-alive' });
+      const reaper = watched({ database: ahead });
+      expect(await reaper.sweep(signal)).toMatchObject({ expired: [] });
+      await database.prisma.$executeRaw`update set_clock.ahead set by = interval '1 hour'`;
+      expect(await reaper.sweep(signal)).toMatchObject({ expired: [], interrupted: [] });
+      expect((await runs.get('local', run.id))?.state).toBe('running');
+      // What that does to a reaper that has not seen the clock before: the fault is there.
+      expect((await watched({ database: ahead }).sweep(signal)).expired).toContain('gateway-alive');
+    } finally {
+      await ahead.close();
+    }
+  });
+
   test('it sweeps by itself until it is closed', async () => {
     await dead('worker-dead', 'worker');
     const call = await dispatched('worker-dead');

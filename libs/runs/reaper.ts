@@ -1,6 +1,7 @@
 // Takes up the work of gateways and workers that stopped, and clears what has outlived its time. Runs in every process;
 // any number at once do each thing once. Judges nobody before it has itself watched for a whole expiry without a gap,
-// so that a database that was away, or a stopped process that goes on, does not look like everybody's death.
+// so that a database that was away, or whose clock was set, or a stopped process that goes on, does not look like
+// everybody's death.
 import type { JobQueue } from '#libs/backing/job-queue.js';
 import type { Database } from '#libs/database/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -58,6 +59,8 @@ interface Mark {
 
 const start: Mark = { at: '-infinity', id: '' };
 const maxBatches = 20;
+/** More than a statement takes, less than an expiry without a heartbeat. */
+const clockToleranceMs = 3_000;
 
 const lostOutcome = failedOutcome(
   'indeterminate',
@@ -75,6 +78,8 @@ export class Reaper {
   private sweeping: Promise<void> = Promise.resolve();
   private watchedSince: number | undefined;
   private lastSeen = 0;
+  /** The database's clock, which heartbeats are written by, and ours when it was asked. */
+  private clocks: { database: number; ours: number } | undefined;
   private lookedAt: Mark = start;
   private readonly cleared = { runs: start, calls: start };
 
@@ -125,7 +130,7 @@ export class Reaper {
   async sweep(signal: AbortSignal): Promise<Sweep> {
     const found: Sweep = { expired: [], freed: [], interrupted: [], ended: [], replanned: [], requeued: [] };
     try {
-      await this.options.database.ping(signal);
+      await this.compareClocks(signal);
     } catch (error) {
       // Nobody could write a heartbeat either: the watch begins anew.
       this.watchedSince = undefined;
@@ -140,6 +145,17 @@ export class Reaper {
       logger.info({ metadata: Object.fromEntries(counts) }, 'Lost work was taken up');
     }
     return found;
+  }
+
+  /** A clock that was set makes every heartbeat look old: the watch begins anew. */
+  private async compareClocks(signal: AbortSignal): Promise<void> {
+    const ours = performance.now();
+    const [row] = await this.query<{ now: number }>(statements.databaseClock, [], signal);
+    const now = { database: row!.now, ours };
+    const { clocks: last = now } = this;
+    this.clocks = now;
+    const apart = now.database - last.database - (now.ours - last.ours);
+    if (Math.abs(apart) > clockToleranceMs) this.watchedSince = undefined;
   }
 
   private hasWatched(): boolean {

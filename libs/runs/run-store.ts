@@ -185,6 +185,8 @@ export interface Journal {
   /** Planned (not dispatched) calls of these become cancelled, with audit rows; returns the ids that did. */
   cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]>;
   get(callId: string): Promise<StoredCall | undefined>;
+  /** How long ago the call was planned, ms of the database's clock. */
+  plannedSinceMs(callId: string): Promise<number | undefined>;
 }
 
 export interface NumberedEvent {

@@ -39,5 +39,10 @@ declare module 'vitest' {
     postgresUrl: string;
     /** The set of backing services that a whole Signalbox of a test uses; absent: PostgreSQL alone. */
     backing?: 'redis';
+    /**
+     * `part`: of suites that run on the other set too, only what depends on the set. `whole`: as long and as large as
+     * they are meant to be. Absent: as much as `npm test` has time for.
+     */
+    extent?: 'part' | 'whole';
   }
 }

@@ -46,7 +46,11 @@ export function toFileError(error: unknown, path: string): unknown {
       return new AppError('workspace_quota_exceeded', 'No space is left for the workspace', { cause: error });
     case 'EMFILE':
     case 'ENFILE':
-      return new AppError('tool_failed', 'Too many files are open, try again', { cause: error });
+      return new AppError('tool_failed', 'Too many files are open, try again', {
+        http: 503,
+        retryAfterSeconds: 1,
+        cause: error,
+      });
     default:
       return error;
   }

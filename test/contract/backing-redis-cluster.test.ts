@@ -33,6 +33,9 @@ const makeStore = async (): Promise<ConformanceStore> => {
     },
     proxy: {
       port: proxies[0]!.port,
+      get asked() {
+        return proxies.reduce((sum, each) => sum + each.asked, 0);
+      },
       silence: every((proxy) => proxy.silence()),
       freeze: every((proxy) => proxy.freeze()),
       cut: every((proxy) => proxy.cut()),

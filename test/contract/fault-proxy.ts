@@ -3,6 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface FaultProxy {
   port: number;
+  /** Connections that were asked for so far, refused ones too. */
+  readonly asked: number;
   /** Connections stand, nothing passes any more; new ones are taken and get no answer. As a stopped server does. */
   silence(): void;
   /** Nothing passes on connections that stand, for ever; new ones are served. As after a lost route. */
@@ -20,6 +22,7 @@ type Mode = 'pass' | 'silent' | 'refuse';
 
 export async function openFaultProxy(target: { host: string; port: number }): Promise<FaultProxy> {
   let mode: Mode = 'pass';
+  let asked = 0;
   const sockets = new Set<Socket>();
   const held = new Set<Socket>();
 
@@ -40,6 +43,7 @@ export async function openFaultProxy(target: { host: string; port: number }): Pr
     server.once('close', () => client.destroy());
   };
   const listener = createServer((client) => {
+    asked += 1;
     keep(client);
     if (mode === 'refuse') client.destroy();
     else if (mode === 'silent') held.add(client.pause());
@@ -52,6 +56,9 @@ export async function openFaultProxy(target: { host: string; port: number }): Pr
 
   return {
     port: (listener.address() as AddressInfo).port,
+    get asked() {
+      return asked;
+    },
     silence() {
       mode = 'silent';
       for (const socket of sockets) socket.unpipe().pause();

@@ -1,7 +1,7 @@
 // PostgreSQL goes away from under a gateway and a worker, refusing or silent, and comes back (reliability: PostgreSQL away).
 import { rm, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
@@ -16,17 +16,25 @@ let proxy: FaultProxy;
 let gateway: StartedProcess;
 let workers: StartedProcess[];
 
+function database(): { host: string; port: number } {
+  const { hostname, port } = new URL(box.databaseUrl);
+  return { host: hostname, port: Number(port || 5432) };
+}
+
+function through({ port }: FaultProxy): string {
+  const proxied = new URL(box.databaseUrl);
+  proxied.host = `127.0.0.1:${port}`;
+  return proxied.href;
+}
+
 beforeAll(async () => {
   web = await openHeldWeb();
   const environment = { TOOLS_FETCH_ALLOW: '127.0.0.1', METRICS_TOKEN: 'a-token-of-the-operator' };
   box = await startSignalbox({ gateways: 0, workers: 0, script: () => ({ text: 'plain' }), environment });
-  const direct = new URL(box.databaseUrl);
-  proxy = await openFaultProxy({ host: direct.hostname, port: Number(direct.port || 5432) });
-  const proxied = new URL(box.databaseUrl);
-  proxied.host = `127.0.0.1:${proxy.port}`;
+  proxy = await openFaultProxy(database());
   // Two: a job whose lock ran out may come to the other one.
-  workers = await Promise.all([1, 2].map(() => box.startWorker({ DATABASE_URL: proxied.href })));
-  gateway = await box.startGateway({ DATABASE_URL: proxied.href });
+  workers = await Promise.all([1, 2].map(() => box.startWorker({ DATABASE_URL: through(proxy) })));
+  gateway = await box.startGateway({ DATABASE_URL: through(proxy) });
   await toolsReady(gateway.url);
 });
 afterEach(() => proxy.restore());
@@ -54,6 +62,25 @@ async function spoolRows(): Promise<number> {
 
 const audits = (callId: string) =>
   box.rows<{ state: string }>('select state from audit_events where call_id = $1', [callId]);
+
+verifies('reliability.start-waits-for-store', 'a gateway and a worker begin while the database is away', async () => {
+  const begin = async (of: 'startGateway' | 'startWorker') => {
+    const later = await openFaultProxy(database());
+    onTestFinished(() => later.close());
+    later.refuse();
+    const starting = box[of]({ DATABASE_URL: through(later) });
+    // It has been refused and has come again.
+    await expect.poll(() => later.asked, { timeout: 60_000 }).toBeGreaterThan(1);
+    later.restore();
+    return starting;
+  };
+  const [begun, worker] = await Promise.all([begin('startGateway'), begin('startWorker')]);
+  await toolsReady(begun.url);
+  for (const each of [begun, worker]) {
+    expect(each.log.some((line) => String(line['message']).endsWith('waits for its store'))).toBe(true);
+    expect(await each.stop()).toBe(0);
+  }
+});
 
 for (const how of ['refuse', 'silence'] as const) {
   verifies('reliability.store-away-refused', `new tool calls, while the database is away: ${how}`, async () => {

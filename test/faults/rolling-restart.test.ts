@@ -1,16 +1,13 @@
-// Three gateways and three workers, sixty turns under way at any moment, every process replaced: first in order, then two
-// of them killed. Turns write an effect by a server of their session and one by a shared server.
+// Three gateways and three workers, sixty turns under way at any moment, every process replaced in order.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
-import { effectFiles, expectEffectsAsRecorded, expectOneRecordEach } from '../support/joined-records.js';
-import { type Completion, messagesOf, post } from '../support/scripts.js';
+import { effectFiles, expectOneRecordEach } from '../support/joined-records.js';
+import { KeyedClients, sharedAndOwnServer, twoEffects } from '../support/keyed-clients.js';
 import { verifies } from '../verifies.js';
 
 const atOnce = 60;
-const sessions = 20;
 /** Upstreams take their time: turns are long enough to be met by a stop. */
 const thinkingMs = 1_000;
 /** A lease lasts 6 s, and is judged after a whole watch of 6 s; twice that on a busy machine. */
@@ -26,15 +23,12 @@ beforeAll(async () => {
     workers: 3,
     script: async (request) => {
       await new Promise((resolve) => setTimeout(resolve, thinkingMs));
-      return plan(request);
+      return twoEffects(request);
     },
     environment: {
       // A busy machine is not what this is about.
       DATABASE_TIMEOUT_MS: '10000',
-      MCP_SERVERS: JSON.stringify({
-        workspace: { builtin: 'workspace' },
-        own: { builtin: 'workspace', scope: 'session' },
-      }),
+      MCP_SERVERS: sharedAndOwnServer,
     },
   });
   connections = await watchConnections(box.databaseUrl);
@@ -43,72 +37,6 @@ afterAll(async () => {
   await connections?.stop();
   await box?.close();
 });
-
-function plan(request: ReceivedRequest): ScriptedAnswer {
-  const messages = messagesOf(request);
-  const name = messages[0]!['content'] as string;
-  const round = messages.filter((message) => message['role'] === 'assistant').length;
-  const write = (tool: string) => ({
-    name: tool,
-    arguments: { path: `${name}.txt`, content: `${round}\n`, append: true },
-  });
-  if (round === 0) return { toolCalls: [write('own__write_file'), { name: 'get_time', arguments: {} }] };
-  if (round === 1) return { toolCalls: [write('write_file'), { name: 'own__get_time', arguments: {} }] };
-  return { text: `done ${name}` };
-}
-
-/** Clients that always have sixty turns under way, each with its key, and never give one up. */
-class Clients {
-  answers: { name: string; status: number; body: Completion }[] = [];
-  /** Answers that were neither the turn's nor one that says when to come again. */
-  failures: string[] = [];
-  private stopping = false;
-  private begun = 0;
-  private readonly loops: Promise<void>[];
-
-  constructor(
-    private readonly prefix: string,
-    /** A stopping one stays on the list until it has been replaced, as it would for a client that knows no better. */
-    private readonly gateways: StartedProcess[],
-  ) {
-    this.loops = Array.from({ length: atOnce }, () => this.turns());
-  }
-
-  /** No new turn; resolves when those under way have been answered. */
-  async stop(): Promise<void> {
-    this.stopping = true;
-    await Promise.all(this.loops);
-  }
-
-  private async turns(): Promise<void> {
-    while (!this.stopping) {
-      const number = this.begun++;
-      this.answers.push(await this.insist(`${this.prefix}${number}`, number));
-    }
-  }
-
-  private async insist(name: string, number: number) {
-    const body = {
-      messages: [{ role: 'user', content: name }],
-      tools: ['workspace', 'own'].map((server_label) => ({ type: 'mcp', server_label })),
-      session_id: `s${number % sessions}`,
-    };
-    const headers = { 'idempotency-key': name, connection: 'close' };
-    const until = performance.now() + 90_000;
-    for (let attempt = number; performance.now() < until; attempt += 1) {
-      const { url } = this.gateways[attempt % this.gateways.length]!;
-      try {
-        const answer = await post(url, '/api/chat/completions', body, headers);
-        if (answer.status === 200) return { name, ...answer };
-        if (!answer.headers.has('retry-after')) this.failures.push(`${name}: ${JSON.stringify(answer.body)}`);
-      } catch {
-        // Nobody listens there any more, or is gone.
-      }
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-    throw new Error(`${name} was not answered`);
-  }
-}
 
 interface Connections {
   /** The most that any process of ours had open at a look. */
@@ -171,7 +99,14 @@ verifies(
   'reliability.rolling-restart',
   'three gateways and three workers, one after the other',
   async () => {
-    const clients = new Clients('rolled-', box.gateways);
+    const clients = new KeyedClients({
+      prefix: 'rolled-',
+      // A stopping one stays on the list until it has been replaced, as it would for a client that knows no better.
+      gateways: box.gateways,
+      atOnce,
+      sessions: 20,
+      patienceMs: 90_000,
+    });
     const codes: (number | null)[] = [];
     for (const [gateway, worker] of box.gateways.map((each, at) => [each, box.workers[at]!] as const)) {
       codes.push(...(await Promise.all([replace('worker', worker), replace('gateway', gateway)])));
@@ -195,27 +130,6 @@ verifies(
     const files = await effectFiles(box);
     expect(files).toHaveLength(clients.answers.length);
     for (const { path, effects, lost } of files) expect([path, effects, lost]).toEqual([path, ['0', '1'], 0]);
-  },
-  180_000,
-);
-
-verifies(
-  'reliability.killed-at-random',
-  'a gateway and a worker with sessions of three killed under load',
-  async () => {
-    const clients = new Clients('killed-', box.gateways);
-    const begun = box.upstream.requests.length;
-    await box.upstream.received(begun + 2 * atOnce, 60_000);
-    const victims = [box.gateways.shift()!, box.workers.shift()!];
-    for (const victim of victims) victim.kill('SIGKILL');
-    await Promise.all(victims.map(({ ended }) => ended));
-    await Promise.all([box.startGateway(), box.startWorker()]);
-    await clients.stop();
-    for (const { name, body } of clients.answers) expect(body.choices[0]!.message.content).toBe(`done ${name}`);
-    await expectOneRecordEach(box, recoveryMs);
-    await expectEffectsAsRecorded(box);
-    const doubled = await effectFiles(box);
-    expect(doubled.length).toBeGreaterThan(0);
   },
   180_000,
 );

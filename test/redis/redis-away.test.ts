@@ -1,11 +1,8 @@
 // Redis goes away from under a gateway and a worker: restarted, stopped, silent, full, flushed (reliability: fault matrix).
 // Runs, journal and audit are in PostgreSQL all the while: nothing of them may be lost or doubled.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { postJson } from '#libs/testing/read-sse.js';
 import { noRedis } from '#libs/testing/redis-server.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import type { TestRedis } from '#libs/testing/start-redis.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { getTime, OutageProbe } from '../support/outage-probe.js';
@@ -14,7 +11,7 @@ import { verifies } from '../verifies.js';
 import { suitesOnRedis } from './suites-on-redis.js';
 
 if (noRedis !== undefined) {
-  for (const suite of suitesOnRedis) test.skip(`${suite} on Redis (${noRedis})`);
+  for (const suite of suitesOnRedis('faults')) test.skip(`${suite} on Redis (${noRedis})`);
 }
 
 describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' : ` (${noRedis})`}`, () => {
@@ -96,25 +93,5 @@ describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' :
     expect([held.status, waited.status]).toEqual([200, 200]);
     expect(web.count('/flushed')).toBe(1);
     for (const { told } of [held, waited]) expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
-  });
-
-  verifies('reliability.worker-killed-unsafe', 'on Redis, after its effect', async () => {
-    await Promise.all(box.workers.map((worker) => worker.stop()));
-    const faulty = await box.startWorker({ SIGNALBOX_FAULTS: 'after-effect' });
-    await toolsReady(box.url);
-    const call = postJson(`${box.url}/api/tools/call`, {
-      name: 'write_file',
-      arguments: { path: 'effect.txt', content: 'x', append: true },
-      session_id: 'killed',
-    });
-    expect((await faulty.ended).signal).toBe('SIGKILL');
-    await box.startWorker();
-    await (await call).arrayBuffer();
-    const rows = await box.rows<{ state: string; audits: number; directory: string }>(
-      `select c.state, s.directory, (select count(*)::int from audit_events a where a.call_id = c.id) as audits
-       from tool_calls c, sessions s where c.name = 'write_file' and s.id = 'killed'`,
-    );
-    expect(rows).toMatchObject([{ state: 'indeterminate', audits: 1 }]);
-    expect(await readFile(join(box.workspacesDir, rows[0]!.directory, 'effect.txt'), 'utf8')).toBe('x');
   });
 });

@@ -56,6 +56,10 @@ export const reliabilityRequirements = {
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
+  'reliability.clock-jump':
+    'clocks that are set by an hour, or differ by one, end no call, no turn and no lease before its time',
+  'reliability.disk-full':
+    'without space files cannot be written, with a code that says so; what was there stays whole, and writing goes on later',
   'reliability.few-database-connections':
     'a gateway and a worker take at most 15 connections to the database each, at most 8 with Redis',
   'reliability.few-connections': 'a gateway or worker has at most twelve connections to PostgreSQL at any moment',
@@ -71,6 +75,8 @@ export const reliabilityRequirements = {
   'reliability.killed-at-random':
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
+  'reliability.no-descriptors':
+    'a worker without file descriptors refuses with a reason and serves again when it has some',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.redis-away-refused':
     'while Redis is away tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
@@ -87,6 +93,8 @@ export const reliabilityRequirements = {
   'reliability.session-taken-over': 'a session whose worker died goes on in another, under a higher fence',
   'reliability.start-survives-kills':
     'npm start goes on after its database, gateway or worker was killed under load, and every keyed turn completes',
+  'reliability.start-waits-for-store':
+    'a gateway or worker that begins while its store is away or too busy waits for it, and then serves',
   'reliability.store-away-refused':
     'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
   'reliability.store-away-spooled':

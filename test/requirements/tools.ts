@@ -37,6 +37,8 @@ export const toolRequirements = {
   'tools.definition-hash': 'a definition has one hash whatever the order of its members',
   'tools.discovery-shared':
     'which era and transport a server speaks is found out once for all workers, and anew where it is no longer so',
+  'tools.early-progress-bounded':
+    'of what a tool reports before its call is told as queued the latest is kept, in bounded memory',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',

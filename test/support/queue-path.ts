@@ -36,6 +36,8 @@ import { ProbeTools } from './probe-tools.js';
 
 export interface Services {
   url: string;
+  /** For processes of ours that are to work on the same. */
+  environment: Record<string, string>;
   config: Config;
   backing: Backing;
   database: Database;
@@ -49,13 +51,20 @@ export async function openServices(overrides: Record<string, string> = {}): Prom
   const dataDir = await mkdtemp(join(tmpdir(), 'queue-path-'));
   await migrate(url, { signal: AbortSignal.timeout(30_000) });
   const config = readConfig({ environment: { DATA_DIR: dataDir, DATABASE_URL: url, ...overrides } });
-  const database = openDatabase({ url, poolSize: 5, timeoutMs: 2_000, applicationName: 'test' });
+  const { timeout_ms: timeoutMs } = config.database;
+  const database = openDatabase({ url, poolSize: 5, timeoutMs, applicationName: 'test' });
   const redis = inject('backing') === 'redis' ? await startRedis() : undefined;
-  const backing = await openBacking({ databaseUrl: url, poolSize: 6, ...(redis && { redisUrl: redis.url }) });
+  const backing = await openBacking({
+    databaseUrl: url,
+    poolSize: 6,
+    timeoutMs,
+    ...(redis && { redisUrl: redis.url }),
+  });
   const direct = new pg.Client({ connectionString: url });
   await direct.connect();
   return {
     url,
+    environment: { DATABASE_URL: url, DATA_DIR: dataDir, ...(redis && { REDIS_URL: redis.url }) },
     config,
     backing,
     database,

@@ -1,5 +1,6 @@
 // A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again
 // (reliability: runs outlive connections).
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
@@ -53,12 +54,12 @@ function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent
 
 /** Calls that were dispatched end by themselves or are judged within the lease time; nothing new is started. */
 async function settledRounds(runId: string, turn: Turn, runs: RunStore): Promise<StoredRound[]> {
-  const until = Date.now() + settleMs;
+  const until = steadyNow() + settleMs;
   for (;;) {
     const rounds = await runs.rounds(runId);
     if ((rounds.at(-1)?.calls ?? []).every(hasEnded)) return rounds;
     turn.context.signal.throwIfAborted();
-    if (Date.now() > until)
+    if (steadyNow() > until)
       throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
     // The journal has no event for another gateway's calls; this wait happens after a crash only.
     await new Promise((resolve) => setTimeout(resolve, askAgainMs));

@@ -1,5 +1,6 @@
 // What a turn has come to so far: its conversation, its counts, and which bound it has hit. It can be rebuilt from the
 // stored rounds, so that a turn goes on from any of them.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
@@ -46,7 +47,7 @@ export class TurnState {
   bound(): StopCause | null {
     if (this.repeatedFailure) return 'repeated_failure';
     if (this.serverCalls > this.limits.calls) return 'max_calls';
-    if (Date.now() >= this.timeIsUpAt) return 'max_time';
+    if (steadyNow() >= this.timeIsUpAt) return 'max_time';
     if (this.round >= this.maxRounds) return 'max_rounds';
     return null;
   }

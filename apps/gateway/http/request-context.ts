@@ -1,5 +1,6 @@
 // Who asks and whether they are still there: made once a request, before anything else sees it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
@@ -34,7 +35,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
       header: (name) => [request.headers[name]].flat().find((value) => value !== undefined),
       signal: gone.signal,
       abort: (reason) => gone.abort(reason),
-      deadline: Date.now() + turnMs,
+      deadline: steadyNow() + turnMs,
     });
     reply.header('x-request-id', requestId);
     done();

@@ -1,6 +1,7 @@
 // One request and its answer on a lent connection: deadlines, bounds, and a reader that slows the upstream when it is
 // slow itself. Whatever goes wrong is told as an AppError; nothing is retried and no meaning is read into the bytes.
 import type { Dispatcher } from 'undici';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Connection } from './connections.js';
 import type { TransportOptions, UpstreamAnswer, UpstreamCall } from './transport.js';
@@ -42,7 +43,7 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   ) {
     const { first_byte } = options.timeoutMs;
     this.silence = setTimeout(() => this.fail(this.timeout(`sent no first byte in ${first_byte} ms`)), first_byte);
-    const left = Math.min(Math.max(0, call.deadline - Date.now()), 2 ** 31 - 1);
+    const left = Math.min(Math.max(0, call.deadline - steadyNow()), 2 ** 31 - 1);
     this.end = setTimeout(() => this.fail(this.timeout('was still answering at the deadline')), left);
     if (call.signal.aborted) this.cancel();
     else call.signal.addEventListener('abort', this.cancel, { once: true });

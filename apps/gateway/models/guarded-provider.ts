@@ -1,5 +1,6 @@
 // A circuit breaker around a provider: while it is open the caller, or the next candidate, is told at once. What happens
 // after the first piece of an answer does not count: the provider was there.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { watchItems } from '#libs/concurrency/watch-items.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -75,7 +76,7 @@ function judge(error: AppError, call: ModelCall, pass: CircuitPass): void {
   switch (code) {
     case 'model_timeout':
       // The turn's own time was up, however little of it this call was given.
-      if (Date.now() >= call.deadline) return pass.left();
+      if (steadyNow() >= call.deadline) return pass.left();
       return pass.failed();
     case 'model_error':
     case 'model_stream_cut':

@@ -1,5 +1,6 @@
 // What each upstream lists under /models, kept for a minute; one question at a time to each. An upstream that does not
 // answer has no list: that fails nobody.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ModelProvider } from './model-provider.js';
 
@@ -26,7 +27,7 @@ export class ModelDiscovery {
   /** Asks where memory is older than a minute; rejects only when `signal` aborts. */
   async models(name: string, provider: ModelProvider, signal: AbortSignal): Promise<readonly string[]> {
     const known = this.known.get(name);
-    if (known !== undefined && known.until > Date.now()) return known.models;
+    if (known !== undefined && known.until > steadyNow()) return known.models;
     let asking = this.asking.get(name);
     if (asking === undefined) {
       asking = this.ask(name, provider).finally(() => this.asking.delete(name));
@@ -43,12 +44,12 @@ export class ModelDiscovery {
   private async ask(name: string, provider: ModelProvider): Promise<readonly string[]> {
     try {
       const models = await provider.listModels(AbortSignal.any([this.closing.signal, AbortSignal.timeout(answerMs)]));
-      this.known.set(name, { models, until: Date.now() + freshMs });
+      this.known.set(name, { models, until: steadyNow() + freshMs });
       return models;
     } catch (error) {
       this.logger.debug({ error, metadata: { provider: name } }, 'a model provider did not list its models');
       const models = this.lastKnown(name);
-      this.known.set(name, { models, until: Date.now() + freshMs / 10 });
+      this.known.set(name, { models, until: steadyNow() + freshMs / 10 });
       return models;
     }
   }

@@ -1,5 +1,6 @@
 // Which provider answers to a name, what can be asked for, and the order in which candidates are tried. It moves on only
 // while nothing was sent to the caller.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -156,7 +157,7 @@ class ConfiguredModelRouter implements ModelRouter {
     tried: { candidates: ModelRoute['candidates']; model: string; call: ModelCall },
   ): boolean {
     const { candidates, model, call } = tried;
-    const over = call.signal.aborted || Date.now() >= call.deadline;
+    const over = call.signal.aborted || steadyNow() >= call.deadline;
     if (over || error.code === 'cancelled' || position === candidates.length - 1) return false;
     const provider = candidates[position]!.provider.name;
     const { requestId } = call;

@@ -1,6 +1,7 @@
 // Opens an answer, trying again after failures that a later try may not have: 429, 5xx, connection errors and timeouts,
 // all before the first byte. Every retry is told to the observer; nothing is retried once an answer has begun.
 import { setTimeout as pause } from 'node:timers/promises';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
 import type { Transport, UpstreamAnswer, UpstreamCall, UpstreamRequest } from './transport.js';
@@ -32,7 +33,7 @@ export async function openWithRetries(
     if (answer !== undefined) return answer;
     const { error, retryable, retryAfterSeconds } = failure;
     const waitMs = retryDelayMs(attempt, retryAfterSeconds);
-    const tooLate = waitMs > longestRetryAfterMs || Date.now() + waitMs >= call.deadline;
+    const tooLate = waitMs > longestRetryAfterMs || steadyNow() + waitMs >= call.deadline;
     if (!retryable || attempt > policy.maxRetries || tooLate || call.signal.aborted) throw error;
     policy.onRetry(attempt, error, waitMs);
     try {

@@ -1,5 +1,6 @@
 // A provider over HTTP, whatever its family: one request out, one answer in, retries before the first byte, lists of
 // models. What the bytes mean is the family's; nothing of a vendor is known here.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
@@ -126,7 +127,7 @@ export class WireProvider implements ModelProvider {
   }
 
   private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
-    const deadline = Date.now() + this.config.timeout_ms.first_byte;
+    const deadline = steadyNow() + this.config.timeout_ms.first_byte;
     const answer = await this.transport.open({ method: 'GET', path }, { signal, deadline });
     try {
       if (answer.status === 404 || answer.status === 405) return { models: [] };

@@ -2,6 +2,7 @@
 // Whoever writes the terminal state first decides; this only ever returns what the journal says.
 import type { JobQueue } from '#libs/backing/job-queue.js';
 import type { Channels } from '#libs/backing/channels.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
@@ -36,6 +37,8 @@ const CANCEL_POLL_MS = 250;
 const STORE_TIMEOUT_MS = 2_000;
 /** Shorter: with what comes before and after it, a caller is refused within two seconds. */
 const ADD_TIMEOUT_MS = 1_700;
+/** What is told of a call before the queue has said that it is in it. */
+const MAX_EARLY = 64;
 /** The worker's own clock runs out first: its outcome is the better one. */
 const WORKER_FIRST_MS = 500;
 
@@ -49,7 +52,7 @@ export class DispatchedCall implements ReplyListener {
   #over = false;
   /** The worker into whose own queue the job went. */
   #sentTo?: string | undefined;
-  #startedAt = Date.now();
+  #startedAt = steadyNow();
   #pollMs = SILENCE_MS;
   #poll?: NodeJS.Timeout;
   #deadline?: NodeJS.Timeout;
@@ -94,7 +97,7 @@ export class DispatchedCall implements ReplyListener {
     this.#pollMs = SILENCE_MS;
     switch (reply.kind) {
       case 'started':
-        if (!this.#started) this.#startedAt = Date.now();
+        if (!this.#started) this.#startedAt = steadyNow();
         this.#started = true;
         this.services.routes.remember(this.job, reply.worker);
         this.#extend();
@@ -121,7 +124,13 @@ export class DispatchedCall implements ReplyListener {
   /** A quick worker may begin before the queue has said that the job is in it. */
   #tell(progress: ToolProgress): void {
     if (this.#queuedIsTold) this.options.onProgress(progress);
-    else this.#early.push(progress);
+    else this.#keep(progress);
+  }
+
+  /** That it runs, and the latest of what it reported since: the queue may take its time to answer. */
+  #keep(progress: ToolProgress): void {
+    if (this.#early.length === MAX_EARLY) this.#early.splice(1, 1);
+    this.#early.push(progress);
   }
 
   gap(): void {
@@ -151,7 +160,7 @@ export class DispatchedCall implements ReplyListener {
   }
 
   #endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
-    const durationMs = Math.max(0, Date.now() - this.#startedAt);
+    const durationMs = Math.max(0, steadyNow() - this.#startedAt);
     if (reason === 'cancelled') return failedOutcome('cancelled', 'cancelled', 'The call was cancelled', durationMs);
     const message = `The tool did not answer within ${this.job.timeoutMs} ms`;
     return failedOutcome('failed', 'tool_timeout', message, durationMs);
@@ -161,14 +170,14 @@ export class DispatchedCall implements ReplyListener {
   #extend(): void {
     if (this.#stopping) return;
     const { timeoutMs, maxTimeoutMs } = this.job;
-    this.#armDeadline(Math.min(Date.now() + timeoutMs, this.#startedAt + maxTimeoutMs) + WORKER_FIRST_MS);
+    this.#armDeadline(Math.min(steadyNow() + timeoutMs, this.#startedAt + maxTimeoutMs) + WORKER_FIRST_MS);
   }
 
   #armDeadline(at: number): void {
     clearTimeout(this.#deadline);
     if (this.#over) return;
     const end = Math.min(at, this.options.deadline);
-    this.#deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - Date.now()));
+    this.#deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - steadyNow()));
   }
 
   #armPoll(): void {

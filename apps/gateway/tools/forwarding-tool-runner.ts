@@ -1,5 +1,6 @@
 // Sends along what a server is to be sent of the caller's request (forward_headers). A job carries no secret: it names
 // where the values are, sealed, for as long as the request may last.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { SealedValues, mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
 import type { Cache } from '#libs/backing/cache.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -46,7 +47,7 @@ export class ForwardingToolRunner implements PlanningToolRunner {
     const { sealedHeaders } = given;
     if (sealedHeaders === undefined) return this.runner.run(call, context, onProgress);
     const text = JSON.stringify(forwardedHeaders(call.tool, context));
-    const ttlMs = Math.max(1, context.deadline - Date.now());
+    const ttlMs = Math.max(1, context.deadline - steadyNow());
     await this.#values.put(sealedHeaders, text, ttlMs, AbortSignal.timeout(cacheMs));
     try {
       return await this.runner.run(call, given, onProgress);

@@ -3,6 +3,7 @@
 // new id; one that was planned is only ever waited for.
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -137,7 +138,7 @@ export class KeyedToolCalls {
       if (stored === undefined && (await this.#takesOver(run))) {
         return (await this.#start({ request, from, run }, attempt)).run(onProgress);
       }
-      if (Date.now() + pause > from.deadline) {
+      if (steadyNow() + pause > from.deadline) {
         throw new AppError('tool_timeout', 'The call is still under way: ask again with the same Idempotency-Key');
       }
       await delay(pause, undefined, { signal: from.signal });
@@ -174,13 +175,13 @@ export class KeyedToolCalls {
   /** The run ends with its call; where that never began the key is left to a retry. Never rejects. */
   async #settle(run: StoredRun, attempt: Attempt): Promise<void> {
     const { runs, journal, gatewayId, logger } = this.ports;
-    const giveUpAt = Date.now() + settlePatienceMs;
+    const giveUpAt = steadyNow() + settlePatienceMs;
     for (let pause = askAgainMs.first; ; pause *= 2) {
       try {
         await runs.end(run.id, gatewayId, endOf(attempt, await journal.get(attempt.callId)));
         break;
       } catch (error) {
-        if (Date.now() + pause > giveUpAt) {
+        if (steadyNow() + pause > giveUpAt) {
           logger.warn({ runId: run.id, error }, 'the end of a keyed tool call was not stored');
           break;
         }

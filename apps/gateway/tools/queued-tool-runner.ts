@@ -1,6 +1,7 @@
 // Runs tools in the workers, through the queue: admits or refuses at once, adds the job, and leaves the waiting to
 // DispatchedCall. The call has been journaled as planned before it comes here.
 import type { Backing } from '#libs/backing/backing.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
@@ -153,7 +154,7 @@ export function auditContext(context: RequestContext & Pick<CallContext, 'model'
 
 function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
   const { tool } = call;
-  const queuedAt = Date.now();
+  const queuedAt = steadyNow();
   const left = Math.max(1, Math.floor(context.deadline - queuedAt));
   return {
     version: 1,

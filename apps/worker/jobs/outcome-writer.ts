@@ -1,6 +1,7 @@
 // Writes how calls ended. A store that is away for a moment is asked again; one that stays away gets its outcomes from
 // the spool when it is back. An outcome that was taken here is never lost.
 import { setTimeout as delay } from 'node:timers/promises';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CallEnd, Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -106,7 +107,7 @@ export async function untilStoreAnswers<T>(ask: () => Promise<T>, deadline: numb
     try {
       return await ask();
     } catch (error) {
-      if (!isStoreAway(error) || Date.now() + pause > deadline || signal?.aborted === true) throw error;
+      if (!isStoreAway(error) || steadyNow() + pause > deadline || signal?.aborted === true) throw error;
       await delay(pause, undefined, signal === undefined ? {} : { signal });
     }
   }

@@ -1,5 +1,6 @@
 // One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { noFaults, type Faults, type WorkerFaultPoint } from '#libs/config/fault-points.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -32,6 +33,8 @@ type Permit = { fence?: string };
 
 /** Shorter safe calls are written with their outcome only. */
 const CLAIM_AFTER_MS = 1_000;
+/** A store that is away is asked for so long, also where the call's own time seems to be over. */
+const storePatienceMs = 5_000;
 
 export class RunToolCall {
   constructor(private readonly parts: RunToolCallParts) {}
@@ -46,7 +49,8 @@ export class RunToolCall {
     if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
     const controller = running.begin(job.callId);
     try {
-      const queueWaitMs = Math.max(0, Date.now() - job.queuedAt);
+      // No longer than it may have: the gateway's clock may be another one.
+      const queueWaitMs = Math.min(Math.max(0, steadyNow() - job.queuedAt), job.deadline - job.queuedAt);
       const permit = await this.#permit(job, redelivered, queueWaitMs);
       if (permit !== undefined) await this.#runPermitted(job, { permit, queueWaitMs, controller });
       await this.#fault('before-ack');
@@ -89,7 +93,7 @@ export class RunToolCall {
     if (job.safe) return {};
     const claimed = await untilStoreAnswers(
       () => this.parts.journal.claim({ callId: job.callId, worker: this.parts.workerId }),
-      job.deadline,
+      Math.max(job.deadline, steadyNow() + storePatienceMs),
     );
     if (claimed !== undefined) return { fence: claimed.fence };
     return this.#judge(job, await this.#stored(job), redelivered);
@@ -97,7 +101,7 @@ export class RunToolCall {
 
   /** Its time is over, or it was cancelled before it came here: it ends without having begun. */
   async #refusedBeforeStart(job: ToolJob, queueWaitMs: number): Promise<boolean> {
-    const late = Date.now() > job.deadline;
+    const late = await this.#isLate(job);
     if (!late && !this.parts.running.wasCancelled(job.callId)) return false;
     const read: ReadOutcome = late
       ? failed('tool_timeout', 'The call waited in the queue for longer than its time')
@@ -106,8 +110,19 @@ export class RunToolCall {
     return true;
   }
 
+  /** Its time was written by its gateway's clock. Where that and ours disagree, the database's is asked. */
+  async #isLate(job: ToolJob): Promise<boolean> {
+    if (steadyNow() <= job.deadline) return false;
+    const ask = () => this.parts.journal.plannedSinceMs(job.callId);
+    const plannedSinceMs = await untilStoreAnswers(ask, steadyNow() + storePatienceMs);
+    return plannedSinceMs !== undefined && plannedSinceMs > job.deadline - job.queuedAt;
+  }
+
   #stored(job: ToolJob): Promise<StoredCall | undefined> {
-    return untilStoreAnswers(() => this.parts.journal.get(job.callId), Math.max(job.deadline, Date.now() + 5_000));
+    return untilStoreAnswers(
+      () => this.parts.journal.get(job.callId),
+      Math.max(job.deadline, steadyNow() + storePatienceMs),
+    );
   }
 
   async #judge(job: ToolJob, stored: StoredCall | undefined, redelivered: boolean): Promise<Permit | undefined> {
@@ -143,7 +158,7 @@ export class RunToolCall {
   /** A lost lock is no death: while nobody has given its worker up, that one's outcome is on its way. */
   async #leaveToItsWorker({ worker }: StoredCall): Promise<void> {
     if (worker === null || worker === this.parts.workerId) return;
-    const known = await untilStoreAnswers(() => this.parts.isKnown(worker), Date.now() + 5_000);
+    const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + storePatienceMs);
     if (known) throw new PutBack('its worker has not been given up');
   }
 

@@ -1,6 +1,7 @@
 // The inside of a call that may run: session, server, MCP call under its clock, result within bounds. Always resolves
 // with an outcome; knows neither the queue nor the journal.
 import type { SealedValues } from '#libs/backing/sealed-values.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
@@ -60,7 +61,7 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
       {
         user: { principal: job.principal, sessionId: job.sessionId, directory: session.directory, ...headers },
         signal: hooks.signal.signal,
-        deadline: Date.now() + job.timeoutMs,
+        deadline: steadyNow() + job.timeoutMs,
       },
       async (connection, server) => {
         const call = connection.callTool(

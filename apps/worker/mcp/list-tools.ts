@@ -1,6 +1,7 @@
 // What a server offers, asked of an instance that no session has: a shared server's own, or one that is made for this
 // and thrown away with its workspace. What a session does to its instance changes no other session's catalog.
 import { randomBytes } from 'node:crypto';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from './configured-server.js';
 import type { ToolConnection } from './connection.js';
@@ -22,7 +23,7 @@ export async function listTools(
   const signal = AbortSignal.any([hooks.signal, AbortSignal.timeout(parts.timeoutMs)]);
   if (server.scope === 'session') return listOnce(server, parts.workspaces, signal);
   const user = { principal: '', sessionId: '', directory: '' };
-  const options = { user, signal, deadline: Date.now() + parts.timeoutMs };
+  const options = { user, signal, deadline: steadyNow() + parts.timeoutMs };
   return parts.pool.use(server.name, options, (connection) => {
     hooks.onConnection(connection);
     return connection.listTools(signal);

@@ -1,6 +1,7 @@
 // Sessions of clients from before 2026: one server and transport each, kept in this process, bounded in number and idle
 // time. A session is its caller's only. Where there are too many, the one that was idle longest makes room.
 import { type Server, type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintSessionId } from '#libs/schemas/identifiers.js';
 import { bindExchange, type McpExchange } from './exchange.js';
@@ -128,7 +129,7 @@ export class LegacySessions {
     const id = mintSessionId();
     const transport = newTransport(id);
     const server = this.options.newServer();
-    const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: Date.now() };
+    const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: steadyNow() };
     const session: Session = { principal, server, transport, ...counts };
     this.#sessions.set(id, session);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
@@ -162,7 +163,7 @@ export class LegacySessions {
   }
 
   #sweep(): void {
-    const before = Date.now() - this.options.idleMs;
+    const before = steadyNow() - this.options.idleMs;
     for (const { exchanges, usedAt, server } of this.#sessions.values()) {
       if (exchanges === 0 && usedAt < before) void server.close();
     }
@@ -191,11 +192,11 @@ function enter(session: Session, exchange: McpExchange, frames: McpFrames | unde
   for (const id of ids) session.openIds.add(id);
   session.exchanges += 1;
   session.calls += calls;
-  session.usedAt = Date.now();
+  session.usedAt = steadyNow();
   exchange.atEnd.push(() => {
     for (const id of ids) session.openIds.delete(id);
     session.exchanges -= 1;
     session.calls -= calls;
-    session.usedAt = Date.now();
+    session.usedAt = steadyNow();
   });
 }

@@ -1,0 +1,100 @@
+// What a machine runs out of, taken from processes that run: space for files (RLIMIT_FSIZE 0: no byte can be written) and
+// file descriptors (RLIMIT_NOFILE where the next one would be: no file or connection can be opened).
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { postJson } from '#libs/testing/read-sse.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import type { StartedProcess } from '#libs/testing/start-process.js';
+import { expectOneRecordEach } from '../support/joined-records.js';
+import { plainChat } from '../support/outage-probe.js';
+import { verifies } from '../verifies.js';
+
+let box: Signalbox;
+const session_id = 'scarce';
+
+beforeAll(async () => {
+  // A write beyond the limit comes with a signal, which a full disk does not send.
+  const heard = `data:text/javascript,process.on('SIGXFSZ',()=>{})`;
+  const environment = { NODE_OPTIONS: `--import=${heard}`, TOOLS_MAX_RESULT_BYTES: '2000' };
+  box = await startSignalbox({ script: () => ({ text: 'plain' }), environment });
+});
+afterEach(() => {
+  for (const each of everyone()) limit(each, '--fsize=unlimited:', `--nofile=${openFiles}:`);
+});
+afterAll(() => box?.close());
+
+const openFiles = 1_024;
+const everyone = () => [...box.gateways, ...box.workers];
+
+/** No descriptor is left below its number: the next one that is opened is one too many. */
+function lowestFree({ pid }: StartedProcess): number {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  for (let number = 0; ; number += 1) if (!open.has(number)) return number;
+}
+
+/** The soft limits only: they can be raised again. */
+function limit({ pid }: StartedProcess, ...limits: string[]): void {
+  execFileSync('prlimit', ['--pid', String(pid), ...limits]);
+}
+
+interface Called {
+  success?: boolean;
+  error?: { code: string; message: string };
+}
+
+async function call(name: string, args: object): Promise<Called> {
+  const answer = await postJson(`${box.url}/api/tools/call`, { name, arguments: args, session_id });
+  return (await answer.json()) as Called;
+}
+
+const fileUrl = (path: string) => `${box.url}/api/sessions/${session_id}/files/${path}`;
+const upload = (path: string, body: string) => fetch(fileUrl(path), { method: 'PUT', body });
+const chatWorks = async () => (await postJson(`${box.url}/v1/chat/completions`, plainChat)).status === 200;
+
+verifies('reliability.disk-full', 'of a worker that writes and of a gateway that takes an upload', async () => {
+  expect(await call('write_file', { path: 'kept.txt', content: 'before\n'.repeat(1_000) })).toMatchObject({
+    success: true,
+  });
+  expect((await upload('uploaded.txt', 'before')).status).toBeLessThan(300);
+  for (const each of everyone()) limit(each, '--fsize=0:');
+
+  for (const path of ['kept.txt', 'new.txt']) {
+    const full = await call('write_file', { path, content: 'after' });
+    expect(full).toMatchObject({ error: { code: 'workspace_quota_exceeded' } });
+  }
+  for (const path of ['uploaded.txt', 'new.txt']) {
+    const refused = await upload(path, 'after');
+    expect([refused.status, await refused.json()]).toMatchObject([
+      413,
+      { error: { code: 'workspace_quota_exceeded' } },
+    ]);
+  }
+  // Nothing that was there is lost, no half file is left, and what needs no space goes on.
+  expect(await (await fetch(fileUrl('kept.txt'))).text()).toBe('before\n'.repeat(1_000));
+  expect(await (await fetch(fileUrl('uploaded.txt'))).text()).toBe('before');
+  expect((await fetch(fileUrl('new.txt'))).status).toBe(404);
+  // Its whole text cannot be kept beside it.
+  expect(await call('read_file', { path: 'kept.txt' })).toMatchObject({ success: true });
+  expect(await chatWorks()).toBe(true);
+
+  for (const each of everyone()) limit(each, '--fsize=unlimited:');
+  expect(await call('write_file', { path: 'kept.txt', content: 'after' })).toMatchObject({ success: true });
+  expect((await upload('uploaded.txt', 'after')).status).toBeLessThan(300);
+  const [{ directory }] = (await box.rows<{ directory: string }>('select directory from sessions')) as [never];
+  const files = await readdir(join(box.workspacesDir, directory), { recursive: true });
+  expect(files.filter((name) => /kept|uploaded|new/.test(name)).sort()).toEqual(['kept.txt', 'uploaded.txt']);
+  await expectOneRecordEach(box, 10_000);
+});
+
+verifies('reliability.no-descriptors', 'of a worker: the call fails with a reason, the next one runs', async () => {
+  await call('write_file', { path: 'open.txt', content: 'x' });
+  const [worker] = box.workers;
+  limit(worker!, `--nofile=${lowestFree(worker!)}:`);
+  expect(await call('read_file', { path: 'open.txt' })).toMatchObject({ error: { code: 'tool_failed' } });
+  limit(worker!, `--nofile=${openFiles}:`);
+  expect(await call('read_file', { path: 'open.txt' })).toMatchObject({ success: true });
+  await expectOneRecordEach(box, 10_000);
+});
