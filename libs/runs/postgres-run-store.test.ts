@@ -108,6 +108,22 @@ describe('PostgresRunStore', () => {
     expect(await runs.rounds(run.id)).toEqual([]);
   });
 
+  test('who was given up may still be done, while nobody else goes on with the run', async () => {
+    const [late, later] = [someRun(), someRun()];
+    for (const run of [late, later]) {
+      await runs.begin(run);
+      // As the reaper leaves it: the owner has not changed.
+      await runs.end(run.id, 'gateway-1', { state: 'interrupted', usage });
+    }
+    expect(await runs.end(late.id, 'gateway-1', { state: 'failed', usage })).toBe(false);
+    expect(await runs.end(late.id, 'gateway-2', { state: 'done', usage })).toBe(false);
+    expect(await runs.end(late.id, 'gateway-1', { state: 'done', usage })).toBe(true);
+    expect(await runs.get(late.principal, late.id)).toMatchObject({ state: 'done' });
+    expect(await runs.adopt(late.id, 'gateway-2')).toBe(false);
+    expect(await runs.adopt(later.id, 'gateway-2')).toBe(true);
+    expect(await runs.end(later.id, 'gateway-1', { state: 'done', usage })).toBe(false);
+  });
+
   test('an interrupted run is cancelled by its principal, and is then nobody’s to adopt', async () => {
     const run = await begun();
     expect(await runs.cancel('local', run.id)).toBe(false);

@@ -111,6 +111,7 @@ export interface RunStore {
    */
   planRound(round: PlannedRound, audit: AuditContext): Promise<void>;
   rounds(runId: string): Promise<StoredRound[]>;
+  /** False when the run has another owner by now or has ended; one that was interrupted meanwhile can still be done. */
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
   /** An interrupted run gets a new owner; false when another was quicker. */
   adopt(runId: string, owner: string): Promise<boolean>;

@@ -80,6 +80,10 @@ const round = (audit: boolean): WritePart => ({
   written: `ordinality, null::json from round_running`,
 });
 
+/**
+ * A gateway that was stopped and given up may come to the end of its answer after all: it counts while nobody else goes on
+ * with the run.
+ */
 const end: WritePart = {
   columns: `id text, owner text, state text, usage text, answer text, error text, first_n int, last_n int, events text`,
   steps: `end_done as (
@@ -88,7 +92,7 @@ const end: WritePart = {
       ended_at = case when end_rows.state = 'waiting' then null else clock_timestamp() end
     from end_rows
     where runs.id = any(array(select id from end_rows)) and runs.id = end_rows.id and runs.owner = end_rows.owner
-      and runs.state in ('running', 'waiting')
+      and (runs.state in ('running', 'waiting') or (runs.state = 'interrupted' and end_rows.state = 'done'))
     returning end_rows.*),
   end_told as (${insertBursts('end_done', 'id')})`,
   written: `ordinality, null::json from end_done`,
