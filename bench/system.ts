@@ -99,7 +99,8 @@ export async function startSystem({
     closing.push(() => worker.stop());
     const gateway = await startService({ app: 'gateway', ...options });
     closing.push(() => gateway.stop());
-    await untilOffered(gateway.url, 'say');
+    // A run with servers of its own knows what it waits for.
+    if (more?.['MCP_SERVERS'] === undefined) await untilOffered(gateway.url, 'say');
     const backing = { databaseUrl: postgres.url, ...(redis === undefined ? {} : { redisUrl: redis.url }) };
     return {
       gateway,
