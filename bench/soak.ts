@@ -21,6 +21,8 @@ export const soakSettings = {
 const atOnce = 4;
 const warmUp = 40;
 const idleServers = 20;
+/** What the pools of the store and the queue may open later than in the warm-up; a leak would have one a session. */
+const pooledConnections = 8;
 const endsWithinMs = 60_000;
 
 interface Left {
@@ -59,7 +61,7 @@ export async function runSoak(system: System, sessions: number): Promise<boolean
     }
     const after = await settled(system);
     const flat = after.rssMegabytes <= before.rssMegabytes * 1.1;
-    const left = after.processes > before.processes || after.descriptors > before.descriptors;
+    const left = after.processes > before.processes || after.descriptors > before.descriptors + pooledConnections;
     console.log(`left behind: ${left ? 'SOMETHING' : 'nothing'}; memory ${flat ? 'within' : 'ABOVE'} 110 % of before`);
     await printIdleServers(worker.pid, (session) => call(tool('lasting'), session, {}));
     await worker.stop();
