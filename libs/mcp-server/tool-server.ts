@@ -3,6 +3,7 @@
 import { Server, ProtocolError, type Transport } from '@modelcontextprotocol/server';
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -171,8 +172,8 @@ export class ToolServer {
     try {
       return await unlessAborted(this.#authorizedRun(tool, call.arguments, context), signal);
     } catch (error) {
-      failure = error;
-      return this.declared.renderError?.(error, call.tool) ?? failedResult(error);
+      failure = signal.aborted ? abortError(signal) : error;
+      return this.declared.renderError?.(failure, call.tool) ?? failedResult(failure);
     } finally {
       clock?.stop();
       const fields = {
@@ -258,24 +259,6 @@ class ToolClock {
 
   stop(): void {
     clearTimeout(this.#timer);
-  }
-}
-
-/** The promise's result, or the signal's reason at once: a handler that ignores its signal holds nobody. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(abortError(signal));
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } catch (error) {
-    promise.catch(() => undefined);
-    throw signal.aborted ? abortError(signal) : error;
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop);
   }
 }
 

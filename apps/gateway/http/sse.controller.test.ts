@@ -6,6 +6,7 @@ import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { ToolServer } from '#libs/mcp-server/tool-server.js';
 import { type OpenDoor, openDoor } from '../../../test/support/open-door.js';
 import { rawRequest, type RawRequest } from '../../../test/support/raw-request.js';
+import { serveEndpoint } from '../../../test/support/serve-endpoint.js';
 import { verifies } from '../../../test/verifies.js';
 import { withClients } from '../../../test/support/mcp-clients.js';
 import { McpDoor } from './mcp-door.js';
@@ -29,17 +30,7 @@ beforeAll(async () => {
       return 'done';
     },
   });
-  const endpoint = new McpEndpoint(
-    {
-      newServer: () => server.newServer(),
-      onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
-      logger: silentLogger,
-      observeError: () => undefined,
-      onRefused: () => undefined,
-      onEvicted: () => undefined,
-    },
-    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, keepAliveMs: 0 },
-  );
+  const { endpoint } = serveEndpoint(server);
   const providers = [{ provide: McpEndpoint, useValue: endpoint }, McpDoor];
   door = await openDoor({ config: readConfig({ environment: {} }) }, [SseController], providers);
 });

@@ -2,12 +2,13 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { serveEndpoint } from '../../../test/support/serve-endpoint.js';
 import { verifies } from '../../../test/verifies.js';
 import { createMcpServer } from '../create-mcp-server.js';
 import { McpServer, McpTool } from '../decorators.js';
 import type { ToolContext } from '../tool-context.js';
 import type { McpExchange } from './exchange.js';
-import { McpEndpoint, type McpEndpointLimits } from './mcp-endpoint.js';
+import type { McpEndpoint, McpEndpointLimits } from './mcp-endpoint.js';
 import { readFrames } from './read-frames.js';
 
 @McpServer({ name: 'probe' })
@@ -32,20 +33,7 @@ const modernMeta = {
 };
 
 function openEndpoint(limits: Partial<McpEndpointLimits>) {
-  const refused: string[] = [];
-  const server = createMcpServer(new ProbeTools(), { logger: silentLogger });
-  const endpoint = new McpEndpoint(
-    {
-      newServer: () => server.newServer(),
-      onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
-      logger: silentLogger,
-      observeError: () => undefined,
-      onRefused: (limit) => refused.push(limit),
-      onEvicted: () => refused.push('evicted'),
-    },
-    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, keepAliveMs: 0, ...limits },
-  );
-  return { endpoint, refused };
+  return serveEndpoint(createMcpServer(new ProbeTools(), { logger: silentLogger }), limits);
 }
 
 /** One request, ended as the door would end it: `ended: false` leaves it under way. */

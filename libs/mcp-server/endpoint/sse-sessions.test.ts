@@ -2,12 +2,13 @@ import { createParser } from 'eventsource-parser';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
+import { serveEndpoint } from '../../../test/support/serve-endpoint.js';
 import { verifies } from '../../../test/verifies.js';
 import { createMcpServer } from '../create-mcp-server.js';
 import { McpServer, McpTool } from '../decorators.js';
 import type { ToolContext } from '../tool-context.js';
 import { exchangeOf, type McpExchange } from './exchange.js';
-import { McpEndpoint, type McpEndpointLimits } from './mcp-endpoint.js';
+import type { McpEndpoint, McpEndpointLimits } from './mcp-endpoint.js';
 import { readFrames } from './read-frames.js';
 
 const patient = { timeout: 10_000 };
@@ -32,21 +33,9 @@ class ProbeTools {
 }
 
 function openEndpoint(limits: Partial<McpEndpointLimits> = {}) {
-  const refused: string[] = [];
   const tools = new ProbeTools();
   const server = createMcpServer(tools, { logger: silentLogger });
-  const endpoint = new McpEndpoint(
-    {
-      newServer: () => server.newServer(),
-      onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
-      logger: silentLogger,
-      observeError: () => undefined,
-      onRefused: (limit) => refused.push(limit),
-      onEvicted: () => refused.push('evicted'),
-    },
-    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, keepAliveMs: 0, ...limits },
-  );
-  return { endpoint, refused, tools, server };
+  return { ...serveEndpoint(server, limits), tools, server };
 }
 
 function exchange(principal = 'local') {

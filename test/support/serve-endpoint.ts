@@ -1,0 +1,20 @@
+// The MCP endpoint over a server of a test's own, and what it refused or ended on account of a bound, in order.
+import { silentLogger } from '#libs/logging/logger.js';
+import { McpEndpoint, type McpEndpointLimits } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import type { ToolServer } from '#libs/mcp-server/tool-server.js';
+
+export function serveEndpoint(server: ToolServer, limits: Partial<McpEndpointLimits> = {}) {
+  const refused: string[] = [];
+  const endpoint = new McpEndpoint(
+    {
+      newServer: () => server.newServer(),
+      onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
+      logger: silentLogger,
+      observeError: () => undefined,
+      onRefused: (limit) => refused.push(limit),
+      onEvicted: () => refused.push('evicted'),
+    },
+    { sessions: 10, sessionIdleMs: 60_000, subscriptions: 10, keepAliveMs: 0, ...limits },
+  );
+  return { endpoint, refused };
+}
