@@ -49,7 +49,6 @@ export async function runSoak(system: System, sessions: number): Promise<boolean
     await call(tool('brief'), session, {});
   };
   try {
-    for (const server of ['brief', 'lasting', 'ready']) await untilOffered(gateway.url, server);
     await printStarts(call, tool);
     await inParallel(warmUp, (index) => oneSession(`warm-${index}`));
     const before = await settled(system);
@@ -176,12 +175,4 @@ async function inParallel(count: number, work: (index: number) => Promise<void>)
     for (let index = next++; index < count; index = next++) await work(index);
   };
   await Promise.all(Array.from({ length: atOnce }, one));
-}
-
-async function untilOffered(url: string, server: string): Promise<void> {
-  for (const until = performance.now() + endsWithinMs; performance.now() < until; await delay(100)) {
-    const { data } = (await (await fetch(`${url}/api/tools`)).json()) as { data: { server: string }[] };
-    if (data.some((tool) => tool.server === server)) return;
-  }
-  throw new Error(`no tool of ${server} is offered`);
 }

@@ -99,8 +99,8 @@ export async function startSystem({
     closing.push(() => worker.stop());
     const gateway = await startService({ app: 'gateway', ...options });
     closing.push(() => gateway.stop());
-    // A run with servers of its own knows what it waits for.
-    if (more?.['MCP_SERVERS'] === undefined) await untilOffered(gateway.url, 'say');
+    const servers = Object.keys(JSON.parse(settings.MCP_SERVERS) as object);
+    await Promise.all(servers.map((server) => untilOffered(gateway.url, server)));
     const backing = { databaseUrl: postgres.url, ...(redis === undefined ? {} : { redisUrl: redis.url }) };
     return {
       gateway,
@@ -153,15 +153,15 @@ async function startQueueParts(backing: BackingAddress): Promise<QueueParts> {
   return { echo, trips, put: (busy) => ask(trips, busy), close };
 }
 
-const offeredMs = 30_000;
+const offeredMs = 60_000;
 
 /** Tools of a command server are there a moment after its worker is. */
-async function untilOffered(url: string, tool: string): Promise<void> {
-  const until = Date.now() + offeredMs;
-  while (!(await (await fetch(`${url}/api/tools`)).text()).includes(`"name":"${tool}"`)) {
-    if (Date.now() > until) throw new Error(`the tool ${tool} is not offered`);
-    await delay(50);
+async function untilOffered(url: string, server: string): Promise<void> {
+  for (const until = performance.now() + offeredMs; performance.now() < until; await delay(50)) {
+    const { data } = (await (await fetch(`${url}/api/tools`)).json()) as { data: { server: string }[] };
+    if (data.some((tool) => tool.server === server)) return;
   }
+  throw new Error(`no tool of ${server} is offered`);
 }
 
 const addSessions = `insert into sessions (principal, id, directory, metadata, expires_at)
