@@ -1,6 +1,7 @@
 // The peers that are programs with an HTTP port of their own: how each is started, and what is put to it.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Load } from './load.js';
 import type { Scenario } from './scenarios.js';
 import { toolServer } from './system.js';
@@ -47,10 +48,18 @@ const mcpHub: PeerProgram = {
     const main = join(directory, 'node_modules/mcp-hub/dist/cli.js');
     return (port) => [main, '--port', String(port), '--config', config];
   },
-  load: async () => ({
-    path: '/api/servers/tools',
-    body: { server_name: 'bench', tool: say.name, arguments: say.arguments },
-  }),
+  async load(url) {
+    const path = '/api/servers/tools';
+    const body = { server_name: 'bench', tool: say.name, arguments: say.arguments };
+    const call = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    // It answers before its servers do.
+    const until = performance.now() + startMs;
+    while (!(await fetch(url + path, call)).ok) {
+      if (performance.now() > until) throw new Error('mcp-hub did not reach its server');
+      await delay(50);
+    }
+    return { path, body };
+  },
 };
 
 const mcpProxy: PeerProgram = {
