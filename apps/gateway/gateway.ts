@@ -112,6 +112,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const planCall = forwarding.planCall.bind(forwarding);
 
   const cancels = new RunCancels();
+  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const chat = new ChatService(
     {
       models,
@@ -128,6 +129,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         // Followers poll as well: an announcement that is lost costs them a second.
         backing.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
       },
+      endLater: (runId, end) => orphans.endLater(runId, end),
       measure: createTurnMeasure(measuring),
       logger,
     },
@@ -159,7 +161,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runTtlMs: config.runs.idempotency_ttl_ms,
     ...audit,
   });
-  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const stopListening: (() => Promise<void>)[] = [];
 
   return {

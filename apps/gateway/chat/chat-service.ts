@@ -36,6 +36,8 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
   catalog: ToolCatalog;
   cancels: RunCancels;
   announce: RecordPorts['announce'];
+  /** Takes over the end of a run that could not be written. */
+  endLater: (runId: string, end: RunEnd) => void;
   /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
   measure: (
     turn: { request: TurnRequest; context: RequestContext; runId: string },
@@ -140,6 +142,7 @@ export class ChatService {
           logger: this.ports.logger,
           announce: this.ports.announce,
           end: (end) => this.ports.runs.end(id, this.gatewayId, end),
+          endLater: (end) => this.ports.endLater(id, end),
         },
         {
           runId: id,
