@@ -1,12 +1,11 @@
 // An upstream that breaks off in the middle of its answer, in every way it can: no SDK may take what it has heard for
 // the whole answer.
-import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
-import type { Question } from '../support/chat-judge.js';
+import { expectThrown, type Question } from '../support/chat-judge.js';
 import { breaks, cutScript } from '../support/cut-script.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { verifies } from '../verifies.js';
@@ -38,15 +37,7 @@ describe.concurrent('every break, as every SDK tells it', () => {
             { baseUrl: `${url}${path}`, content: what, extra: asked },
             { baseUrl: `${url}${path}`, content: `second: ${what}`, extra: { ...asked, ...offered } },
           ];
-          for (const question of questions) {
-            const heard = await judge.hear(question).then(
-              (answer) => ({ answer }),
-              (error: unknown) => ({ error }),
-            );
-            expect(heard).toHaveProperty('error');
-            // What is thrown is what the gateway said, not the SDK's own confusion about it.
-            expect(inspect(heard, { depth: 8 })).toContain(code);
-          }
+          for (const question of questions) await expectThrown(judge, question, code);
         });
       }
     }
