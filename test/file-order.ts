@@ -3,38 +3,40 @@
 // end. It changes nothing else, and where a file is missing below, nothing but a little time is lost.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** By project and name, the longest first. */
+/** By project and name, the longest first. Storms wait as well, but keep the cores busy meanwhile. */
 const longest = {
   waiting: [
     'faults postgres-away',
-    'faults storm',
     'faults worker-kill',
     'contract backing-postgres',
-    'faults rolling-restart',
-    'contract backing-redis',
     'redis worker-kill',
-    'faults embedded-postgres',
-    'redis storm',
+    'contract backing-redis',
     'faults worker-stopped',
     'faults gateway-kill',
-    'faults supervise',
+    'faults keyed-tool-call',
+    'faults clock-jump',
+    'faults stop-in-order',
   ],
   working: [
+    'redis storm',
+    'faults storm',
+    'faults rolling-restart',
+    'faults embedded-postgres',
     'e2e session-affinity',
+    'faults supervise',
     'e2e tool-servers',
+    'e2e tool-call',
+    'redis tool-call',
+    'faults whole-start',
     'e2e sdk-cut',
     'deploy processes',
-    'e2e tool-call',
-    'e2e mcp-server',
-    'e2e bad-sizes',
   ],
 };
 
 const nameOf = ({ project, moduleId }: TestSpecification) =>
   `${project.name} ${/([^/]+)\.test\.ts$/.exec(moduleId)?.[1]}`;
 const groupOf = ({ project }: TestSpecification) => project.config.sequence.groupOrder;
-const waits = (file: TestSpecification) =>
-  ['faults', 'redis'].includes(file.project.name) || longest.waiting.includes(nameOf(file));
+const waits = (file: TestSpecification) => longest.waiting.includes(nameOf(file));
 const works = (file: TestSpecification) => !waits(file);
 
 export class FileOrder extends BaseSequencer {
