@@ -1,23 +1,43 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { PutBack } from '#libs/backing/job-queue.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolProgress } from '../../apps/gateway/tools/tool-runner.js';
-import { openWorker, queuePathOfFile, requestContext, type TestWorker } from '../support/queue-path.js';
+import {
+  openGateway,
+  openServices,
+  openWorker,
+  requestContext,
+  type Services,
+  type TestGateway,
+  type TestWorker,
+} from '../support/queue-path.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
-const path = queuePathOfFile();
+let services: Services;
+let worker: TestWorker;
+let gateway: TestGateway;
 
+beforeAll(async () => {
+  services = await openServices();
+  worker = await openWorker(services);
+  gateway = await openGateway(services);
+});
+afterAll(async () => {
+  await gateway?.close();
+  await worker?.close();
+  await services?.close();
+});
 beforeEach(async () => {
   // A test that gave the worker up has left the gateway to see it again.
-  await vi.waitFor(() => expect(path.gateway.runner.hasWorker()).toBe(true), { timeout: 10_000 });
-  path.worker.probe.effects.length = 0;
-  path.worker.probe.aborted.length = 0;
+  await vi.waitFor(() => expect(gateway.runner.hasWorker()).toBe(true), { timeout: 10_000 });
+  worker.probe.effects.length = 0;
+  worker.probe.aborted.length = 0;
 });
 
 interface Ask {
@@ -30,7 +50,7 @@ interface Ask {
 
 async function call(name: string, { args = {}, context, sessionId = 'sess_a', timeoutMs, onProgress }: Ask = {}) {
   const request = { name, argumentsText: JSON.stringify(args), sessionId };
-  const prepared = await path.gateway.calls.prepare(
+  const prepared = await gateway.calls.prepare(
     timeoutMs === undefined ? request : { ...request, timeoutMs },
     requestContext(context),
   );
@@ -39,7 +59,7 @@ async function call(name: string, { args = {}, context, sessionId = 'sess_a', ti
 
 /** The state of a call in the journal, and how many audit rows it has. */
 async function journaled(callId: string): Promise<[string, number] | undefined> {
-  const [row] = await path.services.rows<{ state: string; audits: string }>(
+  const [row] = await services.rows<{ state: string; audits: string }>(
     'select state, (select count(*) from audit_events where call_id = $1) as audits from tool_calls where id = $1',
     [callId],
   );
@@ -55,7 +75,7 @@ verifies('tools.call-through-queue', 'outcome, journal and audit agree', async (
   expect(await journaled(id)).toEqual(['completed', 1]);
   const unsafe = await call('append', { args: { text: 'once' } });
   expect(unsafe.outcome.state).toBe('completed');
-  expect(path.worker.probe.effects).toEqual(['once']);
+  expect(worker.probe.effects).toEqual(['once']);
   expect(await journaled(unsafe.id)).toEqual(['completed', 1]);
 });
 
@@ -73,7 +93,7 @@ verifies('tools.refused-calls-audited', 'bad arguments; a name that is none', as
     http: 422,
     message: 'Tool execution failed: Invalid arguments for echo: text must be string, got number',
   });
-  const rows = await path.services.rows("select name from audit_events where error_code = 'invalid_tool_arguments'");
+  const rows = await services.rows("select name from audit_events where error_code = 'invalid_tool_arguments'");
   expect(rows).toEqual([{ name: 'echo' }]);
   await expect(call('unknown_tool')).rejects.toMatchObject({ code: 'tool_not_found', http: 404 });
 });
@@ -93,8 +113,8 @@ verifies('tools.cancel-reaches-tool', 'the caller is gone', async () => {
     },
   });
   expect(outcome).toMatchObject({ state: 'cancelled', error: { code: 'cancelled' } });
-  await expect.poll(() => path.worker.probe.aborted.length).toBe(1);
-  expect(path.worker.probe.aborted[0]! - abortedAt).toBeLessThan(withinMs(1_000));
+  await expect.poll(() => worker.probe.aborted.length).toBe(1);
+  expect(worker.probe.aborted[0]! - abortedAt).toBeLessThan(withinMs(1_000));
   expect(await journaled(id)).toEqual(['cancelled', 1]);
 });
 
@@ -108,7 +128,7 @@ verifies('tools.cancel-reaches-tool', 'a tool that hears nothing is left behind'
   });
   expect(outcome.state).toBe('cancelled');
   expect(Date.now() - startedAt).toBeLessThan(withinMs(1_500));
-  await expect.poll(() => path.worker.probe.effects, { timeout: 5_000 }).toEqual(['stubborn']);
+  await expect.poll(() => worker.probe.effects, { timeout: 5_000 }).toEqual(['stubborn']);
   expect(await journaled(id)).toEqual(['cancelled', 1]);
 });
 
@@ -121,27 +141,25 @@ test('a call that was cancelled before it began never runs', async () => {
   );
   expect(outcome.state).toBe('cancelled');
   await delay(300);
-  expect(path.worker.probe.effects).toEqual([]);
+  expect(worker.probe.effects).toEqual([]);
   expect(await journaled(id)).toEqual(['cancelled', 1]);
 });
 
 verifies('tools.deadlines', 'silence ends a call', async () => {
   const { id, outcome } = await call('slow', { args: { ms: 20_000 }, timeoutMs: 300 });
   expect(outcome).toMatchObject({ state: 'failed', error: { code: 'tool_timeout' } });
-  await expect.poll(() => path.worker.probe.aborted.length).toBe(1);
+  await expect.poll(() => worker.probe.aborted.length).toBe(1);
   expect(await journaled(id)).toEqual(['failed', 1]);
 });
 
 verifies('tools.deadlines', 'progress extends it up to the maximum', async () => {
   const args = { ms: 20_000, progress: true };
   const request = { name: 'slow', argumentsText: JSON.stringify(args), sessionId: 'sess_a' };
-  const { tool, context } = await path.gateway.calls.prepare(request, requestContext());
+  const { tool, context } = await gateway.calls.prepare(request, requestContext());
   const startedAt = Date.now();
   const shown: ToolProgress[] = [];
   const limited = { ...tool, timeoutMs: 300, maxTimeoutMs: 1_000 };
-  const outcome = await path.gateway.runner.run({ tool: limited, arguments: args }, context, (each) =>
-    shown.push(each),
-  );
+  const outcome = await gateway.runner.run({ tool: limited, arguments: args }, context, (each) => shown.push(each));
   expect(outcome.error?.code).toBe('tool_timeout');
   expect(Date.now() - startedAt).toBeGreaterThan(900);
   expect(Date.now() - startedAt).toBeLessThan(withinMs(2_500));
@@ -149,30 +167,30 @@ verifies('tools.deadlines', 'progress extends it up to the maximum', async () =>
 });
 
 verifies('tools.results-clamped', 'the whole is a file of the workspace', async () => {
-  const bytes = path.services.config.tools.max_result_bytes * 2;
+  const bytes = services.config.tools.max_result_bytes * 2;
   const { id, outcome } = await call('large', { args: { bytes }, sessionId: 'sess_large' });
   expect(outcome).toMatchObject({ state: 'completed', truncated: true });
   expect(contentText(outcome.blocks)).toContain(`/mcp_workspaces/sess_large/.results/${id}.txt`);
-  const [session] = await path.services.rows<{ directory: string }>(
+  const [session] = await services.rows<{ directory: string }>(
     "select directory from sessions where id = 'sess_large'",
   );
-  const file = join(path.services.config.data_dir, 'workspaces', session!.directory, '.results', `${id}.txt`);
-  expect((await readFile(file, 'utf8')).length).toBe(bytes);
+  const path = join(services.config.data_dir, 'workspaces', session!.directory, '.results', `${id}.txt`);
+  expect((await readFile(path, 'utf8')).length).toBe(bytes);
 });
 
 verifies('tools.calls-at-once-bounded', 'those of one session wait in order', async () => {
-  const limit = path.services.config.limits.session_calls;
-  path.worker.probe.mostRunning = 0;
+  const limit = services.config.limits.session_calls;
+  worker.probe.mostRunning = 0;
   const ended = await Promise.all(
     Array.from({ length: limit + 4 }, () => call('slow', { args: { ms: 150 }, sessionId: 'sess_many' })),
   );
   expect(ended.map(({ outcome }) => outcome.state)).toEqual(Array.from({ length: limit + 4 }, () => 'completed'));
-  expect(path.worker.probe.mostRunning).toBeLessThanOrEqual(limit);
-  expect(path.worker.probe.mostRunning).toBeGreaterThan(1);
+  expect(worker.probe.mostRunning).toBeLessThanOrEqual(limit);
+  expect(worker.probe.mostRunning).toBeGreaterThan(1);
 });
 
 verifies('reliability.replies-may-be-lost', 'the journal is looked into', async () => {
-  const { channels } = path.services.backing;
+  const { channels } = services.backing;
   const publish = channels.publish.bind(channels);
   channels.publish = async (channel, message, signal) => {
     if (!channel.startsWith('replies:')) await publish(channel, message, signal);
@@ -182,7 +200,7 @@ verifies('reliability.replies-may-be-lost', 'the journal is looked into', async 
     const { outcome } = await call('append', { args: { text: 'unheard' } });
     expect(outcome.state).toBe('completed');
     expect(Date.now() - startedAt).toBeLessThan(withinMs(3_000));
-    expect(path.worker.probe.effects).toEqual(['unheard']);
+    expect(worker.probe.effects).toEqual(['unheard']);
   } finally {
     channels.publish = publish;
   }
@@ -191,7 +209,7 @@ verifies('reliability.replies-may-be-lost', 'the journal is looked into', async 
 test('a safe call that takes its time is claimed, its outcome still one', async () => {
   const running = call('readSlowly', { args: { ms: 2_500 } });
   const claimed = "select worker from tool_calls where name = 'readSlowly' and state = 'dispatched'";
-  await expect.poll(() => path.services.rows(claimed), { timeout: 2_400 }).toEqual([{ worker: path.worker.id }]);
+  await expect.poll(() => services.rows(claimed), { timeout: 2_400 }).toEqual([{ worker: worker.id }]);
   const { id, outcome } = await running;
   expect(outcome.state).toBe('completed');
   expect(await journaled(id)).toEqual(['completed', 1]);
@@ -199,17 +217,17 @@ test('a safe call that takes its time is claimed, its outcome still one', async 
 
 async function deliveredTwice(given: { givenUp: boolean }) {
   await untilWorkerIsKnown();
-  const prepared = await path.gateway.calls.prepare(
+  const prepared = await gateway.calls.prepare(
     { name: 'slow', argumentsText: '{"ms":2500}', sessionId: 'sess_a' },
     requestContext(),
   );
   let other: TestWorker | undefined;
   // Opened when the first one has the call, or it might take it itself.
   const again = async () => {
-    other = await openWorker(path.services);
+    other = await openWorker(services);
     // What a reaper does to a worker that stopped.
-    if (given.givenUp) await path.services.rows('delete from processes where id = $1', [path.worker.id]);
-    const [row] = await path.services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [
+    if (given.givenUp) await services.rows('delete from processes where id = $1', [worker.id]);
+    const [row] = await services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [
       prepared.context.callId,
     ]);
     await other.worker.jobs.handle({ job: row!.job, redelivered: true });
@@ -220,7 +238,7 @@ async function deliveredTwice(given: { givenUp: boolean }) {
       if (status === 'running') twice ??= again().catch((error: unknown) => error);
     });
     const thrown = await twice;
-    await expect.poll(() => path.worker.probe.running, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(0);
     await delay(500);
     return { outcome, thrown, journaled: await journaled(id) };
   } finally {
@@ -231,9 +249,9 @@ async function deliveredTwice(given: { givenUp: boolean }) {
 
 /** One that was given up registers again with its next heartbeat, and is seen with the gateway's next look. */
 async function untilWorkerIsKnown(): Promise<void> {
-  const known = () => path.services.rows('select id from processes where id = $1', [path.worker.id]);
+  const known = () => services.rows('select id from processes where id = $1', [worker.id]);
   await expect.poll(known, { timeout: 10_000 }).toHaveLength(1);
-  await expect.poll(() => path.gateway.runner.hasWorker(), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => gateway.runner.hasWorker(), { timeout: 10_000 }).toBe(true);
 }
 
 test('a redelivered unsafe call whose worker was given up is indeterminate, its late outcome dropped', async () => {
@@ -251,7 +269,7 @@ test('a redelivered unsafe call whose worker lives is left to it', async () => {
 });
 
 verifies('reliability.lost-jobs-added-again', 'a planned call whose job is missing', async () => {
-  const { queue } = path.services.backing;
+  const { queue } = services.backing;
   const add = queue.add.bind(queue);
   let lost = 0;
   queue.add = async (job, options) => {
@@ -261,32 +279,32 @@ verifies('reliability.lost-jobs-added-again', 'a planned call whose job is missi
   try {
     const { outcome } = await call('append', { args: { text: 'found' } });
     expect(outcome.state).toBe('completed');
-    expect(path.worker.probe.effects).toEqual(['found']);
+    expect(worker.probe.effects).toEqual(['found']);
   } finally {
     queue.add = add;
   }
 });
 
 verifies('tools.catalog-names', 'the first server keeps the bare name', async () => {
-  expect(path.gateway.catalog.find('echo')).toMatchObject({ server: 'workspace', safe: true, readOnly: true });
-  expect(path.gateway.catalog.find('workspace__echo')?.name).toBe('echo');
+  expect(gateway.catalog.find('echo')).toMatchObject({ server: 'workspace', safe: true, readOnly: true });
+  expect(gateway.catalog.find('workspace__echo')?.name).toBe('echo');
   for (const alike of ['Echo', 'ｅｃｈｏ', 'workspace__workspace__echo', '__proto__', 'constructor']) {
-    expect(path.gateway.catalog.find(alike)).toBeUndefined();
+    expect(gateway.catalog.find(alike)).toBeUndefined();
   }
-  expect(path.gateway.catalog.hasServer('workspace')).toBe(true);
-  expect(path.gateway.runner.hasWorker()).toBe(true);
+  expect(gateway.catalog.hasServer('workspace')).toBe(true);
+  expect(gateway.runner.hasWorker()).toBe(true);
 });
 
 verifies('tools.catalog-announced', 'a tool that comes and goes', async () => {
-  const before = path.gateway.catalog.version;
+  const before = gateway.catalog.version;
   const { z } = await import('zod');
   const handler = () => 'new';
   const options = { description: 'New.', input: z.object({}) };
-  path.worker.server.register({ name: 'later', place: 'here', options, handler });
-  await expect.poll(() => path.gateway.catalog.find('later'), { timeout: 1_000, interval: 20 }).toBeDefined();
-  expect(path.gateway.catalog.version).not.toBe(before);
+  worker.server.register({ name: 'later', place: 'here', options, handler });
+  await expect.poll(() => gateway.catalog.find('later'), { timeout: 1_000, interval: 20 }).toBeDefined();
+  expect(gateway.catalog.version).not.toBe(before);
   expect((await call('later')).outcome.state).toBe('completed');
-  path.worker.server.remove('later');
-  await expect.poll(() => path.gateway.catalog.find('later'), { timeout: 1_000, interval: 20 }).toBeUndefined();
-  expect(path.gateway.catalog.version).toBe(before);
+  worker.server.remove('later');
+  await expect.poll(() => gateway.catalog.find('later'), { timeout: 1_000, interval: 20 }).toBeUndefined();
+  expect(gateway.catalog.version).toBe(before);
 });
