@@ -19,10 +19,10 @@ import { PostgresToolChanges } from '#libs/runs/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import { ChatService } from './chat/chat-service.js';
 import { createTurnMeasure } from './chat/measure-turn.js';
 import { OrphanedRuns } from './chat/interrupt-orphans.js';
+import { RunAnnouncements } from './chat/run-announcements.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
@@ -112,6 +112,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const planCall = forwarding.planCall.bind(forwarding);
 
   const cancels = new RunCancels();
+  const announcements = new RunAnnouncements(backing.channels);
   const chat = new ChatService(
     {
       models,
@@ -124,10 +125,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       log,
       channels: backing.channels,
       cancels,
-      announce: (runId) => {
-        // Followers poll as well: an announcement that is lost costs them a second.
-        backing.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
-      },
+      announce: (runId) => announcements.announce(runId),
       measure: createTurnMeasure(measuring),
       logger,
     },
@@ -189,6 +187,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     /** After the turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
+      announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
       try {
