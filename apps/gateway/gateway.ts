@@ -66,10 +66,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
-  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes }));
-  const log = new PostgresEventLog(database, writes);
-  const journal = new PostgresJournal(database, writes);
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions }));
+  const log = new PostgresEventLog(database, writes);
+  const journal = new PostgresJournal(database, writes, sessions);
   const registry = new PostgresProcessRegistry(database, { logger });
 
   const clocks = new TurnClocks();
@@ -83,6 +83,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     gatewayId: id,
     backing,
     journal,
+    sessions,
     registry,
     limits: {
       sessionCalls: config.limits.session_calls,

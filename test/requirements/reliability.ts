@@ -115,6 +115,8 @@ export const reliabilityRequirements = {
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
+  'sessions.made-with-the-call':
+    'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',
   'sessions.one-directory': 'a session has one directory, whoever asks first',
   'store.any-string': 'any string that a model or tool sends is stored and comes back as it was',

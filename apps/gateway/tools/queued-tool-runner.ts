@@ -3,6 +3,7 @@
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -23,6 +24,8 @@ export interface QueuedToolRunnerParts {
   gatewayId: string;
   backing: Pick<Backing, 'queue' | 'channels'>;
   journal: Journal;
+  /** The sessions that were made with their calls: the worker is told where. */
+  sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   limits: { sessionCalls: number; principalCalls: number; queueLength: number; cancelGraceMs: number };
   logger: Logger;
@@ -108,7 +111,7 @@ export class QueuedToolRunner implements ToolRunner {
           cancelGraceMs: parts.limits.cancelGraceMs,
           logger: parts.logger,
         },
-        toJob(parts.gatewayId, call, context),
+        this.#toJobInSession(call, context),
         { audit, signal: context.signal, deadline: context.deadline, onProgress },
       );
       const outcome = dispatched.run();
@@ -117,6 +120,14 @@ export class QueuedToolRunner implements ToolRunner {
     } finally {
       for (const giveBack of places) giveBack();
     }
+  }
+
+  /** The worker of a stateful server makes the session itself: it may have an instance to spare for it. */
+  #toJobInSession(call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
+    const { gatewayId, sessions } = this.parts;
+    const job = toJob(gatewayId, call, context);
+    const made = job.stateful === true ? undefined : sessions.known(context.principal, context.sessionId);
+    return made === undefined ? job : { ...job, sessionDirectory: made.directory };
   }
 
   async #admit(context: CallContext, places: (() => void)[]): Promise<void> {
