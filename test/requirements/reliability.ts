@@ -29,6 +29,8 @@ export const reliabilityRequirements = {
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
   'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
+  'backing.job-together':
+    'quick jobs of one moment share their place in the queue, each of them is delivered, and one that comes again says so',
   'backing.job-waiting-for': 'what waits for one worker alone can be listed',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',

@@ -112,7 +112,7 @@ export class QueuedToolRunner implements ToolRunner {
           logger: parts.logger,
         },
         this.#toJobInSession(call, context),
-        { audit, signal: context.signal, deadline: context.deadline, onProgress },
+        { audit, signal: context.signal, deadline: context.deadline, together: isQuick(call.tool), onProgress },
       );
       const outcome = dispatched.run();
       this.#active.set(dispatched, outcome);
@@ -162,6 +162,9 @@ export function auditContext(context: RequestContext & Pick<CallContext, 'model'
     ...(context.model === undefined ? {} : { model: context.model }),
   };
 }
+
+/** Reads what is at hand in the worker itself. */
+const isQuick = ({ safe, isolation }: CatalogTool): boolean => safe && isolation === 'builtin';
 
 function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
   const { tool } = call;
