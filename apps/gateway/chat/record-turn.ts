@@ -14,7 +14,7 @@ const gatherBytes = 16 * 1024;
 const maxUnwrittenBytes = 4 * 1024 * 1024;
 
 export interface RecordPorts {
-  log: EventLog;
+  append: EventLog['append'];
   logger: Logger;
   /** Tells whoever follows the run, here or on another gateway. */
   announce: (runId: string) => void;
@@ -131,7 +131,7 @@ export class TurnRecorder {
   private async write(events: NumberedEvent[]): Promise<void> {
     const { runId } = this.options;
     try {
-      await this.ports.log.append(runId, events);
+      await this.ports.append(runId, events);
       this.ports.announce(runId);
     } catch (error) {
       this.ports.logger.warn({ runId, error }, 'events of a run were not stored');
