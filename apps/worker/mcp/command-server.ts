@@ -10,8 +10,8 @@ import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio } from './connect.js';
 import type { ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
-import { availableIsolation, isolationRefusal, type ProcessLimits } from './isolation.js';
-import type { EndGrace, Launch } from './process/process-tree.js';
+import { availableIsolation, isolationRefusal } from './isolation.js';
+import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
 import type { ConfiguredServer, OpenServer, PoolUser, SpareInstance } from './configured-server.js';
@@ -55,7 +55,6 @@ export function openCommand(
     path: parts.environment['PATH'] ?? '',
     packageRoots: parts.packageRoots,
   });
-  const [file = program.file, ...args] = [...parts.limits.prefix, program.file, ...program.args];
   const logger = parts.logger.child({ metadata: { server: name } });
   if (server.network === 'none') {
     logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
@@ -64,8 +63,9 @@ export function openCommand(
   const start = (host: string, signal: AbortSignal): Promise<ToolConnection> => {
     const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
     const launch: Launch = {
-      file,
-      args: args.map(inPlace),
+      file: program.file,
+      args: program.args.map(inPlace),
+      limits: parts.limits,
       cwd: host,
       environment: {
         ...parts.environment,
