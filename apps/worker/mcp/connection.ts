@@ -71,7 +71,8 @@ const listTimeoutMs = 15_000;
 const maxListPages = 100;
 const maxListedTools = 10_000;
 
-const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+/** Some say `null` where there is no next page; what is no cursor leads nowhere either. */
+const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 const resultSchema = z.looseObject({});
 
 export class ClientConnection implements ToolConnection {

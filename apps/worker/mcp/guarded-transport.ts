@@ -4,7 +4,7 @@
 import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { FloodGate } from './flood-gate.js';
 
 export interface Progress {
@@ -178,7 +178,10 @@ export class GuardedTransport implements Transport {
       const said = typeof error['message'] === 'string' ? error['message'].slice(0, maxErrorLength) : '';
       return { jsonrpc: '2.0', id, error: { code: error['code'] as number, message: said, data: error['data'] } };
     }
-    if (error === undefined && isJsonObject(result) && !this.#isTooDeep(read)) return read as unknown as JSONRPCMessage;
+    if (error === undefined && isJsonObject(result)) {
+      const bounded = this.#isTooDeep(read) ? withoutDeepTools(result) : result;
+      if (bounded !== undefined) return { ...read, result: bounded } as JSONRPCMessage;
+    }
     return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
   }
 
@@ -237,6 +240,16 @@ export class GuardedTransport implements Transport {
     this.#asked.clear();
     this.#progress.clear();
   }
+}
+
+/** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */
+function withoutDeepTools(result: JsonObject): JsonObject | undefined {
+  if (!Array.isArray(result['tools'])) return undefined;
+  const tools = result['tools'].map((tool) =>
+    exceedsDepth(tool, maxDepth - 2) && isJsonObject(tool) ? { name: tool['name'] ?? null } : tool,
+  );
+  const bounded = { ...result, tools };
+  return exceedsDepth(bounded, maxDepth) ? undefined : bounded;
 }
 
 const failure = (id: Id, code: number, message: string): JSONRPCMessage => ({

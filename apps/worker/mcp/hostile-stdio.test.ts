@@ -18,6 +18,7 @@ beforeAll(async () => {
       picky: hostile('--exit-on-discover'),
       endless: hostile('--endless-list'),
       circular: hostile('--same-cursor'),
+      odd: hostile('--odd-list'),
       future: hostile('--version="9999-01-01"'),
       numbered: hostile('--version=7'),
       proto: hostile('--proto'),
@@ -202,6 +203,7 @@ test('a list without end is cut, a bad definition in it is passed on for the cat
   expect(await list('endless')).toHaveLength(100);
   expect(await list('circular')).toHaveLength(2);
   expect(await list('bad')).toContainEqual({ name: 'schemaless', inputSchema: true });
+  expect(await list('odd')).toEqual([expect.objectContaining({ name: 'echo' }), { name: 'deep' }]);
 });
 
 verifies('tools.servers-contained', 'its environment, directory and arguments', async () => {
