@@ -120,6 +120,11 @@ verifies('tools.servers-in-catalog', 'called through the queue, audited with wha
   expect(JSON.stringify(where.body)).not.toContain(box.databaseUrl);
 });
 
+verifies('tools.hostile-servers', 'through the gateway: more values than are read, and it is counted', async () => {
+  expect(await call('dense', { unit: '0' })).toMatchObject({ body: { error: { code: 'result_too_large' } } });
+  expect(await metric('signalbox_mcp_bounds_total{server="common",bound="message_values"}')).toBe(1);
+});
+
 for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
   verifies('mcp.pairings', `${name}, servers on SDK 1.x and 2.x`, () =>
     withClients(box.url, [name], async (client) => {

@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
 import type { RawToolResult } from '../mcp/connection.js';
+import type { OnServerBound } from '../mcp/pool-events.js';
 
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 
@@ -17,8 +18,10 @@ const MAX_BLOCKS = 10_000;
 export function readResult(
   result: RawToolResult,
   checkOutput: ((value: JsonObject, bytes: number) => string | undefined) | undefined,
+  onBound?: OnServerBound,
 ): ReadOutcome {
   if (Array.isArray(result.content) && result.content.length > MAX_BLOCKS) {
+    onBound?.('content_blocks');
     return failed('result_too_large', `The result of the tool has more than ${MAX_BLOCKS} content blocks`);
   }
   const blocks = readBlocks(result.content);

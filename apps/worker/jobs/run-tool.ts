@@ -12,6 +12,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { ownName, type ConfiguredServer } from '../mcp/configured-server.js';
 import type { RawToolResult } from '../mcp/connection.js';
 import type { ServerPool } from '../mcp/pool.js';
+import type { PoolEvents, ServerBound } from '../mcp/pool-events.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import { failed, readResult, type ReadOutcome } from './read-result.js';
@@ -35,6 +36,7 @@ export interface ToolRunParts {
   sealed: Pick<SealedValues, 'get'>;
   /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
   outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
+  onBound?: PoolEvents['onBound'];
   logger: Logger;
 }
 
@@ -79,8 +81,11 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
     );
     clock.stop();
     await hooks.afterEffect();
-    const read = readResult(result, await outputCheck);
-    return await clampResult(read, parts.bounds, (text) => parts.results.keep(session, `${job.callId}.txt`, text));
+    const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
+    const read = readResult(result, await outputCheck, onBound);
+    return await clampResult(read, { ...parts.bounds, onBound }, (text) =>
+      parts.results.keep(session, `${job.callId}.txt`, text),
+    );
   } catch (error) {
     return toOutcome(error, job, parts.logger);
   } finally {

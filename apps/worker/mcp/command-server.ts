@@ -11,6 +11,7 @@ import { connectStdio } from './connect.js';
 import type { ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
 import { availableIsolation, isolationRefusal } from './isolation.js';
+import type { PoolEvents, ServerBound } from './pool-events.js';
 import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
@@ -25,6 +26,7 @@ export interface CommandParts {
   limits: ProcessLimits;
   grace?: EndGrace;
   connectTimeoutMs?: number;
+  onBound?: PoolEvents['onBound'];
   logger: Logger;
 }
 
@@ -75,12 +77,14 @@ export function openCommand(
       },
     };
     const grace = parts.grace ?? defaultGrace;
+    const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
     return connectStdio(
-      { launch, grace, maxMessageBytes: messageBytes(parts.config), logger },
+      { launch, grace, maxMessageBytes: messageBytes(parts.config), logger, onBound },
       {
         signal,
         cancelGraceMs: parts.config.tools.cancel_grace_ms,
         memory,
+        onBound,
         ...(shared ? {} : { root: host }),
         ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
       },

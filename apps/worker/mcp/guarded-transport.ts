@@ -6,6 +6,7 @@ import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { FloodGate } from './flood-gate.js';
+import type { OnServerBound } from './pool-events.js';
 
 export interface Progress {
   progress: number;
@@ -20,6 +21,7 @@ export interface GuardOptions {
   trusted?: boolean;
   /** What a server may ask the client; anything else is refused here, so that it need not wait for an answer. */
   answered?: readonly string[];
+  onBound?: OnServerBound;
 }
 
 /** An error code of our own, for answers that cannot be read. */
@@ -149,12 +151,13 @@ export class GuardedTransport implements Transport {
   }
 
   #refuse(id: Id): void {
-    if (this.#refused.count() > refusedSize) return this.#cutOff('asked more than it is answered');
+    if (this.#refused.count() > refusedSize) return this.#cutOff('questions', 'asked more than it is answered');
     this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
   }
 
-  #cutOff(why: string): void {
+  #cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
     if (this.failure !== undefined) return;
+    this.options.onBound?.(bound);
     this.failure = new AppError('tool_crashed', `The tool server ${why}`);
     this.inner.close().catch(() => undefined);
   }
@@ -203,7 +206,9 @@ export class GuardedTransport implements Transport {
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
   #isAffordable(): boolean {
-    if (!this.#flood.take(this.inner.frameBytes ?? 0)) this.#cutOff('sent more messages than can be taken');
+    if (!this.#flood.take(this.inner.frameBytes ?? 0)) {
+      this.#cutOff('unasked_messages', 'sent more messages than can be taken');
+    }
     return this.failure === undefined && this.#second.count() <= deliveredASecond;
   }
 
