@@ -87,7 +87,7 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
       parts.results.keep(session, `${job.callId}.txt`, text),
     );
   } catch (error) {
-    return toOutcome(error, job, parts.logger);
+    return toOutcome(error, { job, limitMs: clock.limitMs, logger: parts.logger });
   } finally {
     clock.stop();
   }
@@ -143,6 +143,12 @@ class CallClock {
     this.extend();
   }
 
+  /** Which of its limits is over: the silence that is allowed, or the whole. */
+  get limitMs(): number {
+    const { timeoutMs, maxTimeoutMs } = this.job;
+    return performance.now() - this.#startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
+  }
+
   extend(): void {
     if (this.controller.signal.aborted) return;
     clearTimeout(this.#timer);
@@ -158,11 +164,17 @@ class CallClock {
 
 const toolCodes: ReadonlySet<string> = new Set(TOOL_ERROR_CODES);
 
-function toOutcome(error: unknown, job: ToolJob, logger: Logger): ReadOutcome {
+interface FailedCall {
+  job: ToolJob;
+  limitMs: number;
+  logger: Logger;
+}
+
+function toOutcome(error: unknown, { job, limitMs, logger }: FailedCall): ReadOutcome {
   if (error instanceof Stopped) {
     return error.reason === 'cancelled'
       ? failed('cancelled', 'The call was cancelled')
-      : failed('tool_timeout', `The tool did not answer within ${job.timeoutMs} ms`);
+      : failed('tool_timeout', `The tool did not answer within ${limitMs} ms`);
   }
   if (error instanceof AppError && toolCodes.has(error.code)) return failed(error.code as ToolErrorCode, error.message);
   if (error instanceof AppError && error.code === 'store_unavailable') {
