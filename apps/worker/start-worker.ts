@@ -35,6 +35,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
       onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),
       onClosed: (server, reason) => metrics.mcpClosed.inc({ server, reason }),
       onRefused: (server, reason) => metrics.mcpRefused.inc({ server, reason }),
+      onBound: (server, bound) => metrics.mcpBounds.inc({ server, bound }),
     },
   });
   const reloads = new ConfigurationReloads({

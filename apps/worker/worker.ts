@@ -86,6 +86,7 @@ export class Worker {
       packageRoots: [process.cwd(), import.meta.dirname],
       limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
       discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
+      ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
       logger,
     };
@@ -123,6 +124,7 @@ export class Worker {
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
       sealed: new SealedValues(backing.cache),
       outputCheck: (job) => outputs.checkOf(job),
+      ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
       ...(parts.faults === undefined ? {} : { faults: parts.faults }),
       logger,
     });

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -10,6 +10,25 @@ import { openDatabase } from './open-database.js';
 import { Prisma } from './prisma-client/client.js';
 
 const signal = () => AbortSignal.timeout(20_000);
+
+/** Nothing was released before it: nobody reads what it takes away. */
+const beforeTheFirstRelease = '20261123000000_tool_definitions';
+const takesAway =
+  /\b(?:DROP (?:TABLE|COLUMN)|RENAME|ALTER COLUMN "\w+" (?:SET DATA )?TYPE|SET NOT NULL)\b|\bADD COLUMN (?![^,;]*DEFAULT)[^,;]*NOT NULL/gi;
+
+test('a migration takes nothing away: the version before still runs while it is applied', async () => {
+  const entries = await readdir('prisma/migrations', { withFileTypes: true });
+  const taken: Record<string, string[]> = {};
+  for (const { name } of entries.filter((entry) => entry.isDirectory() && entry.name !== beforeTheFirstRelease)) {
+    const sql = await readFile(join('prisma/migrations', name, 'migration.sql'), 'utf8');
+    taken[name] = sql.replaceAll(/--.*$/gm, '').match(takesAway) ?? [];
+  }
+  expect(Object.values(taken).flat()).toEqual([]);
+  expect(Object.keys(taken).length).toBeGreaterThanOrEqual(2);
+  const examples = ['DROP COLUMN "a"', 'ALTER COLUMN "a" TYPE int', 'ADD COLUMN "a" TEXT NOT NULL', 'RENAME TO "b"'];
+  for (const example of examples) expect(`ALTER TABLE "t" ${example};`.match(takesAway), example).toHaveLength(1);
+  expect('ALTER TABLE "t" ADD COLUMN "a" TEXT NOT NULL DEFAULT \'x\';'.match(takesAway)).toBeNull();
+});
 
 describe('migrate', () => {
   let database: TestDatabase;

@@ -94,6 +94,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     mcpConnects: counter('mcp_connects_total', 'Instances of tool servers that were begun', ['server', 'outcome']),
     mcpClosed: counter('mcp_instances_closed_total', 'Instances of tool servers that ended', ['server', 'reason']),
     mcpRefused: counter('mcp_refused_total', 'Tool calls that got no instance of their server', ['server', 'reason']),
+    mcpBounds: counter('mcp_bounds_total', 'Times that a tool server sent more than is taken of it', [
+      'server',
+      'bound',
+    ]),
     orphansReaped: counter('orphans_reaped_total', 'Processes of tool servers that a killed worker had left'),
     configReloads,
     toolChanges,

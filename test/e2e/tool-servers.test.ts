@@ -42,7 +42,7 @@ beforeAll(async () => {
     rough: {
       ...hostile,
       isolation,
-      tools: { include: ['crash', 'echo', 'family', 'where'], rename: { echo: 'say' } },
+      tools: { include: ['crash', 'echo', 'family', 'vanished', 'where'], rename: { echo: 'say' } },
     },
     polite: {
       command: 'node',
@@ -91,7 +91,7 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   const tools = await offered();
   expect(tools.get('say')).toEqual({ server: 'rough', available: true });
   expect(tools.get('add')).toEqual({ server: 'web', available: true });
-  expect([...tools.values()].filter(({ server }) => server === 'rough')).toHaveLength(4);
+  expect([...tools.values()].filter(({ server }) => server === 'rough')).toHaveLength(5);
   expect(tools.has('hang')).toBe(false);
   expect([...tools.values()].some(({ server }) => server === 'unsafe')).toBe(false);
   expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(9);
@@ -118,6 +118,11 @@ verifies('tools.servers-in-catalog', 'called through the queue, audited with wha
   const where = await call('where', {});
   expect(JSON.stringify(where.body)).not.toContain(box.workspacesDir);
   expect(JSON.stringify(where.body)).not.toContain(box.databaseUrl);
+});
+
+verifies('tools.hostile-servers', 'through the gateway: more values than are read, and it is counted', async () => {
+  expect(await call('dense', { unit: '0' })).toMatchObject({ body: { error: { code: 'result_too_large' } } });
+  expect(await metric('signalbox_mcp_bounds_total{server="common",bound="message_values"}')).toBe(1);
 });
 
 for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
@@ -274,26 +279,30 @@ verifies('tools.nothing-left-alive', 'thirty sessions leave no instance, process
 });
 
 verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a worker that stops', async () => {
-  const family = async () => (await call('family', {})).body.content!.split(' ').map(Number);
+  // The third has shed its environment, its session and its parents.
+  const family = async () => {
+    const said = [await call('family', {}), await call('vanished', {})];
+    return said.flatMap(({ body }) => body.content!.split(' ').map(Number));
+  };
   const left = await family();
   const polite = Number((await call('polite', {})).body.structured_content?.['pid']);
-  expect([...left, polite].map(isAlive)).toEqual([true, true, true]);
-  expect(await processes()).toBeGreaterThanOrEqual(4);
+  expect([...left, polite].map(isAlive)).toEqual([true, true, true, true]);
+  expect(await processes()).toBeGreaterThanOrEqual(5);
   const [first] = box.workers;
   first!.kill('SIGKILL');
   await first!.ended;
   // The end of its stdin is enough for this one.
   await vi.waitFor(() => expect(isAlive(polite)).toBe(false), long);
-  expect(left.map(isAlive)).toEqual([true, true]);
+  expect(left.map(isAlive)).toEqual([true, true, true]);
   const next = await box.startWorker();
-  expect(left.map(isAlive)).toEqual([false, false]);
+  expect(left.map(isAlive)).toEqual([false, false, false]);
   // Another worker that starts on this machine meanwhile may have been first.
   const said = next.log.find((line) => line['message'] === 'processes that a killed worker left were ended');
   const reaped = (said?.['metadata'] ?? { processes: 0 }) as { processes: number };
   expect(await metric('signalbox_orphans_reaped_total')).toBe(reaped.processes);
   await vi.waitFor(async () => expect((await offered()).get('family')?.available).toBe(true), long);
   const again = await family();
-  expect(again.map(isAlive)).toEqual([true, true]);
+  expect(again.map(isAlive)).toEqual([true, true, true]);
   expect(await next.stop()).toBe(0);
-  expect(again.map(isAlive)).toEqual([false, false]);
+  expect(again.map(isAlive)).toEqual([false, false, false]);
 });

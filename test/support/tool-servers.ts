@@ -25,6 +25,8 @@ export interface ToolServers {
   directory: string;
   /** Messages of the log, each with its fields. */
   log: { message: string; fields: LogFields }[];
+  /** `server: bound` of each that a server met. */
+  bounds: string[];
   call(server: string, tool: string, given?: CallGiven): Promise<RawToolResult>;
   use<T>(
     server: string,
@@ -70,6 +72,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     maxDepth: 32,
   });
   const log: ToolServers['log'] = [];
+  const bounds: string[] = [];
   const logger = recordingLogger(log);
   const environment = inheritedEnvironment();
   const configured = configuredServers({
@@ -82,6 +85,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),
     ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
+    onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),
     logger,
   });
   const pool = new ServerPool(configured, logger);
@@ -95,6 +99,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     workspaces,
     directory: dataDirectory,
     log,
+    bounds,
     use,
     call: (server, tool, { args = {}, session, directory, options = {} } = {}) => {
       const calling = {

@@ -28,15 +28,22 @@ verifies('tools.results-clamped', 'head, tail and the path of the whole', async 
 });
 
 verifies('tools.results-clamped', 'too large to read at all; no room to keep it', async () => {
-  const tooLarge = await clampResult(text('x'.repeat(20_000)), bounds, async () => 'never');
+  const met: string[] = [];
+  const onBound = (bound: string) => void met.push(bound);
+  const tooLarge = await clampResult(text('x'.repeat(20_000)), { ...bounds, onBound }, async () => 'never');
   expect(tooLarge).toMatchObject({ state: 'failed', error: { code: 'result_too_large' } });
+  expect(met).toEqual(['message_bytes']);
   const full = await clampResult(text('x'.repeat(5_000)), bounds, () => Promise.reject(new Error('full')));
   expect(full).toMatchObject({ state: 'completed', truncated: true });
   expect(contentText(full.blocks)).toContain('could not be stored');
 });
 
 verifies('tools.results-clamped', 'more blocks than anybody looks through', () => {
-  const blocks = (count: number) => readResult({ content: Array.from({ length: count }, () => 0) }, undefined);
+  const met: string[] = [];
+  const blocks = (count: number) =>
+    readResult({ content: Array.from({ length: count }, () => 0) }, undefined, (bound) => void met.push(bound));
   expect(blocks(10_000)).toMatchObject({ state: 'completed' });
+  expect(met).toEqual([]);
   expect(blocks(10_001)).toMatchObject({ state: 'failed', error: { code: 'result_too_large' } });
+  expect(met).toEqual(['content_blocks']);
 });

@@ -1,6 +1,7 @@
 // Keeps a result within what a model is given: what is larger is stored whole in the workspace, the model gets head,
 // tail, the path and how to read on.
 import type { ContentBlock } from '#libs/schemas/content-block.js';
+import type { OnServerBound } from '../mcp/pool-events.js';
 import type { ReadOutcome } from './read-result.js';
 import { failed } from './read-result.js';
 
@@ -9,6 +10,7 @@ export interface ResultBounds {
   maxResultBytes: number;
   /** Accepted from a server at all. */
   maxReadBytes: number;
+  onBound?: OnServerBound;
 }
 
 /** Stores the whole of a result; resolves with the path as the session's tools know it. */
@@ -21,6 +23,7 @@ export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, ke
     structuredBytes + outcome.blocks.reduce((sum, block) => sum + Buffer.byteLength(JSON.stringify(block)), 0);
   if (bytes <= bounds.maxResultBytes) return outcome;
   if (bytes > bounds.maxReadBytes) {
+    bounds.onBound?.('message_bytes');
     return failed(
       'result_too_large',
       `The result of the tool is ${bytes} bytes, at most ${bounds.maxReadBytes} are read`,

@@ -36,6 +36,13 @@ verifies('tools.results-carried', 'what is no picture, sound or known kind is to
   ]);
 });
 
+verifies('tools.hostile-servers', 'content that is no list, a failure that is neither', () => {
+  for (const result of [{ content: 'done' }, { content: {} }, { content: [], isError: 'yes' }, { isError: 1 }]) {
+    expect(readResult(result, undefined)).toMatchObject({ state: 'failed', error: { code: 'invalid_tool_result' } });
+  }
+  expect(readResult({ content: null, isError: null }, undefined)).toEqual({ state: 'completed', blocks: [] });
+});
+
 test('structured content keeps what its tool promised, where it promised something', () => {
   const check = (value: object) => ('sum' in value ? undefined : 'sum is required');
   expect(readResult({ content: [], structuredContent: { sum: 1 } }, check)).toMatchObject({ state: 'completed' });

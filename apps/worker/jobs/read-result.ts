@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
 import type { RawToolResult } from '../mcp/connection.js';
+import type { OnServerBound } from '../mcp/pool-events.js';
 
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 
@@ -17,13 +18,19 @@ const MAX_BLOCKS = 10_000;
 export function readResult(
   result: RawToolResult,
   checkOutput: ((value: JsonObject, bytes: number) => string | undefined) | undefined,
+  onBound?: OnServerBound,
 ): ReadOutcome {
-  if (Array.isArray(result.content) && result.content.length > MAX_BLOCKS) {
+  const { content, isError } = result;
+  if (!(content == null || Array.isArray(content)) || !(isError == null || typeof isError === 'boolean')) {
+    return failed('invalid_tool_result', 'The tool answered in a shape that MCP does not know');
+  }
+  if (Array.isArray(content) && content.length > MAX_BLOCKS) {
+    onBound?.('content_blocks');
     return failed('result_too_large', `The result of the tool has more than ${MAX_BLOCKS} content blocks`);
   }
-  const blocks = readBlocks(result.content);
+  const blocks = readBlocks(content ?? []);
   const structured = isJsonObject(result.structuredContent) ? result.structuredContent : undefined;
-  if (result.isError === true) {
+  if (isError === true) {
     const text = contentText(blocks) || 'The tool failed';
     const message = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
     return {
@@ -49,9 +56,8 @@ export function failed(code: ToolErrorCode, message: string): ReadOutcome {
 }
 
 /** A block of a kind that is not known yet is kept as its JSON text rather than lost. */
-function readBlocks(content: unknown): ContentBlock[] {
-  if (!Array.isArray(content)) return [];
-  return content.map((block: unknown) => {
+function readBlocks(content: readonly unknown[]): ContentBlock[] {
+  return content.map((block) => {
     const parsed = contentBlockSchema.safeParse(block);
     return parsed.success ? withoutBroken(parsed.data) : { type: 'text', text: JSON.stringify(block) ?? '' };
   });

@@ -12,6 +12,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { ownName, type ConfiguredServer } from '../mcp/configured-server.js';
 import type { RawToolResult } from '../mcp/connection.js';
 import type { ServerPool } from '../mcp/pool.js';
+import type { PoolEvents, ServerBound } from '../mcp/pool-events.js';
 import { clampResult, type ResultBounds } from './clamp-result.js';
 import { untilStoreAnswers } from './outcome-writer.js';
 import { failed, readResult, type ReadOutcome } from './read-result.js';
@@ -35,6 +36,7 @@ export interface ToolRunParts {
   sealed: Pick<SealedValues, 'get'>;
   /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
   outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
+  onBound?: PoolEvents['onBound'];
   logger: Logger;
 }
 
@@ -79,10 +81,13 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
     );
     clock.stop();
     await hooks.afterEffect();
-    const read = readResult(result, await outputCheck);
-    return await clampResult(read, parts.bounds, (text) => parts.results.keep(session, `${job.callId}.txt`, text));
+    const onBound = (bound: ServerBound) => parts.onBound?.(job.server, bound);
+    const read = readResult(result, await outputCheck, onBound);
+    return await clampResult(read, { ...parts.bounds, onBound }, (text) =>
+      parts.results.keep(session, `${job.callId}.txt`, text),
+    );
   } catch (error) {
-    return toOutcome(error, job, parts.logger);
+    return toOutcome(error, { job, limitMs: clock.limitMs, logger: parts.logger });
   } finally {
     clock.stop();
   }
@@ -138,6 +143,12 @@ class CallClock {
     this.extend();
   }
 
+  /** Which of its limits is over: the silence that is allowed, or the whole. */
+  get limitMs(): number {
+    const { timeoutMs, maxTimeoutMs } = this.job;
+    return performance.now() - this.#startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
+  }
+
   extend(): void {
     if (this.controller.signal.aborted) return;
     clearTimeout(this.#timer);
@@ -153,11 +164,17 @@ class CallClock {
 
 const toolCodes: ReadonlySet<string> = new Set(TOOL_ERROR_CODES);
 
-function toOutcome(error: unknown, job: ToolJob, logger: Logger): ReadOutcome {
+interface FailedCall {
+  job: ToolJob;
+  limitMs: number;
+  logger: Logger;
+}
+
+function toOutcome(error: unknown, { job, limitMs, logger }: FailedCall): ReadOutcome {
   if (error instanceof Stopped) {
     return error.reason === 'cancelled'
       ? failed('cancelled', 'The call was cancelled')
-      : failed('tool_timeout', `The tool did not answer within ${job.timeoutMs} ms`);
+      : failed('tool_timeout', `The tool did not answer within ${limitMs} ms`);
   }
   if (error instanceof AppError && toolCodes.has(error.code)) return failed(error.code as ToolErrorCode, error.message);
   if (error instanceof AppError && error.code === 'store_unavailable') {

@@ -6,6 +6,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { AppError } from '#libs/schemas/errors.js';
 import { tooLargePhrase } from './guarded-transport.js';
+import type { OnServerBound } from './pool-events.js';
 import { maxValues, ValueCounter } from './value-counter.js';
 
 export interface FetchBounds {
@@ -14,6 +15,7 @@ export interface FetchBounds {
   connectMs: number;
   /** Of a whole exchange; a stream that the server keeps open to tell news (GET) has none. */
   totalMs: number;
+  onBound?: OnServerBound;
 }
 
 export interface BoundedFetch {
@@ -63,7 +65,7 @@ function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: Fetc
     request.on('error', (error) => reject(signal.aborted ? abortReason(signal) : readable(error)));
     request.once('response', (answer) => {
       try {
-        resolve(toResponse(answer, bounds.maxBytes, signal));
+        resolve(toResponse(answer, bounds, signal));
       } catch (error) {
         request.destroy();
         reject(error);
@@ -75,7 +77,7 @@ function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: Fetc
 
 const bodiless = new Set([204, 205, 304]);
 
-function toResponse(answer: IncomingMessage, maxBytes: number, signal: AbortSignal): Response {
+function toResponse(answer: IncomingMessage, bounds: FetchBounds, signal: AbortSignal): Response {
   // Whoever reads it is told; while nobody does, its end is no news.
   answer.on('error', () => undefined);
   const headers = new Headers();
@@ -90,7 +92,7 @@ function toResponse(answer: IncomingMessage, maxBytes: number, signal: AbortSign
   }
   const events = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
   const chunks = readableChunks(answer, signal);
-  const body = Readable.from(bounded(chunks, maxBytes, events), { objectMode: false, highWaterMark: 64 * 1024 });
+  const body = Readable.from(bounded(chunks, bounds, events), { objectMode: false, highWaterMark: 64 * 1024 });
   return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
 }
 
@@ -103,7 +105,8 @@ async function* readableChunks(answer: IncomingMessage, signal: AbortSignal): As
 }
 
 /** A stream of events is bounded by the event, which a blank line ends. */
-async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number, events: boolean): AsyncGenerator<Buffer> {
+async function* bounded(chunks: AsyncIterable<Buffer>, bounds: FetchBounds, events: boolean): AsyncGenerator<Buffer> {
+  const { maxBytes, onBound } = bounds;
   const values = new ValueCounter();
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -111,8 +114,14 @@ async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number, events:
       ? Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\r\n\r\n'), chunk.lastIndexOf('\r\r'))
       : -1;
     bytes = end === -1 ? bytes + chunk.length : chunk.length - end;
-    if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`);
-    if (!values.feed(end === -1 ? chunk : chunk.subarray(0, end))) throw tooLarge(`${maxValues} values`);
+    if (bytes > maxBytes) {
+      onBound?.('message_bytes');
+      throw tooLarge(`${maxBytes} bytes`);
+    }
+    if (!values.feed(end === -1 ? chunk : chunk.subarray(0, end))) {
+      onBound?.('message_values');
+      throw tooLarge(`${maxValues} values`);
+    }
     if (end !== -1) {
       values.restart();
       values.feed(chunk.subarray(end));

@@ -10,8 +10,9 @@ import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio } from './connect.js';
 import type { ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
-import { availableIsolation, isolationRefusal, type ProcessLimits } from './isolation.js';
-import type { EndGrace, Launch } from './process/process-tree.js';
+import { availableIsolation, isolationRefusal } from './isolation.js';
+import type { PoolEvents, ServerBound } from './pool-events.js';
+import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
 import type { ConfiguredServer, OpenServer, PoolUser, SpareInstance } from './configured-server.js';
@@ -25,6 +26,7 @@ export interface CommandParts {
   limits: ProcessLimits;
   grace?: EndGrace;
   connectTimeoutMs?: number;
+  onBound?: PoolEvents['onBound'];
   logger: Logger;
 }
 
@@ -55,7 +57,6 @@ export function openCommand(
     path: parts.environment['PATH'] ?? '',
     packageRoots: parts.packageRoots,
   });
-  const [file = program.file, ...args] = [...parts.limits.prefix, program.file, ...program.args];
   const logger = parts.logger.child({ metadata: { server: name } });
   if (server.network === 'none') {
     logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
@@ -64,8 +65,9 @@ export function openCommand(
   const start = (host: string, signal: AbortSignal): Promise<ToolConnection> => {
     const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
     const launch: Launch = {
-      file,
-      args: args.map(inPlace),
+      file: program.file,
+      args: program.args.map(inPlace),
+      limits: parts.limits,
       cwd: host,
       environment: {
         ...parts.environment,
@@ -75,12 +77,14 @@ export function openCommand(
       },
     };
     const grace = parts.grace ?? defaultGrace;
+    const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
     return connectStdio(
-      { launch, grace, maxMessageBytes: messageBytes(parts.config), logger },
+      { launch, grace, maxMessageBytes: messageBytes(parts.config), logger, onBound },
       {
         signal,
         cancelGraceMs: parts.config.tools.cancel_grace_ms,
         memory,
+        onBound,
         ...(shared ? {} : { root: host }),
         ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
       },

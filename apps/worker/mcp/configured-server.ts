@@ -66,9 +66,14 @@ export function isSameServer(left: ServerIdentity | undefined, right: ServerIden
   return left !== undefined && left.name === right?.name && left.configHash === right.configHash;
 }
 
+/** What is configured for one tool: its name is the server's, and may be `constructor`. */
+export function settingOf<T>(settings: Readonly<Record<string, T>> | undefined, tool: string): T | undefined {
+  return settings !== undefined && Object.hasOwn(settings, tool) ? settings[tool] : undefined;
+}
+
 /** The name that a tool is offered under. */
 export function offeredName({ tools }: Pick<ConfiguredServer, 'tools'>, own: string): string {
-  return tools.rename?.[own] ?? own;
+  return settingOf(tools.rename, own) ?? own;
 }
 
 /** The server's own name for an offered tool. */

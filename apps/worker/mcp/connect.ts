@@ -53,6 +53,7 @@ export async function establish(
 ): Promise<ToolConnection> {
   const guard = new GuardedTransport(transport, {
     cancelGraceMs: options.cancelGraceMs,
+    ...(options.onBound === undefined ? {} : { onBound: options.onBound }),
     trusted: transport instanceof InMemoryTransport,
     answered: options.root === undefined ? ['ping'] : ['ping', 'roots/list'],
   });

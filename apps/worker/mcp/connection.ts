@@ -9,6 +9,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
 import type { GuardedTransport, Progress } from './guarded-transport.js';
+import type { OnServerBound } from './pool-events.js';
 import { StdioTransport } from './stdio-transport.js';
 
 export interface ToolRequest {
@@ -58,6 +59,7 @@ export interface ConnectOptions {
   root?: string;
   /** What was learnt of the server by earlier connections. */
   memory?: DiscoveryMemory;
+  onBound?: OnServerBound;
 }
 
 export interface EstablishOptions extends ConnectOptions {
@@ -71,7 +73,8 @@ const listTimeoutMs = 15_000;
 const maxListPages = 100;
 const maxListedTools = 10_000;
 
-const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+/** Some say `null` where there is no next page; what is no cursor leads nowhere either. */
+const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 const resultSchema = z.looseObject({});
 
 export class ClientConnection implements ToolConnection {
@@ -162,9 +165,12 @@ export class ClientConnection implements ToolConnection {
           timeout: listTimeoutMs,
         });
         this.#unproven = false;
-        tools.push(...listed.tools.slice(0, maxListedTools - tools.length));
+        const left = maxListedTools - tools.length;
+        tools.push(...listed.tools.slice(0, left));
         cursor = listed.nextCursor;
-        if (cursor === undefined || seen.has(cursor) || tools.length >= maxListedTools) break;
+        const over = listed.tools.length > left || (cursor !== undefined && page + 1 === maxListPages);
+        if (over) this.options.onBound?.('listing');
+        if (over || cursor === undefined || seen.has(cursor)) break;
         seen.add(cursor);
       }
     } catch (error) {

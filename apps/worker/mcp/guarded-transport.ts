@@ -4,8 +4,9 @@
 import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { FloodGate } from './flood-gate.js';
+import type { OnServerBound } from './pool-events.js';
 
 export interface Progress {
   progress: number;
@@ -20,6 +21,7 @@ export interface GuardOptions {
   trusted?: boolean;
   /** What a server may ask the client; anything else is refused here, so that it need not wait for an answer. */
   answered?: readonly string[];
+  onBound?: OnServerBound;
 }
 
 /** An error code of our own, for answers that cannot be read. */
@@ -149,12 +151,13 @@ export class GuardedTransport implements Transport {
   }
 
   #refuse(id: Id): void {
-    if (this.#refused.count() > refusedSize) return this.#cutOff('asked more than it is answered');
+    if (this.#refused.count() > refusedSize) return this.#cutOff('questions', 'asked more than it is answered');
     this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
   }
 
-  #cutOff(why: string): void {
+  #cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
     if (this.failure !== undefined) return;
+    this.options.onBound?.(bound);
     this.failure = new AppError('tool_crashed', `The tool server ${why}`);
     this.inner.close().catch(() => undefined);
   }
@@ -178,7 +181,10 @@ export class GuardedTransport implements Transport {
       const said = typeof error['message'] === 'string' ? error['message'].slice(0, maxErrorLength) : '';
       return { jsonrpc: '2.0', id, error: { code: error['code'] as number, message: said, data: error['data'] } };
     }
-    if (error === undefined && isJsonObject(result) && !this.#isTooDeep(read)) return read as unknown as JSONRPCMessage;
+    if (error === undefined && isJsonObject(result)) {
+      const bounded = this.#isTooDeep(read) ? withoutDeepTools(result) : result;
+      if (bounded !== undefined) return { ...read, result: bounded } as JSONRPCMessage;
+    }
     return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
   }
 
@@ -200,7 +206,9 @@ export class GuardedTransport implements Transport {
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
   #isAffordable(): boolean {
-    if (!this.#flood.take(this.inner.frameBytes ?? 0)) this.#cutOff('sent more messages than can be taken');
+    if (!this.#flood.take(this.inner.frameBytes ?? 0)) {
+      this.#cutOff('unasked_messages', 'sent more messages than can be taken');
+    }
     return this.failure === undefined && this.#second.count() <= deliveredASecond;
   }
 
@@ -237,6 +245,16 @@ export class GuardedTransport implements Transport {
     this.#asked.clear();
     this.#progress.clear();
   }
+}
+
+/** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */
+function withoutDeepTools(result: JsonObject): JsonObject | undefined {
+  if (!Array.isArray(result['tools'])) return undefined;
+  const tools = result['tools'].map((tool) =>
+    exceedsDepth(tool, maxDepth - 2) && isJsonObject(tool) ? { name: tool['name'] ?? null } : tool,
+  );
+  const bounded = { ...result, tools };
+  return exceedsDepth(bounded, maxDepth) ? undefined : bounded;
 }
 
 const failure = (id: Id, code: number, message: string): JSONRPCMessage => ({

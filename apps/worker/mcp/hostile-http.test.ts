@@ -128,10 +128,18 @@ const codes: Record<string, string> = {
   reset: 'tool_crashed',
 };
 
+const bounds: Record<string, string> = {
+  endlessBody: 'message_bytes',
+  endlessEvent: 'message_bytes',
+  dense: 'message_values',
+  denseEvent: 'message_values',
+};
+
 for (const [tool, code] of Object.entries(codes)) {
   verifies('tools.hostile-http', `${tool}: ${code}`, async () => {
     const failure = await servers.call('web', tool).catch((error: Error) => error);
     expect(failure).toMatchObject({ code });
+    expect(servers.bounds.splice(0)).toEqual(bounds[tool] === undefined ? [] : [`web: ${bounds[tool]}`]);
     expect((failure as Error).message).not.toMatch(/127\.0\.0\.1|stack|secret-value/);
     expect(sentElsewhere).toEqual([]);
     const { content } = await servers.call('web', 'echo');

@@ -18,6 +18,7 @@ beforeAll(async () => {
       picky: hostile('--exit-on-discover'),
       endless: hostile('--endless-list'),
       circular: hostile('--same-cursor'),
+      odd: hostile('--odd-list'),
       future: hostile('--version="9999-01-01"'),
       numbered: hostile('--version=7'),
       proto: hostile('--proto'),
@@ -51,6 +52,7 @@ verifies('tools.hostile-servers', 'a crash in the middle of a call, half a frame
 verifies('tools.hostile-servers', 'a line without end is cut off, in bounded memory', async () => {
   const before = process.memoryUsage();
   await expect(servers.call('bad', 'endlessLine')).rejects.toMatchObject({ code: 'result_too_large' });
+  expect(servers.bounds).toContain('bad: message_bytes');
   const { arrayBuffers } = process.memoryUsage();
   expect(arrayBuffers - before.arrayBuffers).toBeLessThan(16 * maxReadBytes);
   await unharmed();
@@ -61,6 +63,7 @@ verifies('tools.hostile-servers', 'an answer of more values than are read is not
     code: 'result_too_large',
     message: expect.stringContaining('values'),
   });
+  expect(servers.bounds).toContain('wide: message_values');
   await expect(servers.call('wide', 'dense', { args: { unit: '"some text, [with] {all}"' } })).resolves.toBeDefined();
   await unharmed();
 });
@@ -69,16 +72,18 @@ verifies(
   'tools.hostile-servers',
   'a flood of what nobody asked for ends its server: many, large, or no MCP',
   async () => {
-    for (const [tool, why] of [
-      ['flood', 'more messages'],
-      ['largeFlood', 'more messages'],
-      ['foreignFlood', 'more messages'],
-      ['noiseFlood', 'more to its output'],
+    for (const [tool, why, bound] of [
+      ['flood', 'more messages', 'unasked_messages'],
+      ['largeFlood', 'more messages', 'unasked_messages'],
+      ['foreignFlood', 'more messages', 'unasked_messages'],
+      ['noiseFlood', 'more to its output', 'noise'],
     ] as const) {
+      servers.bounds.length = 0;
       await expect(servers.call('bad', tool), tool).rejects.toMatchObject({
         code: 'tool_crashed',
         message: expect.stringContaining(why),
       });
+      expect(servers.bounds).toEqual([`bad: ${bound}`]);
       await unharmed();
     }
   },
@@ -136,6 +141,7 @@ verifies('tools.questions-refused', 'a server that asks a thousand is ended', as
     code: 'tool_crashed',
     message: expect.stringContaining('asked more'),
   });
+  expect(servers.bounds).toContain('bad: questions');
   await expect(servers.call('bad', 'echo', { session: 'sess_ask' })).resolves.toMatchObject(text('nothing'));
 });
 
@@ -200,8 +206,10 @@ verifies('tools.hostile-servers', 'an answer after its cancellation is dropped',
 test('a list without end is cut, a bad definition in it is passed on for the catalog to drop', async () => {
   const list = (name: string) => servers.use(name, (connection) => connection.listTools(AbortSignal.timeout(10_000)));
   expect(await list('endless')).toHaveLength(100);
+  expect(servers.bounds).toContain('endless: listing');
   expect(await list('circular')).toHaveLength(2);
   expect(await list('bad')).toContainEqual({ name: 'schemaless', inputSchema: true });
+  expect(await list('odd')).toEqual([expect.objectContaining({ name: 'echo' }), { name: 'deep' }]);
 });
 
 verifies('tools.servers-contained', 'its environment, directory and arguments', async () => {

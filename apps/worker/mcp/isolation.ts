@@ -2,6 +2,8 @@
 // Nothing is ever run below what it asks for.
 import { spawnSync } from 'node:child_process';
 import type { Config } from '#libs/config/schema.js';
+import type { ProcessLimits } from './process/process-tree.js';
+import { highestMark, markOption } from './process/tree-mark.js';
 import { findOnPath } from './resolve-command.js';
 
 export type IsolationLevel = Config['isolation']['minimum'];
@@ -24,21 +26,17 @@ const dataBytes = 4 * 1024 ** 3;
 const cpuSeconds = 3_600;
 const openFiles = 4_096;
 
-export interface ProcessLimits {
-  /** Goes before the program and its arguments; empty where limits cannot be set. */
-  prefix: readonly string[];
-}
-
 /** Sets limits by `prlimit` of util-linux, where a trial with it succeeds. */
 export function processLimits(path: string, maxFileBytes: number): ProcessLimits {
   const program = findOnPath('prlimit', path);
-  if (program === undefined) return { prefix: [] };
+  if (program === undefined) return noLimits;
   const limits = [`--core=0`, `--cpu=${cpuSeconds}`, `--data=${dataBytes}`, `--fsize=${maxFileBytes}`];
   const options = [...limits, `--nofile=${openFiles}`];
-  const trial = spawnSync(program, [...options, program, '--version'], {
-    env: { PATH: path },
-    stdio: 'ignore',
-    timeout: 5_000,
-  });
-  return { prefix: trial.status === 0 ? [program, ...options] : [] };
+  const maySet = (given: readonly string[]) =>
+    spawnSync(program, [...given, program, '--version'], { env: { PATH: path }, stdio: 'ignore', timeout: 5_000 })
+      .status === 0;
+  if (maySet([...options, markOption(highestMark())])) return { prefix: [program, ...options], carryMark: true };
+  return maySet(options) ? { prefix: [program, ...options], carryMark: false } : noLimits;
 }
+
+const noLimits: ProcessLimits = { prefix: [], carryMark: false };

@@ -56,6 +56,18 @@ async function laterOf(raw: object[], changes: Partial<ConfiguredServer['changes
   });
 }
 
+test('a tool that is named like a member of every object has no settings', async () => {
+  const tools = { rename: {}, timeout_ms: {}, cache_ttl_ms: {}, retry: {} };
+  const names = ['constructor', '__proto__', 'toString'];
+  const { writes } = await firstOf(
+    names.map((name) => ({ ...definition, name })),
+    { tools },
+  );
+  expect(writes.map(({ published }) => published?.tool)).toMatchObject(
+    names.map((tool) => ({ tool, timeoutMs: 1_000 })),
+  );
+});
+
 verifies('reliability.safe-is-earned', 'hints count where the server is believed', async () => {
   const reading = { ...definition, annotations: { readOnlyHint: true } };
   const repeatable = { ...definition, annotations: { idempotentHint: true } };

@@ -6,7 +6,7 @@ import { toolMetadataMetaKey, toolTimeoutMetaKey } from '#libs/mcp-server/call-m
 import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
-import { offeredName, type ConfiguredServer } from './configured-server.js';
+import { offeredName, settingOf, type ConfiguredServer } from './configured-server.js';
 import { gradeChange, readKept, type ListedDefinition, type ReadTool } from './read-definitions.js';
 
 export interface ListingInput {
@@ -169,7 +169,7 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
   const readOnly = believed && annotations.readOnlyHint === true;
   const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
   const timeoutMs =
-    server.tools.timeout_ms?.[name] ?? (server.builtin ? ownTimeout(meta) : undefined) ?? server.timeoutMs;
+    settingOf(server.tools.timeout_ms, name) ?? (server.builtin ? ownTimeout(meta) : undefined) ?? server.timeoutMs;
   return {
     server: server.name,
     tool: offeredName(server, name),
@@ -180,7 +180,7 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
     annotations: definedOnly(annotations),
     ...(isJsonObject(metadata) ? { metadata } : {}),
     definitionHash,
-    safe: readOnly || idempotent || server.tools.retry?.[name] === 'safe',
+    safe: readOnly || idempotent || settingOf(server.tools.retry, name) === 'safe',
     readOnly,
     ...(server.scope === 'session' ? { stateful: true } : {}),
     ...cacheOf(tool, server),
@@ -193,7 +193,7 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
 
 /** The operator says which results may be kept; a tool that says that it changes something is not believed less for that. */
 function cacheOf({ name, annotations = {} }: ReadTool, server: ConfiguredServer): { cacheTtlMs?: number } {
-  const cacheTtlMs = server.tools.cache_ttl_ms?.[name];
+  const cacheTtlMs = settingOf(server.tools.cache_ttl_ms, name);
   const changes = annotations.readOnlyHint === false || annotations.destructiveHint === true;
   return cacheTtlMs === undefined || changes || server.builtin ? {} : { cacheTtlMs };
 }

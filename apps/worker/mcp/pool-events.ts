@@ -31,14 +31,22 @@ export type RefusalReason = 'circuit' | 'instances' | 'concurrency';
 /** `adopted`: it had been started before anybody asked for it. */
 export type ConnectOutcome = 'connected' | 'failed' | 'adopted';
 
+/** What a server sent beyond what is taken: `listing` is cut there, everything else fails a call, or ends the server. */
+export type ServerBound =
+  'message_bytes' | 'message_values' | 'content_blocks' | 'unasked_messages' | 'noise' | 'questions' | 'listing';
+
+export type OnServerBound = (bound: ServerBound) => void;
+
 export interface PoolEvents {
   onConnect(server: string, outcome: ConnectOutcome): void;
   onClosed(server: string, reason: CloseReason): void;
   onRefused(server: string, reason: RefusalReason): void;
+  onBound(server: string, bound: ServerBound): void;
 }
 
 export const noPoolEvents: PoolEvents = {
   onConnect: () => undefined,
   onClosed: () => undefined,
   onRefused: () => undefined,
+  onBound: () => undefined,
 };

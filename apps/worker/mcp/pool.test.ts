@@ -35,6 +35,7 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
     onConnect: (name, outcome) => void told.push(`${name} ${outcome}`),
     onClosed: (name, reason) => void told.push(`${name} closed: ${reason}`),
     onRefused: (name, reason) => void told.push(`${name} refused: ${reason}`),
+    onBound: (name, bound) => void told.push(`${name} bound: ${bound}`),
   };
   const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger, events);
   /** How many instances are in which state, those that none is in left out. */

@@ -14,6 +14,11 @@ verifies('tools.listed-tolerantly', 'one bad definition costs that tool only', a
     { ...definition, name: '' },
     { ...definition, name: 'half \ud800'.replace(' ', '') },
     { ...definition, name: 'x'.repeat(10_000) },
+    ...['re\u202ead', 're\u200bad', 'read\u{e0041}', '\ufeffread', 're\u001b[31m', 're\nad'].map((name) => ({
+      ...definition,
+      name,
+    })),
+    { ...definition, name: '読む' },
     { ...definition, name: 'deep', inputSchema: deep },
     { ...definition, name: 'large', inputSchema: { description: 'x'.repeat(70_000) } },
     { ...definition, name: 'largeOutput', outputSchema: { description: 'x'.repeat(270_000) } },
@@ -22,8 +27,8 @@ verifies('tools.listed-tolerantly', 'one bad definition costs that tool only', a
     { ...definition, name: 'odd/name', annotations: { readOnlyHint: 'yes' }, description: null },
   ];
   const { definitions, refused } = await readDefinitions(listed, limits);
-  expect(definitions.map(({ tool }) => tool)).toEqual(['read', 'odd/name']);
-  expect(refused).toHaveLength(9);
+  expect(definitions.map(({ tool }) => tool)).toEqual(['read', '読む', 'odd/name']);
+  expect(refused).toHaveLength(15);
 });
 
 verifies('tools.listed-tolerantly', 'all definitions of a server together are bounded', async () => {

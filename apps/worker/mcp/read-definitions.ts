@@ -15,9 +15,8 @@ const toolSchema = z.looseObject({
     .string()
     .min(1)
     .max(256)
-    // oxlint-disable-next-line no-control-regex
-    .regex(/^[^\s\u0000-\u001f\u007f]+$/)
-    .regex(/^\P{Surrogate}+$/u),
+    // Nothing that cannot be seen: a name must not look like another one.
+    .regex(/^[^\s\p{Cc}\p{Cf}\p{Cs}\p{Co}]+$/u),
   title: z.string().max(1_000).optional().catch(undefined),
   description: z.string().max(20_000).nullish(),
   inputSchema: z.record(z.string(), z.json()),

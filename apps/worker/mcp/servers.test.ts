@@ -21,7 +21,7 @@ async function configured(mcpServers: object, environment: Record<string, string
     workspaces: await Workspaces.open(directory, { maxBytes: 1, maxFiles: 1, maxDepth: 1 }),
     environment: { PATH: process.env['PATH'] ?? '' },
     packageRoots: [directory],
-    limits: { prefix: [] },
+    limits: { prefix: [], carryMark: false },
     logger: silentLogger,
   });
 }

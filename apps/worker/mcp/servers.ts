@@ -10,6 +10,7 @@ import { connectHttp } from './connect.js';
 import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import { availableIsolation } from './isolation.js';
+import type { ServerBound } from './pool-events.js';
 import { CommandRefused } from './resolve-command.js';
 
 export interface RefusedServer {
@@ -105,6 +106,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
 function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
   const { config, connectTimeoutMs } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
+  const onBound = (bound: ServerBound) => parts.onBound?.(key.server, bound);
   const http = {
     url: server.url,
     headers: { ...server.headers },
@@ -113,6 +115,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
       maxBytes: messageBytes(config),
       connectMs: httpConnectMs,
       totalMs: Math.max(maxTimeoutMs, server.timeout_ms ?? config.tools.timeout_ms) + config.tools.cancel_grace_ms,
+      onBound,
     },
   };
   const shared = memoryOf(key, parts);
@@ -123,6 +126,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
       {
         signal,
         cancelGraceMs: config.tools.cancel_grace_ms,
+        onBound,
         memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
         ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
       },

@@ -6,6 +6,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { FloodGate } from './flood-gate.js';
+import type { OnServerBound, ServerBound } from './pool-events.js';
 import { LineReader, readFrame } from './frame-reader.js';
 import { maxValues, ValueCounter } from './value-counter.js';
 import { BoundedLineLog } from './process/bounded-line-log.js';
@@ -16,6 +17,7 @@ export interface StdioOptions {
   maxMessageBytes: number;
   grace: EndGrace;
   logger: Logger;
+  onBound?: OnServerBound;
 }
 
 /** What a process wrote before it ended is read for so long. */
@@ -58,7 +60,7 @@ export class StdioTransport implements Transport {
     const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
       if (this.#over || lines.feed(chunk)) return;
-      this.#fail('result_too_large', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
+      this.#refuse('message_bytes', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
     });
     tree.stderr.on('data', (chunk: Buffer) => this.#errors.feed(chunk));
     const heardOut = once(tree.stdout, 'close').catch(() => undefined);
@@ -102,7 +104,7 @@ export class StdioTransport implements Transport {
   #read(line: Buffer): void {
     if (this.#over) return;
     if (line.length > maxValues && !new ValueCounter().feed(line)) {
-      this.#fail('result_too_large', `sent a message of more than ${maxValues} values`);
+      this.#refuse('message_values', `sent a message of more than ${maxValues} values`);
       return;
     }
     this.frameBytes = line.length;
@@ -112,7 +114,12 @@ export class StdioTransport implements Transport {
       return;
     }
     this.#noise.write(line.toString('utf8', 0, 4_096));
-    if (!this.#noiseFlood.take(line.length)) this.#fail('tool_crashed', 'wrote more to its output than can be taken');
+    if (!this.#noiseFlood.take(line.length)) this.#refuse('noise', 'wrote more to its output than can be taken');
+  }
+
+  #refuse(bound: ServerBound, what: string): void {
+    if (!this.#over) this.options.onBound?.(bound);
+    this.#fail(bound === 'noise' ? 'tool_crashed' : 'result_too_large', what);
   }
 
   #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {

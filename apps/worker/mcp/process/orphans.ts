@@ -1,9 +1,10 @@
-// Ends the tool servers that a killed worker of this machine left behind. Touches only processes whose environment
-// names a worker that is gone, and their descendants.
+// Ends the tool servers that a killed worker of this machine left behind. Touches only processes whose mark names a
+// worker that is gone, and their descendants.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#libs/logging/logger.js';
-import { isOrphanMark, isOwnMark, readProcesses, treeOf, type ProcessEntry } from './process-table.js';
+import { readProcesses, treeOf, type ProcessEntry } from './process-table.js';
 import { send } from './process-tree.js';
+import { isOrphanMark, isOwnMark } from './tree-mark.js';
 
 const deadlineMs = 5_000;
 const lookEveryMs = 25;
@@ -38,11 +39,6 @@ export async function countOwnProcesses(): Promise<number> {
   return (await treeOfMarks(isOwnMark)).length;
 }
 
-async function treeOfMarks(wanted: (mark: string) => Promise<boolean>): Promise<ProcessEntry[]> {
-  const entries = await readProcesses();
-  const marks = new Set<string>();
-  for (const mark of new Set(entries.map((entry) => entry.mark).filter((mark) => mark !== undefined))) {
-    if (await wanted(mark)) marks.add(mark);
-  }
-  return treeOf(entries, ({ mark }) => mark !== undefined && marks.has(mark));
+async function treeOfMarks(wanted: (mark: string) => boolean): Promise<ProcessEntry[]> {
+  return treeOf(await readProcesses(), ({ marks }) => marks.some(wanted));
 }

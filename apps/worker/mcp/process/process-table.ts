@@ -1,7 +1,7 @@
 // The processes of this machine as /proc shows them, and which of them belong to a tool server: those that carry the
-// mark of its tree in their environment, and their descendants. Without /proc the table is empty. Signals nothing.
+// mark of its tree, and their descendants. Without /proc the table is empty. Signals nothing.
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { identifyProcess, isSameProcess } from '#libs/process/process-identity.js';
+import { isOurMark, treeVariable } from './tree-mark.js';
 
 export interface ProcessEntry {
   pid: number;
@@ -9,55 +9,12 @@ export interface ProcessEntry {
   /** Of the process that began its session. */
   session: number;
   startedAt: string;
-  /** Of the server that it was started for; descendants that cleared their environment have none. */
-  mark?: string;
+  /** Of the servers that it was started for; descendants that shed them all have none. */
+  marks: readonly string[];
 }
-
-/** Set in the environment of every server: `<random id>.<worker's pid>.<its start>.<pid namespace>`. */
-export const treeVariable = 'SIGNALBOX_TOOL_TREE';
 
 const readAtOnce = 32;
 const maxLooks = 10;
-
-interface Owner {
-  pid: number;
-  startedAt: string;
-  namespace: string;
-}
-
-let ownOwner: Promise<Owner> | undefined;
-
-function own(): Promise<Owner> {
-  ownOwner ??= pidNamespace().then((namespace) => ({
-    pid: process.pid,
-    startedAt: identifyProcess(process.pid)?.startedAt ?? '0',
-    namespace,
-  }));
-  return ownOwner;
-}
-
-/** Process ids mean something only within their namespace. */
-async function pidNamespace(): Promise<string> {
-  const link = await readlink('/proc/self/ns/pid').catch(() => '');
-  return /\d+/.exec(link)?.[0] ?? '0';
-}
-
-export async function markOf(id: string): Promise<string> {
-  const { pid, startedAt, namespace } = await own();
-  // The start is opaque and may hold spaces where there is no /proc.
-  return [id, pid, encodeURIComponent(startedAt).replaceAll('.', '%2E'), namespace].join('.');
-}
-
-export async function isOwnMark(mark: string): Promise<boolean> {
-  return mark.split('.').slice(1).join('.') === (await markOf('x')).split('.').slice(1).join('.');
-}
-
-/** Whether the worker that a mark names is gone, as far as that can be told from here. */
-export async function isOrphanMark(mark: string): Promise<boolean> {
-  const [, pid, startedAt, namespace] = mark.split('.');
-  if (pid === undefined || startedAt === undefined || namespace !== (await own()).namespace) return false;
-  return !isSameProcess({ pid: Number(pid), startedAt: decodeURIComponent(startedAt) });
-}
 
 /** The marked processes and all that descend from them. */
 export function treeOf(entries: readonly ProcessEntry[], belongs: (entry: ProcessEntry) => boolean): ProcessEntry[] {
@@ -116,25 +73,38 @@ async function readEntry(pid: number): Promise<ProcessEntry | undefined> {
     const [state, parent, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const startedAt = rest[17];
     if (state === 'Z' || state === 'X' || startedAt === undefined) return undefined;
-    const mark = await readMark(pid);
-    return {
-      pid,
-      parent: Number(parent),
-      session: Number(rest[1]),
-      startedAt,
-      ...(mark === undefined ? {} : { mark }),
-    };
+    return { pid, parent: Number(parent), session: Number(rest[1]), startedAt, marks: await readMarks(pid) };
   } catch {
     return undefined;
   }
 }
 
+async function readMarks(pid: number): Promise<string[]> {
+  const read = await Promise.all([markInEnvironment(pid), markInLimits(pid)]);
+  const marks = read.filter((mark): mark is string => mark !== undefined && isOurMark(mark));
+  // A mark names its worker by process id: in another container's namespace that is somebody else.
+  return marks.length > 0 && (await isOfOurNamespace(pid)) ? marks : [];
+}
+
 /** Another user's environment cannot be read: those are none of ours. */
-async function readMark(pid: number): Promise<string | undefined> {
+async function markInEnvironment(pid: number): Promise<string | undefined> {
   const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
-  const start = `\0${environment}`.indexOf(`\0${treeVariable}=`);
-  if (start === -1) return undefined;
-  const from = start + treeVariable.length + 1;
-  const end = environment.indexOf('\0', from);
-  return environment.slice(from, end === -1 ? undefined : end);
+  return new RegExp(`(?:^|\0)${treeVariable}=(\\d+)(?:\0|$)`).exec(environment)?.[1];
+}
+
+async function markInLimits(pid: number): Promise<string | undefined> {
+  const limits = await readFile(`/proc/${pid}/limits`, 'latin1').catch(() => '');
+  return /^Max file locks +(\d+) +\1 /m.exec(limits)?.[1];
+}
+
+let ownNamespace: Promise<string | undefined> | undefined;
+
+async function isOfOurNamespace(pid: number): Promise<boolean> {
+  ownNamespace ??= pidNamespace('self');
+  const own = await ownNamespace;
+  return own !== undefined && (await pidNamespace(pid)) === own;
+}
+
+function pidNamespace(of: number | 'self'): Promise<string | undefined> {
+  return readlink(`/proc/${of}/ns/pid`).catch(() => undefined);
 }

@@ -1,12 +1,19 @@
-// One tool server as a tree of processes: started in a group of its own with a marked environment and without a shell,
-// ended whole. Its descendants are found by the mark, by their session and by descent. Limit: one that cleared its
-// environment, began a session and lost its parents while nobody looked is not found; that takes a stronger isolation.
+// One tool server as a tree of processes: started in a group of its own, marked and without a shell, ended whole. Its
+// descendants are found by the mark, by their session and by descent. Limit: one that sheds all of these on purpose while
+// nobody looks is not found; that takes a stronger isolation.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
-import { markOf, readProcesses, treeOf, treeVariable, type ProcessEntry } from './process-table.js';
+import { readProcesses, treeOf, type ProcessEntry } from './process-table.js';
+import { giveMarkBack, markOption, takeMark, treeVariable } from './tree-mark.js';
+
+export interface ProcessLimits {
+  /** The program that sets them, and its options; empty where they cannot be set. */
+  prefix: readonly string[];
+  /** Whether it may set the one that carries the mark. */
+  carryMark: boolean;
+}
 
 export interface Launch {
   file: string;
@@ -14,6 +21,7 @@ export interface Launch {
   cwd: string;
   /** The whole of it: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
+  limits: ProcessLimits;
 }
 
 export interface EndGrace {
@@ -52,7 +60,7 @@ export class ProcessTree {
 
   /** @throws AppError tool_unavailable */
   static async start(launch: Launch, grace: EndGrace): Promise<ProcessTree> {
-    const mark = await markOf(randomBytes(8).toString('hex'));
+    const mark = takeMark();
     const child = spawnServer(launch, mark);
     // Their ends are told by the exit; a pipe that breaks before it is no news.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
@@ -61,6 +69,7 @@ export class ProcessTree {
     try {
       await once(child, 'spawn');
     } catch (error) {
+      giveMarkBack(mark);
       throw notStarted(error);
     }
     child.on('error', () => undefined);
@@ -85,7 +94,7 @@ export class ProcessTree {
    * @throws Error when something survives SIGKILL for five seconds.
    */
   end(): Promise<void> {
-    this.#ended ??= this.#end();
+    this.#ended ??= this.#end().then(() => giveMarkBack(this.mark));
     return this.#ended;
   }
 
@@ -127,8 +136,8 @@ export class ProcessTree {
     const entries = await readProcesses();
     const living = treeOf(
       entries,
-      ({ pid, session, startedAt, mark }) =>
-        mark === this.mark || session === this.pid || this.#known.get(pid) === startedAt,
+      ({ pid, session, startedAt, marks }) =>
+        marks.includes(this.mark) || session === this.pid || this.#known.get(pid) === startedAt,
     );
     for (const { pid, startedAt } of living) this.#known.set(pid, startedAt);
     return living;
@@ -145,8 +154,11 @@ export class ProcessTree {
 }
 
 function spawnServer(launch: Launch, mark: string): ChildProcessWithoutNullStreams {
+  const { prefix, carryMark } = launch.limits;
+  const limited = prefix.length === 0 ? [] : [...prefix, ...(carryMark ? [markOption(mark)] : [])];
+  const [file = launch.file, ...args] = [...limited, launch.file, ...launch.args];
   try {
-    return spawn(launch.file, launch.args, {
+    return spawn(file, args, {
       cwd: launch.cwd,
       env: { ...launch.environment, [treeVariable]: mark },
       detached: true,
@@ -155,6 +167,7 @@ function spawnServer(launch: Launch, mark: string): ChildProcessWithoutNullStrea
       stdio: ['pipe', 'pipe', 'pipe'],
     });
   } catch (error) {
+    giveMarkBack(mark);
     throw notStarted(error);
   }
 }
