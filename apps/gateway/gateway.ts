@@ -19,10 +19,10 @@ import { PostgresToolChanges } from '#libs/runs/postgres-tool-changes.js';
 import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
-import { channelNames } from '#libs/schemas/tool-job.js';
 import { ChatService } from './chat/chat-service.js';
 import { createTurnMeasure } from './chat/measure-turn.js';
 import { OrphanedRuns } from './chat/interrupt-orphans.js';
+import { RunAnnouncements } from './chat/run-announcements.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
@@ -66,10 +66,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
-  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes }));
-  const log = new PostgresEventLog(database, writes);
-  const journal = new PostgresJournal(database, writes);
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions }));
+  const log = new PostgresEventLog(database, writes);
+  const journal = new PostgresJournal(database, writes, sessions);
   const registry = new PostgresProcessRegistry(database, { logger });
 
   const clocks = new TurnClocks();
@@ -83,6 +83,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     gatewayId: id,
     backing,
     journal,
+    sessions,
     registry,
     limits: {
       sessionCalls: config.limits.session_calls,
@@ -112,6 +113,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const planCall = forwarding.planCall.bind(forwarding);
 
   const cancels = new RunCancels();
+  const orphans = new OrphanedRuns(id, runs, cancels, logger);
+  const announcements = new RunAnnouncements(backing.channels);
   const chat = new ChatService(
     {
       models,
@@ -124,10 +127,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       log,
       channels: backing.channels,
       cancels,
-      announce: (runId) => {
-        // Followers poll as well: an announcement that is lost costs them a second.
-        backing.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
-      },
+      announce: (runId) => announcements.announce(runId),
+      endLater: (runId, end) => orphans.endLater(runId, end),
       measure: createTurnMeasure(measuring),
       logger,
     },
@@ -159,7 +160,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runTtlMs: config.runs.idempotency_ttl_ms,
     ...audit,
   });
-  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const stopListening: (() => Promise<void>)[] = [];
 
   return {
@@ -189,6 +189,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     /** After the turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
+      announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
       try {

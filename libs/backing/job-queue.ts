@@ -27,6 +27,12 @@ export interface AddOptions {
   signal: AbortSignal;
   worker?: string;
   replaceEnded?: boolean;
+  /**
+   * May share its place in the queue with others that are added at this moment: for calls that are quick, and safe to be
+   * delivered twice. It is then neither taken out again nor known to other processes by its own id, and a second add of
+   * it is delivered too, as `repeated`.
+   */
+  together?: boolean;
 }
 
 export interface QueueCounts {
@@ -41,6 +47,8 @@ export interface JobDelivery {
   job: ToolJob;
   /** The queue has delivered this job before: its worker died or lost its lock. */
   redelivered: boolean;
+  /** It was added again, or put back with others: it may have ended. */
+  repeated?: boolean;
 }
 
 export interface JobConsumer {

@@ -5,6 +5,7 @@ import { storedText } from '#libs/database/stored-text.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
 import type { AuditContext, CallClaim, CallEnd, Journal, PlannedCall, StoredCall } from './run-store.js';
+import { makeSessions, type SessionMaker } from './make-sessions.js';
 import { StoreWrites } from './store-writes.js';
 
 const fencePattern = /^\d{1,18}$/;
@@ -13,10 +14,12 @@ export class PostgresJournal implements Journal {
   constructor(
     private readonly database: Database,
     private readonly writes = new StoreWrites(database),
+    private readonly sessions?: SessionMaker,
   ) {}
 
   async plan(call: PlannedCall, audit: AuditContext): Promise<void> {
-    await this.writes.submit('plan', plannedCallRow(call, audit, { runId: null, round: null, position: 0 }));
+    const row = plannedCallRow(call, audit, { runId: null, round: null, position: 0 });
+    await Promise.all([this.writes.submit('plan', row), makeSessions([call], this.sessions)]);
   }
 
   async claim({ callId, worker, takeOver }: CallClaim): Promise<{ fence: string; attempt: number } | undefined> {

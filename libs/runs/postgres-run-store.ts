@@ -4,6 +4,7 @@ import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { toStoredCall } from './call-rows.js';
+import { makeSessions, type SessionMaker } from './make-sessions.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
   AuditContext,
@@ -22,16 +23,20 @@ export interface RunStoreOptions {
   idempotencyTtlMs?: number;
   /** Shared with the other stores of the process. */
   writes?: StoreWrites;
+  /** Makes the sessions of planned calls with them. */
+  sessions?: SessionMaker;
 }
 
 export class PostgresRunStore implements RunStore {
   private readonly idempotencyTtlMs: number;
   private readonly writes: StoreWrites;
+  private readonly sessions: SessionMaker | undefined;
 
   constructor(
     private readonly database: Database,
-    { idempotencyTtlMs = 86_400_000, writes = new StoreWrites(database) }: RunStoreOptions = {},
+    { idempotencyTtlMs = 86_400_000, writes = new StoreWrites(database), sessions }: RunStoreOptions = {},
   ) {
+    this.sessions = sessions;
     this.idempotencyTtlMs = idempotencyTtlMs;
     this.writes = writes;
   }
@@ -68,7 +73,10 @@ export class PostgresRunStore implements RunStore {
   }
 
   async planRound(round: PlannedRound, audit: AuditContext): Promise<void> {
-    const written = await this.writes.submit('round', plannedRoundRow(round, audit));
+    const [written] = await Promise.all([
+      this.writes.submit('round', plannedRoundRow(round, audit)),
+      makeSessions(round.calls, this.sessions),
+    ]);
     if (written === undefined)
       throw new AppError('shutting_down', 'The run goes on elsewhere or has ended', { retryAfterSeconds: 1 });
   }

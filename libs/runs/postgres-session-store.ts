@@ -48,7 +48,7 @@ const takeExpired = `/* sessions.take-expired */
   returning ${sessionMembers}`;
 
 export class PostgresSessionStore implements SessionStore, SessionDirectories {
-  private readonly known: KnownSessions;
+  private readonly knownSessions: KnownSessions;
   private readonly ensuring = new Map<string, Promise<Session>>();
   private readonly writes: StoreWrites;
   private readonly idleTtlMs: number;
@@ -59,13 +59,13 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   ) {
     const { idleTtlMs, renewAfterMs = Math.min(5_000, idleTtlMs / 4), writes = new StoreWrites(database) } = options;
     this.idleTtlMs = idleTtlMs;
-    this.known = new KnownSessions(renewAfterMs);
+    this.knownSessions = new KnownSessions(renewAfterMs);
     this.writes = writes;
   }
 
   async ensure(principal: string, id: string, given: GivenSession = {}): Promise<Session> {
     const key = keyOf(principal, id);
-    const known = this.known.get(key);
+    const known = this.knownSessions.get(key);
     if (known !== undefined && given.metadata === undefined) return known;
     // One write of a session at a time: a statement must not name a row twice.
     const earlier = this.ensuring.get(key);
@@ -79,6 +79,11 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return writing;
   }
 
+  /** As it was written here a moment ago; undefined tells nothing about whether it is there. */
+  known(principal: string, id: string): Session | undefined {
+    return this.knownSessions.get(keyOf(principal, id));
+  }
+
   private async write(key: string, given: GivenSession & { principal: string; id: string }): Promise<Session> {
     const row = {
       principal: storedText(given.principal),
@@ -89,7 +94,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     };
     const written = await this.writes.submit('session', row);
     const session = toSession(written!.result as unknown as SessionRow);
-    this.known.set(key, session);
+    this.knownSessions.set(key, session);
     return session;
   }
 
@@ -114,17 +119,17 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   }
 
   async delete(principal: string, id: string): Promise<Session | undefined> {
-    this.known.delete(keyOf(principal, id));
+    this.knownSessions.delete(keyOf(principal, id));
     const rows = await this.database.call((prisma) =>
       prisma.$queryRawUnsafe<SessionRow[]>(deleteSession, storedText(principal), storedText(id)),
     );
-    this.known.delete(keyOf(principal, id));
+    this.knownSessions.delete(keyOf(principal, id));
     return rows[0] && toSession(rows[0]);
   }
 
   async takeExpired(limit: number): Promise<Session[]> {
     const rows = await this.database.call((prisma) => prisma.$queryRawUnsafe<SessionRow[]>(takeExpired, limit));
-    for (const { principal, id } of rows) this.known.delete(keyOf(principal, id));
+    for (const { principal, id } of rows) this.knownSessions.delete(keyOf(principal, id));
     return rows.map(toSession);
   }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/database/open-database.js';
-import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
+import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';
 import { verifies } from '../../test/verifies.js';
@@ -92,6 +92,38 @@ describe('StoreWrites', () => {
     );
     expect(written).toEqual([{ transactions: 1, rows: 10 }]);
   });
+
+  verifies(
+    'sessions.made-with-the-call',
+    'a call alone, calls of a round, none for those that leave it to a worker',
+    async () => {
+      const writes = new StoreWrites(database);
+      const maker = new PostgresSessionStore(database, { idleTtlMs: 86_400_000, writes });
+      const inSession = (sessionId: string) => someCall({ sessionId });
+      await new PostgresJournal(database, writes, maker).plan(inSession('alone'), context);
+      const stateful = inSession('stateful');
+      const calls = [
+        inSession('in-round'),
+        { ...stateful, job: { ...someJob(stateful), stateful: true } },
+        { ...inSession('refused'), outcome: someOutcome },
+      ];
+      const { id } = await begun();
+      await new PostgresRunStore(database, { writes, sessions: maker }).planRound(someRound(id, { calls }), context);
+      const made = await query(
+        `select session.id, session.xmin = call.xmin as together
+       from sessions session join tool_calls call on call.session_id = session.id order by session.id`,
+      );
+      expect(made).toEqual([
+        { id: 'alone', together: true },
+        { id: 'in-round', together: true },
+      ]);
+      expect(['alone', 'in-round', 'stateful'].map((name) => maker.known('local', name)?.id)).toEqual([
+        'alone',
+        'in-round',
+        undefined,
+      ]);
+    },
+  );
 
   verifies('store.by-index', 'sixty runs in tables that nobody has analyzed', async () => {
     const count = 60;

@@ -18,6 +18,8 @@ export const toolJobSchema = z.object({
   round: z.number().int().optional(),
   model: z.string().optional(),
   sessionId: z.string(),
+  /** Name of its workspace's directory where the gateway has just made the session: the worker need not. */
+  sessionDirectory: z.string().optional(),
   server: z.string(),
   tool: z.string(),
   /** The name the caller knows the tool by, for rows and logs. */

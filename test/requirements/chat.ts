@@ -23,6 +23,8 @@ export const chatRequirements = {
     'turns above the limit of a gateway are refused at once with a time to come back, those taken complete',
   'chat.plain.not-stored': 'a plain chat writes nothing to the store',
   'chat.read.requests': 'a request is read as OpenAI reads it, and one fault is named by its field',
+  'chat.runs.begin':
+    'the first model call of a run without a key is made while the run is written, and comes to nothing where it cannot be',
   'chat.runs.cancel': 'a run is cancelled through any gateway',
   'chat.runs.detach': 'a detached run goes on without its caller',
   'chat.runs.resume': 'the events of a run go on after any number, on any gateway',

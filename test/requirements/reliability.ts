@@ -29,6 +29,8 @@ export const reliabilityRequirements = {
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
   'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
+  'backing.job-together':
+    'quick jobs of one moment share their place in the queue, each of them is delivered, and one that comes again says so',
   'backing.job-waiting-for': 'what waits for one worker alone can be listed',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',
@@ -97,6 +99,8 @@ export const reliabilityRequirements = {
     'a gateway or worker that begins while its store is away or too busy waits for it, and then serves',
   'reliability.store-away-refused':
     'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
+  'reliability.store-away-ends':
+    'a turn whose end could not be written is answered, and told as done once the database is back',
   'reliability.store-away-spooled':
     'a call that ends while the database is away is recorded once when it is back, and its tool has run once',
   'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',
@@ -115,6 +119,8 @@ export const reliabilityRequirements = {
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
+  'sessions.made-with-the-call':
+    'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',
   'sessions.one-directory': 'a session has one directory, whoever asks first',
   'store.any-string': 'any string that a model or tool sends is stored and comes back as it was',

@@ -90,6 +90,7 @@ export const toolRequirements = {
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
   'tools.session-state-apart':
     'what a server keeps for a session is seen by no other one, and goes on, also while workers die and others come',
+  'tools.safe-run-once': 'a call whose job comes once more after its end is not run again',
   'tools.servers-configured':
     'command and URL servers are configured as Claude Desktop writes them, and refused with what to do about it',
   'tools.servers-contained':

@@ -10,6 +10,7 @@ export class ProbeTools {
   readonly effects: string[] = [];
   /** When each cancelled call saw its signal, epoch ms. */
   readonly aborted: number[] = [];
+  echoes = 0;
   running = 0;
   mostRunning = 0;
 
@@ -19,6 +20,7 @@ export class ProbeTools {
     annotations: { readOnlyHint: true },
   })
   echo({ text }: { text: string }, context: ToolContext): string {
+    this.echoes += 1;
     return `${context.sessionId}: ${text}`;
   }
 

@@ -19,6 +19,7 @@ import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresRunStore } from '#libs/runs/postgres-run-store.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { StoreWrites } from '#libs/runs/store-writes.js';
 import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from '#libs/testing/start-redis.js';
@@ -91,7 +92,10 @@ export interface TestGateway {
 }
 
 export async function openGateway(services: Services): Promise<TestGateway> {
-  const { backing, config, database, journal } = services;
+  const { backing, config, database } = services;
+  const writes = new StoreWrites(database);
+  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const journal = new PostgresJournal(database, writes, sessions);
   const id = `gw_${randomBytes(4).toString('hex')}`;
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
   const { limits, tools } = config;
@@ -99,6 +103,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     gatewayId: id,
     backing,
     journal,
+    sessions,
     registry,
     limits: {
       sessionCalls: limits.session_calls,

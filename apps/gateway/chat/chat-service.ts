@@ -6,13 +6,13 @@ import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, NumberedEvent, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
-import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import { EagerIteration } from './eager-iteration.js';
 import { answerEvents, type TurnAnswer, TurnFold } from './fold-turn.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
@@ -20,6 +20,7 @@ import { type RecordPorts, TurnRecorder } from './record-turn.js';
 import { restoreHistory } from './restore-history.js';
 import { resumeTurn } from './resume-turn.js';
 import { type RunCancels, whenCancelled } from './run-cancels.js';
+import { endOf, storedError } from './run-errors.js';
 import { TurnState } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -36,6 +37,8 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
   catalog: ToolCatalog;
   cancels: RunCancels;
   announce: RecordPorts['announce'];
+  /** Takes over the end of a run that could not be written. */
+  endLater: (runId: string, end: RunEnd) => void;
   /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
   measure: (
     turn: { request: TurnRequest; context: RequestContext; runId: string },
@@ -50,6 +53,8 @@ export interface StartOptions {
   idempotencyKey?: string;
 }
 
+type Begun = Awaited<ReturnType<RunStore['begin']>>;
+
 interface Prepared extends StartOptions {
   offer: ToolOffer;
   run: NewRun;
@@ -57,6 +62,9 @@ interface Prepared extends StartOptions {
 }
 
 export class ChatService {
+  /** Whether the last run that was to begin here could be written. */
+  private storeTakesRuns = true;
+
   constructor(
     private readonly ports: ChatPorts,
     private readonly config: Pick<Config, 'limits'>,
@@ -71,10 +79,16 @@ export class ChatService {
     // Without a key nobody could come back to it: refused before anything is written.
     if (options.idempotencyKey === undefined) this.requireWorker(prepared.offer);
     const release = this.ports.cancels.hold(run.id);
-    let begun: Awaited<ReturnType<RunStore['begin']>>;
+    let begun: Begun;
     try {
-      begun = await this.ports.runs.begin(run);
-      if (begun.created) return await this.execute(prepared, { begun: begun.run });
+      const beginning = this.begin(run);
+      // Without a key it is nobody else's: the first model call need not wait for it. But one that comes to nothing is paid
+      // for, so it does while the store fails.
+      if (options.idempotencyKey === undefined && this.storeTakesRuns) {
+        return await this.execute(prepared, { begun: beginning });
+      }
+      begun = await beginning;
+      if (begun.created) return await this.execute(prepared, { begun });
     } finally {
       release();
     }
@@ -82,6 +96,17 @@ export class ChatService {
       throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     }
     return this.attach(prepared, begun.run);
+  }
+
+  private async begin(run: NewRun): Promise<Begun> {
+    try {
+      const begun = await this.ports.runs.begin(run);
+      this.storeTakesRuns = true;
+      return begun;
+    } catch (error) {
+      this.storeTakesRuns = false;
+      throw error;
+    }
   }
 
   private prepare(options: StartOptions): Prepared {
@@ -113,12 +138,13 @@ export class ChatService {
     return [...first, ...history, ...restored];
   }
 
-  /** Runs the turn here; `from` a stored run it goes on after its last complete round. */
-  private async execute(prepared: Prepared, at: { begun?: StoredRun; from?: StoredRun }): Promise<StartedTurn> {
+  /** Runs the turn here, beside the writing of its run; `from` a stored run it goes on after its last complete round. */
+  private async execute(
+    prepared: Prepared,
+    at: { begun?: Begun | Promise<Begun>; from?: StoredRun },
+  ): Promise<StartedTurn> {
     const { request, offer } = prepared;
     const id = at.from?.id ?? prepared.run.id;
-    // As it is stored: whoever attaches is told the same.
-    const createdAt = (at.from ?? at.begun)?.createdAt ?? new Date();
     const cancel = this.ports.cancels.register(id, prepared.context, prepared.run.detached);
     // Each call of the turn listens; a turn may have many.
     if (offer.runsHere) setMaxListeners(0, cancel.signal);
@@ -136,10 +162,17 @@ export class ChatService {
       const past = at.from === undefined ? undefined : await resumeTurn(turn, at.from, this.ports);
       const recorder = new TurnRecorder(
         {
-          log: this.ports.log,
+          append: async (runId, events) => {
+            await at.begun;
+            await this.ports.log.append(runId, events);
+          },
+          end: async (end) => {
+            await at.begun;
+            await this.ports.runs.end(id, this.gatewayId, end);
+          },
           logger: this.ports.logger,
           announce: this.ports.announce,
-          end: (end) => this.ports.runs.end(id, this.gatewayId, end),
+          endLater: (end) => this.ports.endLater(id, end),
         },
         {
           runId: id,
@@ -153,6 +186,7 @@ export class ChatService {
         },
       );
       const commitRound: TurnPorts['commitRound'] = async (round) => {
+        await at.begun;
         if (!stored) {
           await this.ports.runs.begin(prepared.run);
           stored = true;
@@ -168,11 +202,37 @@ export class ChatService {
       const recorded = recorder.record(past === undefined ? loop : chain([past.results], loop));
       const own = this.ports.measure({ request, context, runId: id }, recorded);
       const events = past === undefined ? own : chain([past.told], own);
-      return { runId: id, createdAt, events, detached: prepared.run.detached };
+      const { detached } = prepared.run;
+      if (at.begun === undefined) return { runId: id, createdAt: at.from?.createdAt ?? new Date(), events, detached };
+      const begun = new EagerIteration(events);
+      try {
+        // As it is stored: whoever attaches is told the same.
+        const { createdAt } = (await at.begun).run;
+        return { runId: id, createdAt, events: begun, detached };
+      } catch (error) {
+        // Nothing of it was shown to anyone, and there is no run that could be ended.
+        stored = false;
+        cancel.abort(new AppError('cancelled', 'The run could not be written'));
+        void begun.return().catch(() => undefined);
+        throw error;
+      }
     } catch (error) {
       cancel.release();
-      if (stored) await this.ports.runs.end(id, this.gatewayId, endOf(error, prepared)).catch(() => false);
+      if (stored) await this.endEarly(prepared, { id, begun: at.begun, error });
       throw error;
+    }
+  }
+
+  /** A run that was refused before its first model call. */
+  private async endEarly(
+    prepared: Prepared,
+    { id, begun, error }: { id: string; begun: Begun | Promise<Begun> | undefined; error: unknown },
+  ): Promise<void> {
+    try {
+      await begun;
+      await this.ports.runs.end(id, this.gatewayId, endOf(error, prepared));
+    } catch {
+      // What was wrong is told all the same.
     }
   }
 
@@ -227,19 +287,6 @@ export class ChatService {
 
 function hashRequest(request: TurnRequest): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex');
-}
-
-function endOf(thrown: unknown, { idempotencyKey }: Prepared): RunEnd {
-  const { code, message, http } = toAppError(thrown);
-  const state = idempotencyKey !== undefined && http >= 429 ? 'interrupted' : 'failed';
-  return { state, usage: NO_USAGE, error: { code, message, type: ERRORS[code].type } };
-}
-
-export function storedError(run: StoredRun): AppError {
-  const stored = isJsonObject(run.error) ? run.error : {};
-  const code =
-    typeof stored['code'] === 'string' && stored['code'] in ERRORS ? (stored['code'] as ErrorCode) : 'internal_error';
-  return new AppError(code, typeof stored['message'] === 'string' ? stored['message'] : 'The run failed');
 }
 
 function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

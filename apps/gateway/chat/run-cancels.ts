@@ -4,6 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 
 export interface RunCancel {
   signal: AbortSignal;
+  abort: StoppableContext['abort'];
   release: () => void;
 }
 
@@ -25,7 +26,7 @@ export class RunCancels {
   register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
     const { signal, abort } = detached ? alone() : caller;
     this.running.set(runId, abort);
-    return { signal, release: () => void this.running.delete(runId) };
+    return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
   /** Known here from before it is written until `register`, or until the returned function is called. */

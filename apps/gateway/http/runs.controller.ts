@@ -9,7 +9,7 @@ import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { answerEvents, type TurnAnswer } from '../chat/fold-turn.js';
 import { type FollowPorts, followRun } from '../chat/follow-run.js';
-import { storedError } from '../chat/chat-service.js';
+import { storedError } from '../chat/run-errors.js';
 import { cancelElsewhere } from '../chat/listen-for-cancels.js';
 import type { RunCancels } from '../chat/run-cancels.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';

@@ -44,6 +44,7 @@ verifies('tools.early-progress-bounded', '1,000 reports before the queue has ans
       audit: { requestId: 'req_1' },
       signal: new AbortController().signal,
       deadline: job.deadline,
+      together: false,
       onProgress: (progress) => void told.push(progress),
     },
   );

@@ -28,6 +28,8 @@ export interface DispatchOptions {
   signal: AbortSignal;
   /** Epoch ms that no progress moves. */
   deadline: number;
+  /** Quick, and safe to be delivered twice: it may go with others. */
+  together: boolean;
   onProgress: (progress: ToolProgress) => void;
 }
 
@@ -208,7 +210,9 @@ export class DispatchedCall implements ReplyListener {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(queueSilent()), ADD_TIMEOUT_MS);
     try {
-      await this.services.queue.add(this.job, { signal: late.signal, ...(worker === undefined ? {} : { worker }) });
+      const { together } = this.options;
+      const options = { signal: late.signal, together, ...(worker === undefined ? {} : { worker }) };
+      await this.services.queue.add(this.job, options);
     } finally {
       clearTimeout(timer);
     }

@@ -3,6 +3,7 @@
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -23,6 +24,8 @@ export interface QueuedToolRunnerParts {
   gatewayId: string;
   backing: Pick<Backing, 'queue' | 'channels'>;
   journal: Journal;
+  /** The sessions that were made with their calls: the worker is told where. */
+  sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   limits: { sessionCalls: number; principalCalls: number; queueLength: number; cancelGraceMs: number };
   logger: Logger;
@@ -108,8 +111,8 @@ export class QueuedToolRunner implements ToolRunner {
           cancelGraceMs: parts.limits.cancelGraceMs,
           logger: parts.logger,
         },
-        toJob(parts.gatewayId, call, context),
-        { audit, signal: context.signal, deadline: context.deadline, onProgress },
+        this.#toJobInSession(call, context),
+        { audit, signal: context.signal, deadline: context.deadline, together: isQuick(call.tool), onProgress },
       );
       const outcome = dispatched.run();
       this.#active.set(dispatched, outcome);
@@ -117,6 +120,14 @@ export class QueuedToolRunner implements ToolRunner {
     } finally {
       for (const giveBack of places) giveBack();
     }
+  }
+
+  /** The worker of a stateful server makes the session itself: it may have an instance to spare for it. */
+  #toJobInSession(call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
+    const { gatewayId, sessions } = this.parts;
+    const job = toJob(gatewayId, call, context);
+    const made = job.stateful === true ? undefined : sessions.known(context.principal, context.sessionId);
+    return made === undefined ? job : { ...job, sessionDirectory: made.directory };
   }
 
   async #admit(context: CallContext, places: (() => void)[]): Promise<void> {
@@ -151,6 +162,9 @@ export function auditContext(context: RequestContext & Pick<CallContext, 'model'
     ...(context.model === undefined ? {} : { model: context.model }),
   };
 }
+
+/** Reads what is at hand in the worker itself. */
+const isQuick = ({ safe, isolation }: CatalogTool): boolean => safe && isolation === 'builtin';
 
 function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
   const { tool } = call;

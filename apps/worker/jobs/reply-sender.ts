@@ -33,7 +33,7 @@ export class ReplySender {
       return;
     }
     this.#scheduled = true;
-    setImmediate(() => this.#flush());
+    process.nextTick(() => this.#flush());
   }
 
   /** Resolves when all that was sent so far is out or lost. */

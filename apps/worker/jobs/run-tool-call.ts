@@ -40,7 +40,7 @@ export class RunToolCall {
   constructor(private readonly parts: RunToolCallParts) {}
 
   /** Resolves when the delivery is dealt with. @throws AppError store_unavailable when nobody could be asked in time. */
-  async run({ job, redelivered }: JobDelivery): Promise<void> {
+  async run({ job, redelivered, repeated = false }: JobDelivery): Promise<void> {
     const { running, outcomes } = this.parts;
     // Delivered twice to this process: the first one is still at it.
     if (running.has(job.callId)) return;
@@ -51,7 +51,7 @@ export class RunToolCall {
     try {
       // No longer than it may have: the gateway's clock may be another one.
       const queueWaitMs = Math.min(Math.max(0, steadyNow() - job.queuedAt), job.deadline - job.queuedAt);
-      const permit = await this.#permit(job, redelivered, queueWaitMs);
+      const permit = await this.#permit(job, { redelivered, repeated, queueWaitMs });
       if (permit !== undefined) await this.#runPermitted(job, { permit, queueWaitMs, controller });
       await this.#fault('before-ack');
     } finally {
@@ -82,9 +82,12 @@ export class RunToolCall {
   }
 
   /** Undefined: this delivery may not run the call, and what there was to say has been said. */
-  async #permit(job: ToolJob, redelivered: boolean, queueWaitMs: number): Promise<Permit | undefined> {
+  async #permit(
+    job: ToolJob,
+    { redelivered, repeated, queueWaitMs }: { redelivered: boolean; repeated: boolean; queueWaitMs: number },
+  ): Promise<Permit | undefined> {
     await this.#fault('before-dispatch');
-    if (redelivered) {
+    if (redelivered || repeated) {
       const stored = await this.#stored(job);
       if (stored?.state !== 'planned') return this.#judge(job, stored, redelivered);
     }

@@ -17,10 +17,13 @@ import { untilStoreAnswers } from './outcome-writer.js';
 import { failed, readResult, type ReadOutcome } from './read-result.js';
 import { Stopped } from './running-calls.js';
 
+/** What a call needs to know of its session. */
+export type SessionPlace = Pick<Session, 'id' | 'directory'>;
+
 /** Where results that are too large for a model are kept: in the session's own workspace. */
 export interface ResultFiles {
   /** Resolves with the path as the session's tools know it. */
-  keep(session: Session, name: string, text: string): Promise<string>;
+  keep(session: SessionPlace, name: string, text: string): Promise<string>;
 }
 
 export interface ToolRunParts {
@@ -36,6 +39,8 @@ export interface ToolRunParts {
 }
 
 const HEADERS_MS = 2_000;
+/** So long a worker knows a session from memory too. */
+const MADE_SESSION_MS = 5_000;
 
 export interface ToolRunHooks {
   signal: AbortController;
@@ -48,13 +53,7 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
   const clock = new CallClock(job, hooks.signal);
   const outputCheck = parts.outputCheck(job);
   try {
-    const session = await parts.pool.offerSpare(job.server, (directory) =>
-      untilStoreAnswers(
-        () => parts.sessions.ensure(job.principal, job.sessionId, { directory }),
-        job.deadline,
-        hooks.signal.signal,
-      ),
-    );
+    const session = madeSession(job) ?? (await makeSession(parts, job, hooks.signal.signal));
     const headers = await headersOf(job, parts);
     const result = await parts.pool.use(
       job.server,
@@ -89,6 +88,18 @@ export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunH
   }
 }
 
+/** What its gateway wrote a moment ago. Later the session may be another one, after a deletion. */
+function madeSession({ sessionId, sessionDirectory, queuedAt }: ToolJob): SessionPlace | undefined {
+  if (sessionDirectory === undefined || steadyNow() - queuedAt > MADE_SESSION_MS) return undefined;
+  return { id: sessionId, directory: sessionDirectory };
+}
+
+function makeSession({ pool, sessions }: ToolRunParts, job: ToolJob, signal: AbortSignal): Promise<SessionPlace> {
+  return pool.offerSpare(job.server, (directory) =>
+    untilStoreAnswers(() => sessions.ensure(job.principal, job.sessionId, { directory }), job.deadline, signal),
+  );
+}
+
 /** @throws AppError tool_unavailable when what was kept of them is gone: the call is not made without them. */
 async function headersOf({ sealedHeaders }: ToolJob, { sealed }: ToolRunParts) {
   if (sealedHeaders === undefined) return {};
@@ -98,7 +109,7 @@ async function headersOf({ sealedHeaders }: ToolJob, { sealed }: ToolRunParts) {
 }
 
 /** Who asks and where the files are is told to servers of this process only. */
-function metaOf(job: ToolJob, session: Session, { builtin }: ConfiguredServer): JsonObject {
+function metaOf(job: ToolJob, session: SessionPlace, { builtin }: ConfiguredServer): JsonObject {
   const meta = builtin
     ? toCallMeta({
         requestId: job.requestId,

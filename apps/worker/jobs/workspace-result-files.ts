@@ -1,7 +1,6 @@
 // Keeps results that are too large for a model in their session's own workspace, under `.results/`.
-import type { Session } from '#libs/runs/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
-import type { ResultFiles } from './run-tool.js';
+import type { ResultFiles, SessionPlace } from './run-tool.js';
 
 const DIRECTORY = '.results';
 
@@ -9,7 +8,7 @@ export class WorkspaceResultFiles implements ResultFiles {
   constructor(private readonly workspaces: Workspaces) {}
 
   /** @throws AppError workspace_quota_exceeded */
-  async keep(session: Session, name: string, text: string): Promise<string> {
+  async keep(session: SessionPlace, name: string, text: string): Promise<string> {
     const workspace = this.workspaces.workspace(session);
     const path = `${DIRECTORY}/${name}`;
     await workspace.write(path, Buffer.from(text), { createDirectories: true });

@@ -1,7 +1,10 @@
-// Adds jobs through BullMQ's Queue class. A job is added once an id; it waits behind interactive ones when it is batch.
+// Adds jobs through BullMQ's Queue class. A job is added once an id, unless it may go together with others; it waits behind
+// interactive ones when it is batch.
 import { Queue } from 'bullmq';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { AddOptions } from '../job-queue.js';
 import type { BullmqSource } from './bullmq-source.js';
+import { type Gathered, JobGatherer } from './gather-jobs.js';
 import { commonQueueName, jobIdOf, workerQueueName } from './job-id.js';
 import { readPayload, toPayload, type JobPayload } from './job-payload.js';
 import { queueSettings } from './queue-settings.js';
@@ -10,19 +13,36 @@ type AnyQueue = Queue<JobPayload, void, string, JobPayload, void, string, never,
 
 export class JobAdder {
   private readonly queues = new Map<string, AnyQueue>();
+  private readonly gatherer = new JobGatherer((gathered) => this.addGathered(gathered));
 
   constructor(
     private readonly source: BullmqSource,
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  async add(job: ToolJob, worker: string | undefined): Promise<void> {
+  async add(job: ToolJob, { worker, replaceEnded, together }: Omit<AddOptions, 'signal'>): Promise<void> {
+    const isFirst = replaceEnded !== true;
+    if (together === true && isFirst && worker === undefined && job.priority === 'interactive') {
+      return this.gatherer.submit(job);
+    }
     const queue = this.queue(worker === undefined ? commonQueueName : workerQueueName(worker));
     const priority = queueSettings.priority[job.priority];
-    await queue.add(job.tool.slice(0, 128), toPayload(job), {
+    await queue.add(nameOf(job), isFirst ? toPayload(job) : { ...toPayload(job), again: true }, {
       jobId: jobIdOf(job.callId),
       ...(priority === 0 ? {} : { priority }),
     });
+  }
+
+  private async addGathered({ id, jobs, texts }: Gathered): Promise<void> {
+    const [first, ...more] = texts;
+    const payload = { job: first!, ...(more.length === 0 ? {} : { more }) };
+    await this.queue(commonQueueName).add(nameOf(jobs[0]!), payload, { jobId: id ?? jobIdOf(jobs[0]!.callId) });
+  }
+
+  /** The ids under which the queue may have a call. */
+  idsOf(callId: string): string[] {
+    const carrier = this.gatherer.carrierOf(callId);
+    return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];
   }
 
   async waitingFor(worker: string): Promise<ToolJob[]> {
@@ -34,7 +54,7 @@ export class JobAdder {
     );
     return waiting.flatMap((job) => {
       const read = readPayload(job?.data);
-      return read.kind === 'job' ? [read.job] : [];
+      return read.kind === 'jobs' ? read.jobs : [];
     });
   }
 
@@ -75,3 +95,5 @@ export class JobAdder {
     return queue;
   }
 }
+
+const nameOf = ({ tool }: ToolJob): string => tool.slice(0, 128);

@@ -26,7 +26,20 @@ const job: ToolJob = {
 test('a job comes back as it went, through text that jsonb takes', () => {
   const payload = toPayload(job);
   expect(payload.job).not.toContain('\u0000');
-  expect(readPayload(JSON.parse(JSON.stringify(payload)))).toEqual({ kind: 'job', job });
+  expect(readPayload(JSON.parse(JSON.stringify(payload)))).toEqual({ kind: 'jobs', jobs: [job], again: false });
+});
+
+test('several come back together, or not at all', () => {
+  const other = { ...job, callId: 'call_2' };
+  const texts = [job, other].map((each) => JSON.stringify(each));
+  expect(readPayload({ job: texts[0], more: [texts[1]], again: true })).toEqual({
+    kind: 'jobs',
+    jobs: [job, other],
+    again: true,
+  });
+  expect(readPayload({ job: texts[0], more: ['{'] }).kind).toBe('invalid');
+  expect(readPayload({ job: texts[0], more: 'x' }).kind).toBe('invalid');
+  expect(readPayload({ job: texts[0], more: [JSON.stringify({ ...job, version: 2 })] }).kind).toBe('unknown version');
 });
 
 test('a later version is told from a wrong job', () => {

@@ -5,24 +5,41 @@ import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface JobPayload {
   job: string;
+  /** Further calls that go with it. A worker that does not know of them leaves them to the journal's net. */
+  more?: string[];
+  /** Not the first job of this call. */
+  again?: true;
 }
 
 export const toPayload = (job: ToolJob): JobPayload => ({ job: JSON.stringify(job) });
 
-export type ReadPayload = { kind: 'job'; job: ToolJob } | { kind: 'unknown version' } | { kind: 'invalid' };
+export type ReadPayload =
+  { kind: 'jobs'; jobs: ToolJob[]; again: boolean } | { kind: 'unknown version' } | { kind: 'invalid' };
+
+export function readPayload(data: unknown): ReadPayload {
+  if (!isJsonObject(data)) return { kind: 'invalid' };
+  const { job, more = [], again } = data;
+  if (!Array.isArray(more)) return { kind: 'invalid' };
+  const jobs: ToolJob[] = [];
+  for (const text of [job, ...more]) {
+    const read = readJob(text);
+    if (typeof read === 'string') return { kind: read };
+    jobs.push(read);
+  }
+  return { kind: 'jobs', jobs, again: again === true };
+}
 
 /** A version that this deploy does not know is another deploy's job, not a wrong one. */
-export function readPayload(data: unknown): ReadPayload {
-  const text = isJsonObject(data) ? data['job'] : undefined;
-  if (typeof text !== 'string') return { kind: 'invalid' };
+function readJob(text: unknown): ToolJob | 'unknown version' | 'invalid' {
+  if (typeof text !== 'string') return 'invalid';
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { kind: 'invalid' };
+    return 'invalid';
   }
   const job = toolJobSchema.safeParse(value);
-  if (job.success) return { kind: 'job', job: job.data };
-  if (!isJsonObject(value) || !Object.hasOwn(value, 'version')) return { kind: 'invalid' };
-  return { kind: value['version'] === toolJobSchema.shape.version.value ? 'invalid' : 'unknown version' };
+  if (job.success) return job.data;
+  if (!isJsonObject(value) || !Object.hasOwn(value, 'version')) return 'invalid';
+  return value['version'] === toolJobSchema.shape.version.value ? 'invalid' : 'unknown version';
 }

@@ -26,6 +26,8 @@ export const queueSettings = {
   priority: { interactive: 0, batch: 10 },
   /** Queue objects of workers' own queues that are kept at hand. */
   maxQueueObjects: 256,
+  /** Calls of one job: how many, how large together, and of how many it is remembered which job they went with. */
+  together: { maxJobs: 16, maxCharacters: 64 * 1024, maxRemembered: 4_096 },
   /** BullMQ's event log, which nobody reads here. */
   maxEvents: 100,
 } as const;

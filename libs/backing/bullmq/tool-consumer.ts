@@ -74,13 +74,21 @@ export class ToolConsumer implements JobConsumer {
     const read = readPayload(job.data);
     if (read.kind === 'invalid') throw failure('invalid_payload');
     if (read.kind === 'unknown version') return this.putBack(job, token);
-    try {
-      await this.handler({ job: read.job, redelivered: job.stalledCounter > 0 });
-    } catch (error) {
-      if (error instanceof PutBack) return this.putBack(job, token);
-      this.logger.error({ error, tool: read.job.tool, requestId: read.job.requestId }, 'A tool job failed');
-      throw failure(error instanceof AppError ? error.code : 'internal_error');
+    const redelivered = job.stalledCounter > 0;
+    // What was put back with others may have ended before.
+    const repeated = read.again || (read.jobs.length > 1 && job.attemptsStarted > 1);
+    const ended = await Promise.allSettled(
+      read.jobs.map((each) => this.handler({ job: each, redelivered, ...(repeated ? { repeated } : {}) })),
+    );
+    const failures = ended.flatMap((end, index) =>
+      end.status === 'fulfilled' ? [] : [{ error: end.reason as unknown, job: read.jobs[index]! }],
+    );
+    if (failures.some(({ error }) => error instanceof PutBack)) return this.putBack(job, token);
+    for (const { error, job: failed } of failures) {
+      this.logger.error({ error, tool: failed.tool, requestId: failed.requestId }, 'A tool job failed');
     }
+    const [first] = failures;
+    if (first !== undefined) throw failure(first.error instanceof AppError ? first.error.code : 'internal_error');
   }
 
   private async putBack(job: Job<JobPayload>, token: string | undefined): Promise<never> {

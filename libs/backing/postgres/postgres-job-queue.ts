@@ -54,7 +54,7 @@ export class PostgresJobQueue implements JobQueue {
   async add(job: ToolJob, options: AddOptions): Promise<void> {
     await retryWhileAway(this.database.timeoutMs, options.signal, async () => {
       if (options.replaceEnded === true) await this.database.runRaw(forgetEnded, [jobIdOf(job.callId)]);
-      await this.adder.add(job, options.worker);
+      await this.adder.add(job, options);
     });
   }
 
@@ -63,11 +63,11 @@ export class PostgresJobQueue implements JobQueue {
     const { rows } = await this.database.run<{ id: string }>(
       `${queueNames} select distinct j.id from queues q join bullmq.job j on j.queue = q.queue and j.id = any($1::text[])
        where j.state not in ('completed', 'failed')`,
-      [callIds.map(jobIdOf)],
+      [callIds.flatMap((callId) => this.adder.idsOf(callId))],
       signal,
     );
     const found = new Set(rows.map((row) => row.id));
-    return new Set(callIds.filter((callId) => found.has(jobIdOf(callId))));
+    return new Set(callIds.filter((callId) => this.adder.idsOf(callId).some((id) => found.has(id))));
   }
 
   async remove(callId: string, signal: AbortSignal): Promise<boolean> {

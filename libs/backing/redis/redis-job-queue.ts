@@ -24,13 +24,14 @@ export class RedisJobQueue implements JobQueue {
     this.adder = new JobAdder(source, onError);
   }
 
-  async add(job: ToolJob, { worker, replaceEnded, signal }: AddOptions): Promise<void> {
+  async add(job: ToolJob, { signal, ...options }: AddOptions): Promise<void> {
+    const { worker, replaceEnded } = options;
     await retryWhileAway(this.store.timeoutMs, signal, () =>
       this.store.runRaw(async (client) => {
         if (replaceEnded === true) await forgetEnded.run(client, [queueNamesKey], [jobIdOf(job.callId)]);
         // Each time: a server that forgot everything must be told of the queue again. Sent together with the job, before it.
         const named = worker === undefined ? undefined : client.sadd(queueNamesKey, workerQueueName(worker));
-        await Promise.all([named, this.adder.add(job, worker)]);
+        await Promise.all([named, this.adder.add(job, options)]);
       }),
     );
   }
@@ -38,10 +39,10 @@ export class RedisJobQueue implements JobQueue {
   async existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>> {
     const found = new Set<string>();
     for (let start = 0; start < callIds.length; start += idsAtOnce) {
-      const ids = callIds.slice(start, start + idsAtOnce).map(jobIdOf);
+      const ids = callIds.slice(start, start + idsAtOnce).flatMap((callId) => this.adder.idsOf(callId));
       for (const id of (await this.ask(existingJobs, ids, signal)) as string[]) found.add(id);
     }
-    return new Set(callIds.filter((callId) => found.has(jobIdOf(callId))));
+    return new Set(callIds.filter((callId) => this.adder.idsOf(callId).some((id) => found.has(id))));
   }
 
   async remove(callId: string, signal: AbortSignal): Promise<boolean> {

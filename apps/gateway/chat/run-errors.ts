@@ -1,0 +1,19 @@
+// Failures as runs end with them, and back as whoever asks again is told. Pure.
+import type { RunEnd, StoredRun } from '#libs/runs/run-store.js';
+import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import { NO_USAGE } from '#libs/schemas/usage.js';
+
+/** A retry with the same key may mend what is not the request's own fault. */
+export function endOf(thrown: unknown, { idempotencyKey }: { idempotencyKey?: string }): RunEnd {
+  const { code, message, http } = toAppError(thrown);
+  const state = idempotencyKey !== undefined && http >= 429 ? 'interrupted' : 'failed';
+  return { state, usage: NO_USAGE, error: { code, message, type: ERRORS[code].type } };
+}
+
+export function storedError(run: StoredRun): AppError {
+  const stored = isJsonObject(run.error) ? run.error : {};
+  const code =
+    typeof stored['code'] === 'string' && stored['code'] in ERRORS ? (stored['code'] as ErrorCode) : 'internal_error';
+  return new AppError(code, typeof stored['message'] === 'string' ? stored['message'] : 'The run failed');
+}

@@ -1,0 +1,89 @@
+// Jobs that are added in one turn of the event loop go into the queue as one: what a job costs on its way is mostly its own.
+// Decides nothing about which may: each may be delivered once more with others when an answer of the queue gets lost.
+import { randomBytes } from 'node:crypto';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { queueSettings } from './queue-settings.js';
+
+interface Waiting {
+  job: ToolJob;
+  /** Its job as text. */
+  text: string;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** One job of the queue: one call under its own id, or several under an id that is never used again. */
+export interface Gathered {
+  id?: string;
+  jobs: readonly ToolJob[];
+  texts: readonly string[];
+}
+
+export class JobGatherer {
+  private waiting: Waiting[] = [];
+  /** By call, where it went with others; oldest first. */
+  private readonly carriers = new Map<string, string>();
+
+  constructor(private readonly add: (gathered: Gathered) => Promise<void>) {}
+
+  submit(job: ToolJob): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // The tick after all that this turn of the event loop has led to so far.
+      if (this.waiting.length === 0) process.nextTick(() => this.flush());
+      this.waiting.push({ job, text: JSON.stringify(job), resolve, reject });
+    });
+  }
+
+  /** The id under which the call waits or runs, as far as it was remembered. */
+  carrierOf(callId: string): string | undefined {
+    return this.carriers.get(callId);
+  }
+
+  private flush(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const together of inParts(waiting)) void this.send(together);
+  }
+
+  private async send(together: readonly Waiting[]): Promise<void> {
+    const [jobs, texts] = [together.map(({ job }) => job), together.map(({ text }) => text)];
+    const id = together.length === 1 ? undefined : `together-${randomBytes(12).toString('hex')}`;
+    if (id !== undefined) this.remember(jobs, id);
+    try {
+      await this.add({ jobs, texts, ...(id === undefined ? {} : { id }) });
+      for (const each of together) each.resolve();
+    } catch (error) {
+      for (const each of together) each.reject(error);
+    }
+  }
+
+  private remember(jobs: readonly ToolJob[], id: string): void {
+    for (const { callId } of jobs) {
+      this.carriers.delete(callId);
+      this.carriers.set(callId, id);
+    }
+    const { maxRemembered } = queueSettings.together;
+    for (const oldest of this.carriers.keys()) {
+      if (this.carriers.size <= maxRemembered) break;
+      this.carriers.delete(oldest);
+    }
+  }
+}
+
+/** No call twice in one: the second asks for what the first does. */
+function* inParts(waiting: readonly Waiting[]): Generator<Waiting[]> {
+  const { maxJobs, maxCharacters } = queueSettings.together;
+  let part: Waiting[] = [];
+  let characters = 0;
+  for (const each of waiting) {
+    const full = part.length === maxJobs || characters + each.text.length > maxCharacters;
+    if (part.length > 0 && (full || part.some(({ job }) => job.callId === each.job.callId))) {
+      yield part;
+      part = [];
+      characters = 0;
+    }
+    part.push(each);
+    characters += each.text.length;
+  }
+  if (part.length > 0) yield part;
+}

@@ -1,0 +1,99 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { post, workspaceTools } from '../support/scripts.js';
+import { withinMs } from '../support/within-ms.js';
+import { verifies } from '../verifies.js';
+
+let script: ScriptedAnswer = { text: 'hello' };
+let box: Signalbox;
+let store: pg.Client;
+
+beforeAll(async () => {
+  box = await startSignalbox({ script: () => script });
+  store = new pg.Client({ connectionString: box.databaseUrl });
+  await store.connect();
+  await toolsReady(box.url);
+});
+afterAll(async () => {
+  await store?.end();
+  await box?.close();
+});
+
+const ask = (headers: Record<string, string> = {}) => {
+  const body = { messages: [{ role: 'user', content: 'hello' }], tools: [workspaceTools] };
+  return post(box.url, '/v1/chat/completions', body, headers);
+};
+
+/** Meanwhile no run can be written. */
+async function withRunsLocked<T>(work: () => Promise<T>): Promise<T> {
+  await store.query('begin');
+  await store.query('lock table runs in exclusive mode');
+  try {
+    return await work();
+  } finally {
+    await store.query('rollback');
+  }
+}
+
+const untilOneWaits = () =>
+  expect
+    .poll(
+      async () =>
+        (await store.query(`select from pg_locks where not granted and relation = 'runs'::regclass`)).rowCount,
+      {
+        timeout: 5_000,
+      },
+    )
+    .toBe(1);
+
+const asked = () => box.upstream.requests.length;
+const runs = async () => (await store.query<{ state: string }>('select state from runs order by created_at')).rows;
+
+verifies('chat.runs.begin', 'the model is asked meanwhile', async () => {
+  const answer = await withRunsLocked(async () => {
+    const answering = ask();
+    await box.upstream.received(1);
+    await untilOneWaits();
+    return { answering };
+  });
+  const { status, headers } = await answer.answering;
+  expect(status).toBe(200);
+  const { rows } = await store.query<{ id: string; state: string }>('select id, state from runs');
+  expect(rows).toEqual([{ id: headers.get('x-run-id'), state: 'done' }]);
+});
+
+test('with a key the model is not asked before the run is known to be the only one', async () => {
+  const before = asked();
+  const { answering } = await withRunsLocked(async () => {
+    const started = ask({ 'idempotency-key': 'one' });
+    await untilOneWaits();
+    expect(asked()).toBe(before);
+    return { answering: started };
+  });
+  expect((await answering).status).toBe(200);
+  expect(asked()).toBe(before + 1);
+});
+
+verifies(
+  'chat.runs.begin',
+  'it cannot be written: refused, no model call goes on, and the next one waits for the store',
+  async () => {
+    const before = asked();
+    script = { text: 'never', end: 'stall' };
+    await withRunsLocked(async () => {
+      const startedAt = performance.now();
+      const refused = await ask();
+      expect(performance.now() - startedAt).toBeLessThan(withinMs(3_000));
+      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'store_unavailable' } } });
+      expect(asked()).toBe(before + 1);
+      await box.upstream.requests.at(-1)!.clientGone;
+      expect(await ask()).toMatchObject({ status: 503 });
+      expect(asked()).toBe(before + 1);
+    });
+    script = { text: 'hello' };
+    expect((await ask()).status).toBe(200);
+    expect((await runs()).at(-1)).toEqual({ state: 'done' });
+  },
+);
