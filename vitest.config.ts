@@ -4,8 +4,8 @@ import { noRedis } from './libs/testing/redis-server.js';
 import { FileOrder } from './test/file-order.js';
 import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 
-/** These start processes, and mostly wait for them: three at once, whatever the machine (file-order.ts). */
-const withProcesses = { maxWorkers: 3, sequence: { groupOrder: 1 } };
+/** These start processes, and mostly wait for them: two at once, whatever the machine. */
+const withProcesses = { maxWorkers: 2, sequence: { groupOrder: 1 } };
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
