@@ -1,7 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { noRedis } from './libs/testing/redis-server.js';
+import { FileOrder } from './test/file-order.js';
 import { suitesOnRedis } from './test/redis/suites-on-redis.js';
+
+/** These start processes, and mostly wait for them: three at once, whatever the machine (file-order.ts). */
+const withProcesses = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -15,37 +19,35 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 120_000,
     // Of one file: those that wait side by side start processes too.
     maxConcurrency: 3,
+    sequence: { sequencer: FileOrder },
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'] },
+        test: {
+          name: 'unit',
+          include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'scripts/**/*.test.ts'],
+          // Most of their time would be imports and starts of Node: files that run after each other share both.
+          isolate: false,
+          maxWorkers: 2,
+        },
       },
-      // These start processes, and mostly wait for them: two at once, whatever the machine.
       {
         extends: true,
         test: {
           name: 'contract',
           include: ['test/contract/**/*.test.ts', 'test/*.test.ts'],
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          ...withProcesses,
         },
       },
-      {
-        extends: true,
-        test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
-      },
-      {
-        extends: true,
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], maxWorkers: 2, sequence: { groupOrder: 1 } },
-      },
+      { extends: true, test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], ...withProcesses } },
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...withProcesses } },
       {
         extends: true,
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           ...(mode === 'faults' ? { provide: { extent: 'whole' } } : {}),
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          ...withProcesses,
           testTimeout: 120_000,
         },
       },
@@ -56,8 +58,7 @@ export default defineConfig(({ mode }) => ({
           // Without a server test/redis reports what is skipped.
           include: ['test/redis/**/*.test.ts', ...(noRedis === undefined ? suitesOnRedis(mode) : [])],
           provide: { backing: 'redis', extent: mode === 'faults' ? 'whole' : 'part' },
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          ...withProcesses,
           testTimeout: 120_000,
         },
       },

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './keep-busy.js';
-import { startPeers } from './peers.js';
+import { installPeers, type PeerFigures } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
@@ -60,6 +60,8 @@ interface Figures {
   /** Over what it is compared with. */
   addedMs: number | undefined;
   gatewayMicros: number;
+  /** Of gateway and, where it takes part, worker. */
+  micros: number;
 }
 
 async function measure(system: System, scenario: Scenario, sessions?: number): Promise<{ row: Row; figures: Figures }> {
@@ -76,14 +78,16 @@ async function measure(system: System, scenario: Scenario, sessions?: number): P
     const perSecond = (units * 1_000) / result.elapsedMs;
     const addedMs = direct === undefined ? undefined : addedOver(scenario, result, direct);
     const queued = scenario.calls > 0 || scenario.unit === 'trip';
-    const figures: Figures = { perSecond, p50Ms: result.p50Ms, addedMs, gatewayMicros: micros('gateway') };
+    const gatewayMicros = micros('gateway');
+    const both = gatewayMicros + (queued ? micros('worker') : 0);
+    const figures: Figures = { perSecond, p50Ms: result.p50Ms, addedMs, gatewayMicros, micros: both };
     const row: Row = {
       scenario: scenario.name,
       'per second': `${Math.round(perSecond)} ${scenario.unit}s`,
       'p50 ms': result.p50Ms.toFixed(2),
       'p99 ms': result.p99Ms.toFixed(2),
       'added ms': addedMs === undefined ? '' : `${addedMs.toFixed(2)}${scenario.unit === 'chunk' ? ' (first)' : ''}`,
-      'gateway µs': micros('gateway').toFixed(1),
+      'gateway µs': gatewayMicros.toFixed(1),
       'worker µs': queued ? micros('worker').toFixed(0) : '',
       'postgres µs': queued ? micros('postgres').toFixed(0) : '',
       'redis µs': queued && options.redis ? micros('redis').toFixed(0) : '',
@@ -127,21 +131,22 @@ async function openSubject(system: System, scenario: Scenario, sessions?: number
 
 /** How we compare: more a second is better, less CPU time is. */
 async function comparePeers(system: System, measured: { scenario: Scenario; figures: Figures }[]): Promise<void> {
-  const peers = await startPeers();
+  const peers = await installPeers();
   try {
     for (const { scenario, figures } of measured) {
-      const peer = await peers.measure(system, scenario, { warm: warmMs, measure: measureMs });
-      if (peer === undefined) continue;
-      const rate = `${Math.round(peer.perSecond)} ${scenario.unit}s/s (we: ${(figures.perSecond / peer.perSecond).toFixed(2)} ×)`;
-      const cpu = `${peer.micros.toFixed(1)} µs (we: ${(figures.gatewayMicros / peer.micros).toFixed(2)} ×)`;
-      console.log(
-        `${peer.peer}, ${scenario.name}`.padEnd(44),
-        `${rate} | p50 ${peer.p50Ms.toFixed(2)} ms | CPU ${cpu}`,
-      );
+      for await (const peer of peers.measure({ system, scenario, warmMs, measureMs }))
+        printPeer(scenario, figures, peer);
     }
   } finally {
     await peers.close();
   }
+}
+
+function printPeer(scenario: Scenario, we: Figures, peer: PeerFigures): void {
+  const rate = `${Math.round(peer.perSecond)} ${scenario.unit}s/s (we: ${(we.perSecond / peer.perSecond).toFixed(2)} ×)`;
+  const cpu = `${peer.micros.toFixed(1)} µs (we: ${(we.micros / peer.micros).toFixed(2)} ×)`;
+  const waited = `p50 ${peer.p50Ms.toFixed(2)} ms (we: ${we.p50Ms.toFixed(2)})`;
+  console.log(`${peer.peer}, ${scenario.name}`.padEnd(66), `${rate} | ${waited} | CPU ${cpu} | ${peer.megabytes} MB`);
 }
 
 async function askDirectly(system: System, scenario: Scenario): Promise<LoadResult | undefined> {
@@ -252,6 +257,9 @@ try {
   console.log(
     `${options.redis ? 'Redis' : 'embedded'} set; gateway ${gateway.url}, upstream ${upstreamUrl}; defaults but for ${JSON.stringify(settings)}`,
   );
+  const startMs = { PostgreSQL: system.postgresStartMs, gateway: gateway.startMs, worker: system.worker.startMs };
+  const started = Object.entries(startMs).map(([name, ms]) => `${name} ${Math.round(ms)} ms`);
+  console.log(`ready after: ${started.join(', ')}`);
   printMemory(system, 'at the start');
   if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
   else if (options.turns !== undefined) await runTurns(system, Number(options.turns));

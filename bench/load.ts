@@ -14,12 +14,7 @@ export interface Load extends Busy {
 
 async function run(load: Load): Promise<LoadResult> {
   const pool = new Pool(load.url, { connections: load.inFlight, pipelining: 1 });
-  const { sessions } = load;
-  const same = JSON.stringify(load.body);
-  const bodyOf = () =>
-    sessions === undefined
-      ? same
-      : JSON.stringify({ ...load.body, session_id: `bench-${Math.floor(Math.random() * sessions)}` });
+  const bodyOf = bodies(load);
   const streamed = (load.body as { stream?: boolean }).stream === true;
   const headers = { ...load.headers, 'content-type': 'application/json' };
   const result = await keepBusy(load, async () => {
@@ -39,6 +34,17 @@ async function run(load: Load): Promise<LoadResult> {
   });
   await pool.close();
   return result;
+}
+
+/** The same each time, but for what must differ: a session at random, the id of a JSON-RPC request. */
+function bodies({ body, sessions }: Load): () => string {
+  let lastId = 0;
+  if (sessions !== undefined) {
+    return () => JSON.stringify({ ...body, session_id: `bench-${Math.floor(Math.random() * sessions)}` });
+  }
+  if ('jsonrpc' in body) return () => JSON.stringify({ ...body, id: ++lastId });
+  const same = JSON.stringify(body);
+  return () => same;
 }
 
 answerTheBench((busy) => run(busy as Load));

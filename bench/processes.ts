@@ -19,7 +19,8 @@ function own(child: ChildProcess): ChildProcess {
   return child;
 }
 
-export type PartName = 'fake-upstream' | 'load' | 'bare-client' | 'queue-echo' | 'queue-trips' | 'ai-sdk';
+export type PartName =
+  'fake-upstream' | 'load' | 'bare-client' | 'queue-echo' | 'queue-trips' | 'ai-sdk' | 'bullmq-echo' | 'bullmq-trips';
 
 /** A process of the bench itself, spoken to by messages. */
 export function startPart(name: PartName, ...given: string[]): ChildProcess {
@@ -45,6 +46,8 @@ export async function answerOf<T>(part: ChildProcess): Promise<T> {
 export interface Service {
   pid: number;
   url: string;
+  /** From its start until it was ready, ms. */
+  startMs: number;
   stop(): Promise<void>;
 }
 
@@ -73,16 +76,17 @@ export async function startService({ app, environment, directory, home, profile 
     }),
   );
   const url = `http://127.0.0.1:${port}`;
-  const until = Date.now() + 30_000;
+  const began = performance.now();
   while (!(await isReady(url))) {
-    if (child.exitCode !== null || Date.now() > until) {
+    if (child.exitCode !== null || performance.now() - began > 30_000) {
       throw new Error(`the ${app} did not become ready:\n${readFileSync(log, 'utf8').slice(-3_000)}`);
     }
-    await delay(50);
+    await delay(20);
   }
   return {
     pid: child.pid!,
     url,
+    startMs: performance.now() - began,
     stop: () => stopped(child),
   };
 }
@@ -94,17 +98,20 @@ async function stopped(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Another's server on Node, once it answers HTTP in whatever way. */
+/** Another's server on Node, once it answers HTTP in whatever way. @throws Error when it does not within half a minute */
 export async function startProgram(argumentsFor: (port: number) => string[]): Promise<Service> {
   const port = await freePort();
   const child = own(spawn(process.execPath, argumentsFor(port), { stdio: 'ignore' }));
   const url = `http://127.0.0.1:${port}`;
-  const until = Date.now() + 30_000;
+  const began = performance.now();
   while (!(await answers(url))) {
-    if (child.exitCode !== null || Date.now() > until) throw new Error('a peer did not start');
-    await delay(50);
+    if (child.exitCode !== null || performance.now() - began > 30_000) {
+      await stopped(child);
+      throw new Error('a peer did not start');
+    }
+    await delay(20);
   }
-  return { pid: child.pid!, url, stop: () => stopped(child) };
+  return { pid: child.pid!, url, startMs: performance.now() - began, stop: () => stopped(child) };
 }
 
 /** A Redis as compose runs it: what it accepted is on disk within a second. Returns its address and process id. */

@@ -87,6 +87,15 @@ export const scenarios: readonly Scenario[] = [
     goal: { minPerSecond: 250 },
   },
   {
+    name: 'loop: 2 model calls, 1 tool, 64 in flight',
+    path: chat,
+    body: loop,
+    inFlight: 64,
+    unit: 'loop',
+    calls: 1,
+    goalOnRedis: { minPerSecond: 2_600 },
+  },
+  {
     name: 'tools API, get_time, 16 in flight',
     path: toolCall,
     body: { name: 'get_time', arguments: {} },
@@ -94,6 +103,15 @@ export const scenarios: readonly Scenario[] = [
     unit: 'call',
     calls: 1,
     goalOnRedis: { minPerSecond: 3_500 },
+  },
+  {
+    name: 'tools API, get_time, 64 in flight',
+    path: toolCall,
+    body: { name: 'get_time', arguments: {} },
+    inFlight: 64,
+    unit: 'call',
+    calls: 1,
+    goalOnRedis: { minPerSecond: 6_000 },
   },
   {
     name: 'tools API, MCP server over stdio, 1 in flight',

@@ -19,6 +19,9 @@ export interface System {
   postgresPid: number;
   /** Where the backing services are in Redis. */
   redisPid?: number;
+  redisUrl?: string;
+  /** Until PostgreSQL, new on the disk, took connections, ms. */
+  postgresStartMs: number;
   upstreamPid: number;
   upstreamUrl: string;
   /** Settings that differ from the defaults, without secrets. */
@@ -50,7 +53,8 @@ export interface SystemOptions {
   settings?: Record<string, string>;
 }
 
-const toolServer = {
+/** The bench's own MCP server, on standard input and output. */
+export const toolServer = {
   command: process.execPath,
   args: [fileURLToPath(new URL('./tool-server.js', import.meta.url))],
 };
@@ -66,7 +70,9 @@ export async function startSystem({
     for (const step of closing.reverse()) await step();
   };
   try {
+    const began = performance.now();
     const postgres = await startEmbeddedPostgres({ dataDir: directory });
+    const postgresStartMs = performance.now() - began;
     closing.push(() => postgres.stop());
     const pidFile = await readFile(join(postgres.directory, 'cluster', 'postmaster.pid'), 'utf8');
     const upstream = startPart('fake-upstream');
@@ -106,7 +112,8 @@ export async function startSystem({
       gateway,
       worker,
       postgresPid: Number(pidFile.split('\n', 1)[0]),
-      ...(redis === undefined ? {} : { redisPid: redis.pid }),
+      ...(redis === undefined ? {} : { redisPid: redis.pid, redisUrl: redis.url }),
+      postgresStartMs,
       upstreamPid: upstream.pid!,
       upstreamUrl,
       settings,

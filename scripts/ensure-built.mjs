@@ -1,5 +1,5 @@
-// Before `npm start`: builds what is missing in dist/ or older than its sources. Where the sources cannot be written
-// (an image, someone else's checkout) it builds nothing, and says what that means.
+// Before `npm start` and `npm test`: builds what is missing in dist/ or older than its sources. Where the sources cannot be
+// written (an image, someone else's checkout) it builds nothing, and says what that means.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -113,6 +113,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const planCall = forwarding.planCall.bind(forwarding);
 
   const cancels = new RunCancels();
+  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const announcements = new RunAnnouncements(backing.channels);
   const chat = new ChatService(
     {
@@ -127,6 +128,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       channels: backing.channels,
       cancels,
       announce: (runId) => announcements.announce(runId),
+      endLater: (runId, end) => orphans.endLater(runId, end),
       measure: createTurnMeasure(measuring),
       logger,
     },
@@ -158,7 +160,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runTtlMs: config.runs.idempotency_ttl_ms,
     ...audit,
   });
-  const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const stopListening: (() => Promise<void>)[] = [];
 
   return {

@@ -1,34 +1,20 @@
 // The channels' part of the conformance suite.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Backing } from '#libs/backing/backing.js';
-import { openBacking } from '#libs/backing/open-backing.js';
+import { describe, expect, test } from 'vitest';
 import { verifies } from '../verifies.js';
-import { Collected, type ConformanceStore, failureOf, type MakeStore } from './conformance-store.js';
+import { Collected, failureOf, type MakeStore, sharedStore } from './conformance-store.js';
 
 export function channelConformance(makeStore: MakeStore): void {
   describe('channels', () => {
-    let store: ConformanceStore;
-    let one: Backing;
-    let two: Backing;
-
-    beforeAll(async () => {
-      store = await makeStore();
-      one = await openBacking(store.options);
-      two = await openBacking(store.options);
-    });
-    afterAll(async () => {
-      await Promise.all([one?.close(), two?.close()]);
-      await store?.drop();
-    });
+    const shared = sharedStore(makeStore);
 
     verifies('backing.channel-order', '200 messages at once, equal ones too, between other channels', async () => {
       const heard = new Collected<string>();
-      const end = await two.channels.subscribe('run:Order', heard.add);
+      const end = await shared.two.channels.subscribe('run:Order', heard.add);
       const sent = Array.from({ length: 200 }, (_, index) => `message ${Math.floor(index / 2)}`);
       await Promise.all(
         sent.flatMap((message, index) => [
-          one.channels.publish('run:Order', message),
-          one.channels.publish(`run:${index}`, message),
+          shared.one.channels.publish('run:Order', message),
+          shared.one.channels.publish(`run:${index}`, message),
         ]),
       );
       await heard.count(200);
@@ -41,11 +27,13 @@ export function channelConformance(makeStore: MakeStore): void {
       const names = Array.from({ length: 200 }, (_, index) => `Run:${index}:${'x'.repeat(80)}`);
       const ends = await Promise.all(
         names.flatMap((name) => [
-          one.channels.subscribe(name, (message) => heard.add(`one ${name} ${message}`)),
-          two.channels.subscribe(name, (message) => heard.add(`two ${name} ${message}`)),
+          shared.one.channels.subscribe(name, (message) => heard.add(`one ${name} ${message}`)),
+          shared.two.channels.subscribe(name, (message) => heard.add(`two ${name} ${message}`)),
         ]),
       );
-      await Promise.all(names.map((name, index) => (index % 2 === 0 ? one : two).channels.publish(name, 'hello')));
+      await Promise.all(
+        names.map((name, index) => (index % 2 === 0 ? shared.one : shared.two).channels.publish(name, 'hello')),
+      );
       await heard.count(400);
       expect(new Set(heard.items)).toEqual(
         new Set(names.flatMap((name) => [`one ${name} hello`, `two ${name} hello`])),
@@ -56,39 +44,39 @@ export function channelConformance(makeStore: MakeStore): void {
     verifies('backing.channel-ended', 'one of two subscriptions in a process', async () => {
       const ended = new Collected<string>();
       const kept = new Collected<string>();
-      const end = await two.channels.subscribe('catalog', ended.add);
-      const endKept = await two.channels.subscribe('catalog', kept.add);
-      await one.channels.publish('catalog', 'first');
+      const end = await shared.two.channels.subscribe('catalog', ended.add);
+      const endKept = await shared.two.channels.subscribe('catalog', kept.add);
+      await shared.one.channels.publish('catalog', 'first');
       await kept.count(1);
       await end();
       await end();
-      await one.channels.publish('catalog', 'second');
+      await shared.one.channels.publish('catalog', 'second');
       await kept.count(2);
       await endKept();
       expect(ended.items).toEqual(['first']);
       // And listening again after the last one left.
       const again = new Collected<string>();
-      const endAgain = await two.channels.subscribe('catalog', again.add);
-      await one.channels.publish('catalog', 'third');
+      const endAgain = await shared.two.channels.subscribe('catalog', again.add);
+      await shared.one.channels.publish('catalog', 'third');
       await again.count(1);
       await endAgain();
       expect(again.items).toEqual(['third']);
     });
 
     verifies('backing.channel-size', 'as large as promised in characters of 1, 2, 3 and 4 bytes', async () => {
-      const most = one.channels.maxMessageBytes;
+      const most = shared.one.channels.maxMessageBytes;
       const heard = new Collected<string>();
       const name = `replies:${'n'.repeat(100)}`;
-      const end = await two.channels.subscribe(name, heard.add);
+      const end = await shared.two.channels.subscribe(name, heard.add);
       const largest = ['a', '"', 'é', '€', '😀'].map((character) => {
         const text = character.repeat(Math.floor(most / Buffer.byteLength(character)));
         return text + 'a'.repeat(most - Buffer.byteLength(text));
       });
-      await Promise.all(largest.map((message) => one.channels.publish(name, message)));
+      await Promise.all(largest.map((message) => shared.one.channels.publish(name, message)));
       await heard.count(largest.length);
       expect(heard.items).toEqual(largest);
       for (const message of largest) {
-        const { error } = await failureOf(() => one.channels.publish(name, `${message}a`));
+        const { error } = await failureOf(() => shared.one.channels.publish(name, `${message}a`));
         expect(error).toBeInstanceOf(RangeError);
       }
       await end();
@@ -96,9 +84,9 @@ export function channelConformance(makeStore: MakeStore): void {
 
     test('text that a store may not take as it is', async () => {
       const heard = new Collected<string>();
-      const end = await two.channels.subscribe('odd \u0000 name', heard.add);
+      const end = await shared.two.channels.subscribe('odd \u0000 name', heard.add);
       const sent = ['', ' ', '0 1', 'NUL \u0000', 'half \ud800 pair', 'line\nline'];
-      for (const message of sent) await one.channels.publish('odd \u0000 name', message);
+      for (const message of sent) await shared.one.channels.publish('odd \u0000 name', message);
       await heard.count(sent.length);
       await end();
       expect(heard.items).toEqual(sent);
@@ -107,18 +95,20 @@ export function channelConformance(makeStore: MakeStore): void {
     test('a listener that throws takes nothing from the others', async () => {
       const heard = new Collected<string>();
       const ends = [
-        await two.channels.subscribe('workers', () => {
+        await shared.two.channels.subscribe('workers', () => {
           throw new Error('a fault of the listener');
         }),
-        await two.channels.subscribe('workers', heard.add),
+        await shared.two.channels.subscribe('workers', heard.add),
       ];
-      await one.channels.publish('workers', 'stop');
+      await shared.one.channels.publish('workers', 'stop');
       await heard.count(1);
       await Promise.all(ends.map((end) => end()));
     });
 
     test('an aborted signal refuses at once', async () => {
-      await expect(one.channels.publish('workers', 'x', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+      await expect(shared.one.channels.publish('workers', 'x', AbortSignal.abort(new Error('gone')))).rejects.toThrow(
+        'gone',
+      );
     });
   });
 }

@@ -1,39 +1,26 @@
 // The part of the conformance suite in which 200 users of each port meet cut connections: what was refused may be tried
 // again by its caller, what was accepted counts once.
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
-import { openBacking } from '#libs/backing/open-backing.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
-import { Collected, type ConformanceStore, makeJob, type MakeStore, never } from './conformance-store.js';
+import { Collected, makeJob, type MakeStore, never, sharedStore } from './conformance-store.js';
 
 const users = Array.from({ length: 200 }, (_, index) => index);
 
 export function concurrencyConformance(makeStore: MakeStore): void {
   describe('200 users at once, connections cut in the middle', () => {
-    let store: ConformanceStore;
-    let one: Backing;
-    let two: Backing;
+    const shared = sharedStore(makeStore);
 
-    beforeAll(async () => {
-      store = await makeStore();
-      one = await openBacking(store.options);
-      two = await openBacking(store.options);
-    });
-    afterAll(async () => {
-      await Promise.all([one?.close(), two?.close()]);
-      await store?.drop();
-    });
-
-    const of = (user: number): Backing => [one, two][user % 2]!;
+    const of = (user: number): Backing => [shared.one, shared.two][user % 2]!;
 
     /** Every user, one after another in `rounds`; the connections are cut once within each. Answers what was accepted. */
     async function whileCut<T>(rounds: number, use: (user: number, round: number) => Promise<T>): Promise<T[]> {
       const accepted: T[] = [];
       for (let round = 0; round < rounds; round += 1) {
-        const cut = new Promise<void>((resolve) => setImmediate(resolve)).then(() => store.proxy.cut());
+        const cut = new Promise<void>((resolve) => setImmediate(resolve)).then(() => shared.store.proxy.cut());
         const results = await Promise.allSettled(users.map((user) => use(user, round)));
         await cut;
         for (const result of results) {
@@ -47,7 +34,7 @@ export function concurrencyConformance(makeStore: MakeStore): void {
 
     const serving = () =>
       eventually(async () => {
-        const pings = await Promise.allSettled([one, two].map((backing) => backing.ping(never())));
+        const pings = await Promise.allSettled([shared.one, shared.two].map((backing) => backing.ping(never())));
         return pings.every(({ status }) => status === 'fulfilled');
       });
 
@@ -56,7 +43,7 @@ export function concurrencyConformance(makeStore: MakeStore): void {
       'jobs: 300 while connections are cut again and again',
       async () => {
         const taken = new Collected<JobDelivery>();
-        const consumer = await two.consume(
+        const consumer = await shared.two.consume(
           async (delivery) => {
             taken.add(delivery);
             await new Promise((resolve) => setTimeout(resolve, 5));
@@ -66,11 +53,11 @@ export function concurrencyConformance(makeStore: MakeStore): void {
         const accepted: string[] = [];
         for (let round = 0; round < 30; round += 1) {
           const jobs = Array.from({ length: 10 }, () => makeJob());
-          if (round % 5 === 2) setImmediate(() => store.proxy.cut());
+          if (round % 5 === 2) setImmediate(() => shared.store.proxy.cut());
           // One that is refused is its caller's to add again; one that is accepted must come.
           await Promise.allSettled(
             jobs.map(async (job) => {
-              await one.queue.add(job, { signal: never() });
+              await shared.one.queue.add(job, { signal: never() });
               accepted.push(job.callId);
             }),
           );
@@ -89,10 +76,10 @@ export function concurrencyConformance(makeStore: MakeStore): void {
         });
         expect(doubled).toEqual([]);
         await eventually(async () => {
-          const counts = await one.queue.counts(never());
+          const counts = await shared.one.queue.counts(never());
           return counts.waiting === 0 && counts.active === 0;
         }, 20_000);
-        expect((await one.queue.counts(never())).failed).toBe(0);
+        expect((await shared.one.queue.counts(never())).failed).toBe(0);
         await consumer.close();
       },
       60_000,
@@ -101,13 +88,13 @@ export function concurrencyConformance(makeStore: MakeStore): void {
     verifies('backing.cut-loses-nothing', 'messages: none twice, in order, and all once it has come back', async () => {
       const heard = new Collected<string>();
       const again = new Collected<string>();
-      two.channels.onReconnect(() => again.add('again'));
-      await Promise.all(users.map((user) => two.channels.subscribe(`run:${user}`, heard.add)));
-      await whileCut(2, (user, round) => one.channels.publish(`run:${user}`, `${user} ${round}`));
+      shared.two.channels.onReconnect(() => again.add('again'));
+      await Promise.all(users.map((user) => shared.two.channels.subscribe(`run:${user}`, heard.add)));
+      await whileCut(2, (user, round) => shared.one.channels.publish(`run:${user}`, `${user} ${round}`));
       await again.count(2);
       expect(heard.items).toHaveLength(new Set(heard.items).size);
       const before = heard.items.length;
-      await Promise.all(users.map((user) => one.channels.publish(`run:${user}`, `${user} last`)));
+      await Promise.all(users.map((user) => shared.one.channels.publish(`run:${user}`, `${user} last`)));
       await heard.count(before + users.length);
       expect(new Set(heard.items.slice(before))).toEqual(new Set(users.map((user) => `${user} last`)));
     });
@@ -117,7 +104,7 @@ export function concurrencyConformance(makeStore: MakeStore): void {
       const totals = sums.map(({ total }) => total);
       expect(new Set(totals).size).toBe(totals.length);
       expect(Math.max(...totals)).toBeLessThanOrEqual(2 * users.length);
-      const after = await one.counters.add('rate', 1, 60_000, never());
+      const after = await shared.one.counters.add('rate', 1, 60_000, never());
       expect(after.total).toBeGreaterThan(totals.length);
       const taken = await whileCut(2, (user) =>
         of(user).counters.acquire('places', `user ${user}`, 7, 60_000, never()),

@@ -13,6 +13,7 @@ import {
   makeJob,
   type MakeStore,
   never,
+  succeeds,
   withBacking,
 } from './conformance-store.js';
 
@@ -109,12 +110,7 @@ export function faultConformance(makeStore: MakeStore): void {
         store.proxy.refuse();
         await expectUnavailable({ ping: () => backing.ping(never()) });
         store.proxy.restore();
-        await eventually(() =>
-          backing.queue.add(after, { signal: never() }).then(
-            () => true,
-            () => false,
-          ),
-        );
+        await eventually(() => succeeds(backing.queue.add(after, { signal: never() })));
         await backing.queue.add(own, { signal: never(), worker: 'w1' });
         await taken.until((items) => [after, own].every((job) => items.includes(job.callId)), 8_000);
         await consumer.drain(AbortSignal.timeout(5_000));
@@ -160,23 +156,13 @@ export function faultConformance(makeStore: MakeStore): void {
         await backing.channels.subscribe('replies:g', heard.add);
         store.proxy.cut();
         await reconnects.count(1);
-        await eventually(() =>
-          backing.channels.publish('replies:g', 'after a cut').then(
-            () => true,
-            () => false,
-          ),
-        );
+        await eventually(() => succeeds(backing.channels.publish('replies:g', 'after a cut')));
         await heard.count(1);
         store.proxy.refuse();
         await expectUnavailable({ ping: () => backing.ping(never()) });
         store.proxy.restore();
         await reconnects.count(2);
-        await eventually(() =>
-          backing.channels.publish('replies:g', 'after an outage').then(
-            () => true,
-            () => false,
-          ),
-        );
+        await eventually(() => succeeds(backing.channels.publish('replies:g', 'after an outage')));
         await heard.count(2);
         expect(heard.items).toEqual(['after a cut', 'after an outage']);
       });

@@ -1,33 +1,20 @@
 // The part of the conformance suite for counters and cache.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Backing } from '#libs/backing/backing.js';
-import { openBacking } from '#libs/backing/open-backing.js';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
-import { type ConformanceStore, type MakeStore, never } from './conformance-store.js';
+import { type MakeStore, never, sharedStore } from './conformance-store.js';
 
 const cacheBounds = { maxRows: 64, maxBytes: 64 * 1024, maxValueBytes: 8 * 1024 };
 
 export function memoryConformance(makeStore: MakeStore): void {
-  let store: ConformanceStore;
-  let one: Backing;
-  let two: Backing;
-
-  beforeAll(async () => {
-    store = await makeStore();
-    const options = { ...store.options, cache: cacheBounds, sweepIntervalMs: 100 };
-    one = await openBacking(options);
-    two = await openBacking(options);
-  });
-  afterAll(async () => {
-    await Promise.all([one?.close(), two?.close()]);
-    await store?.drop();
-  });
+  const shared = sharedStore(makeStore, { cache: cacheBounds, sweepIntervalMs: 100 });
 
   describe('counters', () => {
     verifies('backing.counter-exact', '200 adds at once from two processes', async () => {
       const sums = await Promise.all(
-        Array.from({ length: 200 }, (_, index) => [one, two][index % 2]!.counters.add('rate:key', 2, 60_000, never())),
+        Array.from({ length: 200 }, (_, index) =>
+          [shared.one, shared.two][index % 2]!.counters.add('rate:key', 2, 60_000, never()),
+        ),
       );
       expect(sums.map((sum) => sum.total).sort((a, b) => a - b)).toEqual(
         Array.from({ length: 200 }, (_, index) => 2 * (index + 1)),
@@ -40,10 +27,10 @@ export function memoryConformance(makeStore: MakeStore): void {
 
     verifies('backing.counter-window', 'forgotten a window after the first add, not after the last', async () => {
       const start = performance.now();
-      await one.counters.add('rate:window', 1, 400, never());
+      await shared.one.counters.add('rate:window', 1, 400, never());
       let largest = 1;
       for (;;) {
-        const { total, resetInMs } = await one.counters.add('rate:window', 1, 400, never());
+        const { total, resetInMs } = await shared.one.counters.add('rate:window', 1, 400, never());
         expect(resetInMs).toBeLessThanOrEqual(400);
         if (total === 1) break;
         largest = total;
@@ -57,28 +44,34 @@ export function memoryConformance(makeStore: MakeStore): void {
     verifies('backing.places-exact', '200 holders for 7 places, from two processes', async () => {
       const taken = await Promise.all(
         Array.from({ length: 200 }, (_, index) =>
-          [one, two][index % 2]!.counters.acquire('place:key', `holder ${index}`, 7, 60_000, never()),
+          [shared.one, shared.two][index % 2]!.counters.acquire('place:key', `holder ${index}`, 7, 60_000, never()),
         ),
       );
       expect(taken.filter(Boolean)).toHaveLength(7);
       const holders = taken.flatMap((held, index) => (held ? [`holder ${index}`] : []));
       // The same holder again takes no second place.
-      expect(await two.counters.acquire('place:key', holders[0]!, 7, 60_000, never())).toBe(true);
-      expect(await two.counters.acquire('place:key', 'another', 7, 60_000, never())).toBe(false);
-      await two.counters.release('place:key', holders[0]!, never());
-      await two.counters.release('place:key', holders[0]!, never());
-      expect(await one.counters.acquire('place:key', 'another', 7, 60_000, never())).toBe(true);
-      expect(await one.counters.acquire('place:key', 'one more', 7, 60_000, never())).toBe(false);
-      expect(await one.counters.acquire('place:other', 'one more', 7, 60_000, never())).toBe(true);
+      expect(await shared.two.counters.acquire('place:key', holders[0]!, 7, 60_000, never())).toBe(true);
+      expect(await shared.two.counters.acquire('place:key', 'another', 7, 60_000, never())).toBe(false);
+      await shared.two.counters.release('place:key', holders[0]!, never());
+      await shared.two.counters.release('place:key', holders[0]!, never());
+      expect(await shared.one.counters.acquire('place:key', 'another', 7, 60_000, never())).toBe(true);
+      expect(await shared.one.counters.acquire('place:key', 'one more', 7, 60_000, never())).toBe(false);
+      expect(await shared.one.counters.acquire('place:other', 'one more', 7, 60_000, never())).toBe(true);
     });
 
     verifies('backing.places-exact', 'many keys at once, where the first places are taken together', async () => {
       // All connections are open before: else one of them takes every place before the others come.
-      await Promise.all(Array.from({ length: 64 }, (_, index) => [one, two][index % 2]!.ping(never())));
+      await Promise.all(Array.from({ length: 64 }, (_, index) => [shared.one, shared.two][index % 2]!.ping(never())));
       for (let round = 0; round < 20; round += 1) {
         const taken = await Promise.all(
           Array.from({ length: 24 }, (_, index) =>
-            [one, two][index % 2]!.counters.acquire(`place:${round}`, `holder ${index}`, 3, 60_000, never()),
+            [shared.one, shared.two][index % 2]!.counters.acquire(
+              `place:${round}`,
+              `holder ${index}`,
+              3,
+              60_000,
+              never(),
+            ),
           ),
         );
         expect(taken.filter(Boolean)).toHaveLength(3);
@@ -86,51 +79,53 @@ export function memoryConformance(makeStore: MakeStore): void {
     });
 
     verifies('backing.places-expire', 'a holder that died gives its place back', async () => {
-      expect(await one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(true);
-      expect(await one.counters.acquire('place:dead', 'next', 1, 300, never())).toBe(false);
-      await eventually(() => one.counters.acquire('place:dead', 'next', 1, 60_000, never()), 5_000);
-      expect(await one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(false);
+      expect(await shared.one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(true);
+      expect(await shared.one.counters.acquire('place:dead', 'next', 1, 300, never())).toBe(false);
+      await eventually(() => shared.one.counters.acquire('place:dead', 'next', 1, 60_000, never()), 5_000);
+      expect(await shared.one.counters.acquire('place:dead', 'dead', 1, 300, never())).toBe(false);
     });
   });
 
   describe('cache', () => {
     verifies('backing.cache-shared', 'set, replaced, deleted, seen by another process', async () => {
       const text = 'a value with \u0000 and 😀';
-      await one.cache.set('key \u0000', text, 60_000, never());
-      expect(await two.cache.get('key \u0000', never())).toBe(text);
-      await two.cache.set('key \u0000', 'new', 60_000, never());
-      expect(await one.cache.get('key \u0000', never())).toBe('new');
-      await one.cache.delete('key \u0000', never());
-      expect(await two.cache.get('key \u0000', never())).toBeUndefined();
+      await shared.one.cache.set('key \u0000', text, 60_000, never());
+      expect(await shared.two.cache.get('key \u0000', never())).toBe(text);
+      await shared.two.cache.set('key \u0000', 'new', 60_000, never());
+      expect(await shared.one.cache.get('key \u0000', never())).toBe('new');
+      await shared.one.cache.delete('key \u0000', never());
+      expect(await shared.two.cache.get('key \u0000', never())).toBeUndefined();
       const long = 'k'.repeat(10_000);
-      await one.cache.set(long, 'long', 60_000, never());
-      expect(await two.cache.get(long, never())).toBe('long');
-      expect(await two.cache.get(`${long}k`, never())).toBeUndefined();
+      await shared.one.cache.set(long, 'long', 60_000, never());
+      expect(await shared.two.cache.get(long, never())).toBe('long');
+      expect(await shared.two.cache.get(`${long}k`, never())).toBeUndefined();
     });
 
     verifies('backing.cache-expires', 'a value of 200 ms', async () => {
-      await one.cache.set('short', 'value', 200, never());
-      await eventually(async () => (await two.cache.get('short', never())) === undefined, 5_000);
+      await shared.one.cache.set('short', 'value', 200, never());
+      await eventually(async () => (await shared.two.cache.get('short', never())) === undefined, 5_000);
     });
 
     verifies('backing.cache-bounded', 'in rows and bytes, oldest first; too large a value is not kept', async () => {
-      await one.cache.set('large', 'x'.repeat(cacheBounds.maxValueBytes), 60_000, never());
-      expect(await one.cache.get('large', never())).toHaveLength(cacheBounds.maxValueBytes);
-      await one.cache.set('large', 'x'.repeat(cacheBounds.maxValueBytes + 1), 60_000, never());
-      expect(await one.cache.get('large', never())).toBeUndefined();
+      await shared.one.cache.set('large', 'x'.repeat(cacheBounds.maxValueBytes), 60_000, never());
+      expect(await shared.one.cache.get('large', never())).toHaveLength(cacheBounds.maxValueBytes);
+      await shared.one.cache.set('large', 'x'.repeat(cacheBounds.maxValueBytes + 1), 60_000, never());
+      expect(await shared.one.cache.get('large', never())).toBeUndefined();
 
       const present = async (names: readonly string[]) =>
-        (await Promise.all(names.map((name) => two.cache.get(name, never())))).filter((value) => value !== undefined);
+        (await Promise.all(names.map((name) => shared.two.cache.get(name, never())))).filter(
+          (value) => value !== undefined,
+        );
       const small = Array.from({ length: 200 }, (_, index) => `small ${index}`);
-      for (const name of small) await one.cache.set(name, 'x', 60_000, never());
+      for (const name of small) await shared.one.cache.set(name, 'x', 60_000, never());
       const rows = (await present(small)).length;
       expect(rows).toBeGreaterThan(32);
       expect(rows).toBeLessThanOrEqual(cacheBounds.maxRows * 1.2);
-      expect(await two.cache.get(small.at(-1)!, never())).toBe('x');
-      expect(await two.cache.get(small[0]!, never())).toBeUndefined();
+      expect(await shared.two.cache.get(small.at(-1)!, never())).toBe('x');
+      expect(await shared.two.cache.get(small[0]!, never())).toBeUndefined();
 
       const big = Array.from({ length: 40 }, (_, index) => `big ${index}`);
-      for (const name of big) await one.cache.set(name, 'x'.repeat(4096), 60_000, never());
+      for (const name of big) await shared.one.cache.set(name, 'x'.repeat(4096), 60_000, never());
       const bytes = (await present(big)).reduce((sum, value) => sum + value.length, 0);
       expect(bytes).toBeGreaterThan(cacheBounds.maxBytes / 2);
       expect(bytes).toBeLessThanOrEqual(cacheBounds.maxBytes * 1.2);
@@ -138,9 +133,11 @@ export function memoryConformance(makeStore: MakeStore): void {
 
     test('200 writers of one key', async () => {
       await Promise.all(
-        Array.from({ length: 200 }, (_, index) => [one, two][index % 2]!.cache.set('hot', `${index}`, 60_000, never())),
+        Array.from({ length: 200 }, (_, index) =>
+          [shared.one, shared.two][index % 2]!.cache.set('hot', `${index}`, 60_000, never()),
+        ),
       );
-      expect(Number(await one.cache.get('hot', never()))).toBeLessThan(200);
+      expect(Number(await shared.one.cache.get('hot', never()))).toBeLessThan(200);
     });
   });
 }

@@ -1,5 +1,6 @@
 // What the conformance suite needs of a set of backing services, and what its parts share.
 import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking, type OpenBackingOptions } from '#libs/backing/open-backing.js';
@@ -54,6 +55,35 @@ export async function withBacking(
     await backing.close();
   }
 }
+
+export interface SharedStore {
+  store: ConformanceStore;
+  one: Backing;
+  two: Backing;
+}
+
+/** For the tests of a group: a store, and what two processes would open on it. */
+export function sharedStore(makeStore: MakeStore, more: Partial<OpenBackingOptions> = {}): SharedStore {
+  const shared: Partial<SharedStore> = {};
+  beforeAll(async () => {
+    shared.store = await makeStore();
+    const options = { ...shared.store.options, ...more };
+    shared.one = await openBacking(options);
+    shared.two = await openBacking(options);
+  });
+  afterAll(async () => {
+    await Promise.all([shared.one?.close(), shared.two?.close()]);
+    await shared.store?.drop();
+  });
+  return shared as SharedStore;
+}
+
+/** Whether it was accepted. */
+export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
 
 /** Collects what a listener or handler is given, and waits for it without asking again and again. */
 export class Collected<Item> {

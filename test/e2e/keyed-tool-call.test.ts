@@ -4,32 +4,22 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import {
   openGateway,
-  openServices,
-  openWorker,
+  queuePathOfFile,
   requestContext,
   type Services,
   type TestGateway,
-  type TestWorker,
 } from '../support/queue-path.js';
 import { verifies } from '../verifies.js';
 
-let services: Services;
-let worker: TestWorker;
+const path = queuePathOfFile();
 let first: TestGateway;
 let second: TestGateway;
 
 beforeAll(async () => {
-  services = await openServices();
-  worker = await openWorker(services);
-  first = await openGateway(services);
-  second = await openGateway(services);
+  first = path.gateway;
+  second = await openGateway(path.services);
 });
-afterAll(async () => {
-  await first?.close();
-  await second?.close();
-  await worker?.close();
-  await services?.close();
-});
+afterAll(() => second?.close());
 
 interface Asked {
   name: string;
@@ -57,8 +47,8 @@ verifies('reliability.keyed-call-once', 'twenty at once on two gateways, and one
   expect(new Set(all.map(({ id }) => id)).size).toBe(1);
   expect(new Set(all.map(({ sessionId }) => sessionId)).size).toBe(1);
   expect(all.every(({ outcome }) => outcome.state === 'completed')).toBe(true);
-  expect(worker.probe.effects.filter((text) => text === asked.args.text)).toHaveLength(1);
-  expect(await services.rows('select 1 from audit_events where call_id = $1', [all[0]!.id])).toHaveLength(1);
+  expect(path.worker.probe.effects.filter((text) => text === asked.args.text)).toHaveLength(1);
+  expect(await path.services.rows('select 1 from audit_events where call_id = $1', [all[0]!.id])).toHaveLength(1);
 });
 
 verifies('reliability.keyed-call-once', 'a failed and a refused call answer as they did', async () => {
@@ -73,18 +63,18 @@ verifies('reliability.keyed-call-once', 'a failed and a refused call answer as t
   expect(await codeOf(ask(first, refused))).toBe('invalid_tool_arguments');
   const { id, outcome } = await ask(second, refused);
   expect(outcome.error?.code).toBe('invalid_tool_arguments');
-  expect(await services.rows('select 1 from audit_events where call_id = $1', [id])).toHaveLength(1);
+  expect(await path.services.rows('select 1 from audit_events where call_id = $1', [id])).toHaveLength(1);
 });
 
 verifies('reliability.keyed-call-once', 'a caller who left is told when it comes back', async () => {
   const gone = new AbortController();
   const asked = { name: 'slow', args: { ms: 600 }, key: randomUUID() };
   const left = codeOf(ask(first, { ...asked, context: { signal: gone.signal } }));
-  await expect.poll(() => worker.probe.running).toBe(1);
+  await expect.poll(() => path.worker.probe.running).toBe(1);
   gone.abort(new AppError('cancelled', 'The client has gone'));
   expect(await left).toBe('cancelled');
   expect((await ask(second, asked)).outcome).toMatchObject({ state: 'completed' });
-  expect(worker.probe.mostRunning).toBe(1);
+  expect(path.worker.probe.mostRunning).toBe(1);
 });
 
 verifies('reliability.keyed-call-mismatch', 'other arguments, another tool, another session', async () => {
@@ -98,20 +88,20 @@ verifies('reliability.keyed-call-mismatch', 'other arguments, another tool, anot
   // Of another principal it is another key.
   const theirs = await ask(first, { name: 'echo', args: { text: 'x' }, key, context: { principal: 'other' } });
   expect(theirs.outcome.state).toBe('completed');
-  expect(worker.probe.effects.filter((text) => text === key)).toHaveLength(1);
+  expect(path.worker.probe.effects.filter((text) => text === key)).toHaveLength(1);
 });
 
 verifies('reliability.keyed-call-refused', 'a call that found no place begins with a later retry', async () => {
   const asked = { name: 'append', args: { text: randomUUID() }, key: randomUUID() };
-  const crowded = await openGateway({ ...services, config: withQueueLength(0) });
+  const crowded = await openGateway({ ...path.services, config: withQueueLength(0) });
   for (let retry = 0; retry < 3; retry += 1) expect(await codeOf(ask(crowded, asked))).toBe('queue_full');
-  expect(worker.probe.effects).not.toContain(asked.args.text);
+  expect(path.worker.probe.effects).not.toContain(asked.args.text);
   expect((await ask(first, asked)).outcome.state).toBe('completed');
   expect((await ask(crowded, asked)).outcome.state).toBe('completed');
-  expect(worker.probe.effects.filter((text) => text === asked.args.text)).toHaveLength(1);
+  expect(path.worker.probe.effects.filter((text) => text === asked.args.text)).toHaveLength(1);
   await crowded.close();
 });
 
 function withQueueLength(queue_length: number): Services['config'] {
-  return { ...services.config, limits: { ...services.config.limits, queue_length } };
+  return { ...path.services.config, limits: { ...path.services.config.limits, queue_length } };
 }

@@ -5,28 +5,16 @@ import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
 import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
 import { mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
 import { type OpenMcpDoor, openMcpDoor } from '../support/open-mcp-door.js';
-import {
-  openGateway,
-  openServices,
-  openWorker,
-  type Services,
-  type TestGateway,
-  type TestWorker,
-} from '../support/queue-path.js';
+import { queuePathOfFile } from '../support/queue-path.js';
 import { rawRequest, type RawRequest } from '../support/raw-request.js';
 import { verifies } from '../verifies.js';
 
-let services: Services;
-let worker: TestWorker;
-let gateway: TestGateway;
+const path = queuePathOfFile();
 let door: OpenMcpDoor;
 let url: string;
-let workerGone = false;
 
 beforeAll(async () => {
-  services = await openServices();
-  worker = await openWorker(services);
-  worker.server.register({
+  path.worker.server.register({
     name: 'sum',
     place: 'this test',
     options: {
@@ -36,17 +24,11 @@ beforeAll(async () => {
     },
     handler: ({ a, b }) => ({ sum: Number(a) + Number(b) }),
   });
-  gateway = await openGateway(services);
-  door = await openMcpDoor(services, gateway);
+  door = await openMcpDoor(path.services, path.gateway);
   url = door.url;
-  await vi.waitUntil(() => gateway.catalog.find('sum') !== undefined, { timeout: 15_000 });
+  await vi.waitUntil(() => path.gateway.catalog.find('sum') !== undefined, { timeout: 15_000 });
 });
-afterAll(async () => {
-  await door?.close();
-  await gateway?.close();
-  if (!workerGone) await worker?.close();
-  await services?.close();
-});
+afterAll(() => door?.close());
 
 const post = (body: unknown, headers: RawRequest['headers'] = {}) =>
   rawRequest(url, { path: '/mcp', headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
@@ -86,12 +68,12 @@ for (const [name, connect] of Object.entries(mcpClients)) {
   verifies('mcp.calls', name, () =>
     withClient(async (client) => {
       expect((await client.call({ name: 'append', arguments: { text: name } })).content).toEqual(text('appended'));
-      expect(worker.probe.effects).toContain(name);
+      expect(path.worker.probe.effects).toContain(name);
       await client.listTools();
       const sum = await client.call({ name: 'sum', arguments: { a: 1, b: 2 } });
       expect(sum.structuredContent).toEqual({ sum: 3 });
       const callId = sum._meta!['signalbox/call_id'];
-      const [row] = await services.rows<{ state: string }>('select state from tool_calls where id = $1', [callId]);
+      const [row] = await path.services.rows<{ state: string }>('select state from tool_calls where id = $1', [callId]);
       expect(row).toEqual({ state: 'completed' });
     }),
   );
@@ -128,14 +110,14 @@ for (const [name, connect] of Object.entries(mcpClients)) {
 
   verifies('mcp.cancels', name, () =>
     withClient(async (client) => {
-      worker.probe.aborted.length = 0;
+      path.worker.probe.aborted.length = 0;
       const cancel = new AbortController();
       const call = client.call({ name: 'slow', arguments: { ms: 60_000 } }, { signal: cancel.signal });
       const failed = expect(call).rejects.toThrow();
-      await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => path.worker.probe.running, { timeout: 10_000 }).toBe(1);
       cancel.abort();
       await failed;
-      await expect.poll(() => worker.probe.aborted.length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => path.worker.probe.aborted.length, { timeout: 10_000 }).toBe(1);
       expect((await client.call({ name: 'echo', arguments: { text: 'on' } })).isError).toBeFalsy();
     }),
   );
@@ -146,7 +128,7 @@ for (const [name, connect] of Object.entries(mcpClients)) {
     const prefix = `late_${name.replaceAll(/\W/g, '_')}`;
     let registered = 0;
     const addTool = () => {
-      worker.server.register({
+      path.worker.server.register({
         name: `${prefix}_${++registered}`,
         place: 'this test',
         options: { description: 'Came later.', input: z.object({}) },
@@ -244,7 +226,7 @@ verifies('mcp.plain-json', 'no Accept, any, JSON only, with a session', async ()
 });
 
 verifies('mcp.cancels', 'a client that goes away in the middle', async () => {
-  worker.probe.aborted.length = 0;
+  path.worker.probe.aborted.length = 0;
   const gone = new AbortController();
   const asked = fetch(`${url}/mcp`, {
     method: 'POST',
@@ -252,10 +234,10 @@ verifies('mcp.cancels', 'a client that goes away in the middle', async () => {
     body: JSON.stringify(rpc('tools/call', { name: 'slow', arguments: { ms: 60_000 } })),
     signal: gone.signal,
   }).catch(() => 'gone');
-  await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => path.worker.probe.running, { timeout: 10_000 }).toBe(1);
   gone.abort();
   expect(await asked).toBe('gone');
-  await expect.poll(() => worker.probe.aborted.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => path.worker.probe.aborted.length, { timeout: 10_000 }).toBe(1);
 });
 
 verifies('mcp.guarded', 'Host, Origin, content type', async () => {
@@ -277,7 +259,7 @@ verifies('mcp.guarded', 'Host, Origin, content type', async () => {
 verifies('mcp.stops', 'a stream that waits, one that comes late, a call under way, one cancelled', async () => {
   await withClients(url, ['the 2.x client, as before 2026'], async (client) => {
     const call = client.call({ name: 'slow', arguments: { ms: 300 } });
-    await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => path.worker.probe.running, { timeout: 10_000 }).toBe(1);
     const opened = await post(rpc('initialize', greeting));
     const listen = { headers: { 'mcp-session-id': String(opened.headers['mcp-session-id']) } };
     const stream = await fetch(`${url}/mcp`, listen);
@@ -290,7 +272,7 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
     const cancel = new AbortController();
     const cancelled = client.call({ name: 'slow', arguments: { ms: 60_000 } }, { signal: cancel.signal });
     const failed = expect(cancelled).rejects.toThrow();
-    await expect.poll(() => worker.probe.running, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => path.worker.probe.running, { timeout: 10_000 }).toBe(1);
     cancel.abort();
     await failed;
     // Its request is over too, though the client still holds it open: nothing is left to wait for.
@@ -299,10 +281,9 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
 });
 
 verifies('mcp.failures', 'no worker: an error with a time to come back', async () => {
-  workerGone = true;
-  await worker.close();
-  await expect.poll(() => gateway.runner.hasWorker(), { timeout: 20_000 }).toBe(false);
-  const open = await openMcpDoor(services, gateway);
+  await path.worker.close();
+  await expect.poll(() => path.gateway.runner.hasWorker(), { timeout: 20_000 }).toBe(false);
+  const open = await openMcpDoor(path.services, path.gateway);
   try {
     const body = JSON.stringify(rpc('tools/call', { name: 'echo', arguments: { text: 'x' } }));
     const answer = await rawRequest(open.url, { path: '/mcp', body });

@@ -1,26 +1,20 @@
 // The official Anthropic SDK judges /v1/messages of a running gateway: text, server tools, tools of its own and both,
 // streamed and not, its tool loop; what is cut or wrong must throw.
-import { inspect } from 'node:util';
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { anthropicJudges } from '../support/anthropic-judges.js';
-import type { Question } from '../support/chat-judge.js';
-import { breaks, cutScript } from '../support/cut-script.js';
+import { expectThrown, questionsTo } from '../support/chat-judge.js';
+import { breaks, cutOrToolScript } from '../support/cut-script.js';
 import { messagesOf } from '../support/scripts.js';
-import { clientTool, serverTool, toolScript } from '../support/tool-script.js';
+import { clientTool, lookedUp, serverTool } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
 
 beforeAll(async () => {
-  box = await startSignalbox({
-    script: (request) => {
-      const asked = messagesOf(request).find((message) => message['role'] === 'user')!['content'] as string;
-      return asked.replace('second: ', '') in breaks ? cutScript(request) : toolScript(request);
-    },
-  });
+  box = await startSignalbox({ script: cutOrToolScript });
 });
 afterAll(() => box?.close());
 
@@ -31,12 +25,7 @@ const toolset = {
   configs: { get_time: { enabled: true } },
 };
 const offered = { extra: { tools: [toolset] } };
-const ask = (content: string, more: Pick<Question, 'tools' | 'extra'> = {}): Question => ({
-  baseUrl: box.url,
-  content,
-  ...more,
-});
-const lookedUp = { name: 'lookup', arguments: { key: 'höhe' } };
+const ask = questionsTo(() => box.url);
 const usage = { input: 10, output: 5 };
 
 for (const judge of anthropicJudges) {
@@ -84,14 +73,7 @@ for (const judge of anthropicJudges) {
     for (const [what, [, code]] of Object.entries(breaks)) {
       // Told in time by another provider's settings: sdk-cut.test.ts.
       if (what === 'silent for too long') continue;
-      for (const question of [ask(what), ask(`second: ${what}`, offered)]) {
-        const heard = await judge.hear(question).then(
-          (answer) => ({ answer }),
-          (error: unknown) => ({ error }),
-        );
-        expect(heard, question.content).toHaveProperty('error');
-        expect(inspect(heard, { depth: 8 })).toContain(code);
-      }
+      for (const question of [ask(what), ask(`second: ${what}`, offered)]) await expectThrown(judge, question, code);
     }
   });
 }

@@ -1,40 +1,29 @@
 // The official OpenAI SDK, two major versions, judges /v1/responses of a running gateway: text, server tools, tools of
 // its own and both, streamed and not, conversations by id; what is cut or wrong must throw.
-import { inspect } from 'node:util';
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import type { Question } from '../support/chat-judge.js';
-import { breaks, cutScript } from '../support/cut-script.js';
+import { expectThrown, questionsTo } from '../support/chat-judge.js';
+import { breaks, cutOrToolScript } from '../support/cut-script.js';
 import { responsesJudges } from '../support/responses-judges.js';
 import { messagesOf } from '../support/scripts.js';
-import { clientTool, serverTool, toolScript } from '../support/tool-script.js';
+import { clientTool, lookedUp, serverTool } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
 let client: OpenAI;
 
 beforeAll(async () => {
-  box = await startSignalbox({
-    script: (request) => {
-      const asked = messagesOf(request).find((message) => message['role'] === 'user')!['content'] as string;
-      return asked.replace('second: ', '') in breaks ? cutScript(request) : toolScript(request);
-    },
-  });
+  box = await startSignalbox({ script: cutOrToolScript });
   client = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: 'sk-any', maxRetries: 0 });
 });
 afterAll(() => box?.close());
 
 const workspace = { type: 'mcp' as const, server_label: 'workspace', allowed_tools: ['get_time'] };
 const offered = { extra: { tools: [workspace] } };
-const ask = (content: string, more: Pick<Question, 'tools' | 'extra'> = {}): Question => ({
-  baseUrl: box.url,
-  content,
-  ...more,
-});
-const lookedUp = { name: 'lookup', arguments: { key: 'höhe' } };
+const ask = questionsTo(() => box.url);
 const usage = { input: 10, output: 5 };
 const completed = { finishReasons: ['completed'], usage };
 
@@ -73,14 +62,7 @@ for (const judge of responsesJudges) {
     for (const [what, [, code]] of Object.entries(breaks)) {
       // Told in time by another provider's settings: sdk-cut.test.ts.
       if (what === 'silent for too long') continue;
-      for (const question of [ask(what), ask(`second: ${what}`, offered)]) {
-        const heard = await judge.hear(question).then(
-          (answer) => ({ answer }),
-          (error: unknown) => ({ error }),
-        );
-        expect(heard, question.content).toHaveProperty('error');
-        expect(inspect(heard, { depth: 8 })).toContain(code);
-      }
+      for (const question of [ask(what), ask(`second: ${what}`, offered)]) await expectThrown(judge, question, code);
     }
   });
 }

@@ -1,6 +1,8 @@
 // A server that keeps something a session, three workers, two gateways: all calls of a session run where its lease is.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { jobIdOf } from '#libs/backing/bullmq/job-id.js';
+import { queuePrefix } from '#libs/backing/redis/keys.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
@@ -64,12 +66,18 @@ async function call(session: string, name: string, args: object = {}, gateway = 
 }
 
 async function ranIn(session: string): Promise<Ran[]> {
-  const { rows } = await database.query<Ran>(
-    `select id, worker, array(select queue from bullmq.job where job.id = tool_calls.id order by queue) as queues
-     from tool_calls where session_id = $1 order by planned_at, id`,
-    [session],
-  );
-  return rows;
+  const text = 'select id, worker from tool_calls where session_id = $1 order by planned_at, id';
+  const { rows } = await database.query<Omit<Ran, 'queues'>>(text, [session]);
+  return Promise.all(rows.map(async (row) => ({ ...row, queues: await queuesOf(row.id) })));
+}
+
+async function queuesOf(id: string): Promise<string[]> {
+  if (box.redis !== undefined) {
+    const keys = await box.redis.client.keys(`${queuePrefix}:*:${jobIdOf(id)}`);
+    return keys.map((key) => key.split(':')[1]!).sort();
+  }
+  const text = 'select queue from bullmq.job where id = $1 order by queue';
+  return (await database.query<{ queue: string }>(text, [jobIdOf(id)])).rows.map(({ queue }) => queue);
 }
 
 async function leaseOf(session: string): Promise<{ worker: string; fence: bigint } | undefined> {

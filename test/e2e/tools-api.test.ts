@@ -3,43 +3,26 @@ import { TOOL_CATALOG } from '../../apps/gateway/http/injection-tokens.js';
 import { ToolsController } from '../../apps/gateway/http/tools.controller.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
 import { type OpenDoor, openDoor } from '../support/open-door.js';
-import {
-  openGateway,
-  openServices,
-  openWorker,
-  type Services,
-  type TestGateway,
-  type TestWorker,
-} from '../support/queue-path.js';
+import { queuePathOfFile } from '../support/queue-path.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
-let services: Services;
-let worker: TestWorker;
-let gateway: TestGateway;
+const path = queuePathOfFile();
 let door: OpenDoor;
 let url: string;
 
 beforeAll(async () => {
-  services = await openServices();
-  worker = await openWorker(services);
-  gateway = await openGateway(services);
   door = await openDoor(
-    services,
+    path.services,
     [ToolsController],
     [
-      { provide: TOOL_CATALOG, useValue: gateway.catalog },
-      { provide: KeyedToolCalls, useValue: gateway.keyed },
+      { provide: TOOL_CATALOG, useValue: path.gateway.catalog },
+      { provide: KeyedToolCalls, useValue: path.gateway.keyed },
     ],
   );
   url = door.url;
 });
-afterAll(async () => {
-  await door?.close();
-  await gateway?.close();
-  await worker?.close();
-  await services?.close();
-});
+afterAll(() => door?.close());
 
 const post = (body: unknown, init: RequestInit = {}): Promise<Response> =>
   fetch(`${url}/api/tools/call`, {
@@ -122,12 +105,12 @@ verifies('tools.api-streams', 'progress, then one result', async () => {
 
 verifies('tools.cancel-reaches-tool', 'the client of the tools API goes away', async () => {
   const gone = new AbortController();
-  worker.probe.aborted.length = 0;
+  path.worker.probe.aborted.length = 0;
   const asked = post({ name: 'slow', arguments: { ms: 20_000 } }, { signal: gone.signal }).catch(() => 'gone');
-  await expect.poll(() => worker.probe.running).toBe(1);
+  await expect.poll(() => path.worker.probe.running).toBe(1);
   const goneAt = Date.now();
   gone.abort();
   expect(await asked).toBe('gone');
-  await expect.poll(() => worker.probe.aborted.length, { timeout: 2_000, interval: 20 }).toBe(1);
-  expect(worker.probe.aborted[0]! - goneAt).toBeLessThan(withinMs(1_000));
+  await expect.poll(() => path.worker.probe.aborted.length, { timeout: 2_000, interval: 20 }).toBe(1);
+  expect(path.worker.probe.aborted[0]! - goneAt).toBeLessThan(withinMs(1_000));
 });

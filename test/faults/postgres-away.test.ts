@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
+import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { getTime, OutageProbe, plainChat } from '../support/outage-probe.js';
@@ -27,10 +28,16 @@ function through({ port }: FaultProxy): string {
   return proxied.href;
 }
 
+/** What the web holds holds the model too. */
+async function answer({ body }: ReceivedRequest): Promise<ScriptedAnswer> {
+  if (JSON.stringify(body['messages']).includes('held')) await fetch(`${web.url}/model`);
+  return { text: 'plain' };
+}
+
 beforeAll(async () => {
   web = await openHeldWeb();
   const environment = { TOOLS_FETCH_ALLOW: '127.0.0.1', METRICS_TOKEN: 'a-token-of-the-operator' };
-  box = await startSignalbox({ gateways: 0, workers: 0, script: () => ({ text: 'plain' }), environment });
+  box = await startSignalbox({ gateways: 0, workers: 0, script: answer, environment });
   proxy = await openFaultProxy(database());
   // Two: a job whose lock ran out may come to the other one.
   workers = await Promise.all([1, 2].map(() => box.startWorker({ DATABASE_URL: through(proxy) })));
@@ -148,3 +155,15 @@ verifies(
     await expect(readdir(spool)).rejects.toThrow();
   },
 );
+
+verifies('reliability.store-away-ends', 'refused, while a model answers in a stored turn', async () => {
+  await probe.servesAgain();
+  const turn = timed('/v1/responses', { input: 'held' });
+  await web.reached('/model');
+  proxy.refuse();
+  web.answer('/model');
+  expect((await turn).status).toBe(200);
+  const runs = () => box.rows('select state, answer is not null as told from runs');
+  proxy.restore();
+  await expect.poll(runs, { timeout: 10_000, interval: 50 }).toEqual([{ state: 'done', told: true }]);
+});

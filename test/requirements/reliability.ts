@@ -99,6 +99,8 @@ export const reliabilityRequirements = {
     'a gateway or worker that begins while its store is away or too busy waits for it, and then serves',
   'reliability.store-away-refused':
     'while the database is away new tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
+  'reliability.store-away-ends':
+    'a turn whose end could not be written is answered, and told as done once the database is back',
   'reliability.store-away-spooled':
     'a call that ends while the database is away is recorded once when it is back, and its tool has run once',
   'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',

@@ -1,4 +1,6 @@
 // Test support: what every SDK that judges the product is asked, and what it makes of the answer.
+import { inspect } from 'node:util';
+import { expect } from 'vitest';
 
 export interface Question {
   /** With the dialect's path: `http://…/v1`. */
@@ -15,6 +17,15 @@ export interface JudgeTool {
   parameters: Record<string, unknown>;
   /** Called by SDK loops. */
   run: (args: unknown) => string;
+}
+
+/** Questions to one address, which is known only when they are asked. */
+export function questionsTo(url: () => string) {
+  return (content: string, more: Pick<Question, 'tools' | 'extra'> = {}): Question => ({
+    baseUrl: url(),
+    content,
+    ...more,
+  });
 }
 
 export interface Heard {
@@ -42,4 +53,14 @@ export function fetchWith(extra: Record<string, unknown> = {}): typeof fetch {
     const tools = Array.isArray(added) ? { tools: [...(body.tools ?? []), ...(added as unknown[])] } : {};
     return fetch(input, { ...init, body: JSON.stringify({ ...body, ...extra, ...tools }) });
   };
+}
+
+/** The SDK throws, and what it throws is what the gateway said, not its own confusion about it. */
+export async function expectThrown(judge: Pick<Judge, 'hear'>, question: Question, code: string): Promise<void> {
+  const heard = await judge.hear(question).then(
+    (answer) => ({ answer }),
+    (error: unknown) => ({ error }),
+  );
+  expect(heard, question.content).toHaveProperty('error');
+  expect(inspect(heard, { depth: 8 })).toContain(code);
 }

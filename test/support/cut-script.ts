@@ -1,6 +1,7 @@
 // Test support: an upstream that breaks off in the middle of its answer, in every way it can.
 import type { ScriptedChunk } from '#libs/testing/scripted-answer.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
+import { toolScript } from './tool-script.js';
 
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   id: 'chatcmpl-cut',
@@ -37,4 +38,11 @@ export function cutScript(request: ReceivedRequest): ScriptedAnswer {
   const later = asked.startsWith('second: ');
   if (later && messages.at(-1)!.role !== 'tool') return { text: 'Looking.', toolCalls: [{ name: 'get_time' }] };
   return breaks[later ? asked.slice('second: '.length) : asked]![0];
+}
+
+/** Breaks off where it is asked to, else asks for tools. */
+export function cutOrToolScript(request: ReceivedRequest): ScriptedAnswer {
+  const messages = request.body['messages'] as { role: string; content: string }[];
+  const asked = messages.find(({ role }) => role === 'user')!.content;
+  return asked.replace('second: ', '') in breaks ? cutScript(request) : toolScript(request);
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { readConfig } from '#libs/config/read-config.js';
@@ -151,6 +151,7 @@ export interface TestWorker {
   worker: Worker;
   server: ToolServer;
   probe: ProbeTools;
+  /** More than once too. */
   close(): Promise<void>;
 }
 
@@ -179,16 +180,40 @@ export async function openWorker(services: Services, dataDir = services.config.d
     logger: silentLogger,
   });
   await worker.start();
+  let closing: Promise<void> | undefined;
   return {
     id,
     worker,
     server,
     probe,
-    close: async () => {
-      await worker.close();
-      await server.close();
-    },
+    close: () =>
+      (closing ??= (async () => {
+        await worker.close();
+        await server.close();
+      })()),
   };
+}
+
+export interface QueuePath {
+  services: Services;
+  worker: TestWorker;
+  gateway: TestGateway;
+}
+
+/** For the tests of a file: there when its own `beforeAll` runs, closed after its own `afterAll`. */
+export function queuePathOfFile(): QueuePath {
+  const path: Partial<QueuePath> = {};
+  beforeAll(async () => {
+    path.services = await openServices();
+    path.worker = await openWorker(path.services);
+    path.gateway = await openGateway(path.services);
+  });
+  afterAll(async () => {
+    await path.gateway?.close();
+    await path.worker?.close();
+    await path.services?.close();
+  });
+  return path as QueuePath;
 }
 
 export function requestContext(given: Partial<RequestContext> = {}): RequestContext {

@@ -40,6 +40,9 @@ function told(messages: AskedMessage[]): string {
     .join(' and ');
 }
 
+/** The first call of the client's tool, as its SDK tells it. */
+export const lookedUp = { name: lookup.name, arguments: lookup.arguments };
+
 const parameters = { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] };
 export const clientTool: JudgeTool = {
   name: 'lookup',

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { NewRun, NumberedEvent, RunStore, StoredRun } from '#libs/runs/run-store.js';
+import type { NewRun, NumberedEvent, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
@@ -37,6 +37,8 @@ export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, Fo
   catalog: ToolCatalog;
   cancels: RunCancels;
   announce: RecordPorts['announce'];
+  /** Takes over the end of a run that could not be written. */
+  endLater: (runId: string, end: RunEnd) => void;
   /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
   measure: (
     turn: { request: TurnRequest; context: RequestContext; runId: string },
@@ -170,6 +172,7 @@ export class ChatService {
           },
           logger: this.ports.logger,
           announce: this.ports.announce,
+          endLater: (end) => this.ports.endLater(id, end),
         },
         {
           runId: id,

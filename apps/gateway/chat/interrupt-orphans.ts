@@ -1,14 +1,19 @@
 // Looks every few moments whether the store holds runs of this gateway that it does not run: the store was away when one
-// ended or began. They become interrupted, so that whoever waits for them or tries again can go on.
+// ended or began. How they ended is written now where it is known; the others become interrupted, so that whoever waits for
+// them or tries again can go on.
 import type { Logger } from '#libs/logging/logger.js';
-import type { RunStore } from '#libs/runs/run-store.js';
+import type { RunEnd, RunStore } from '#libs/runs/run-store.js';
 import type { RunCancels } from './run-cancels.js';
 
 const intervalMs = 2_000;
+/** Ends that wait for the store; the runs of more become interrupted. */
+const maxLateEnds = 1_000;
 
 export class OrphanedRuns {
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
+  private willLook = false;
+  private readonly lateEnds = new Map<string, RunEnd>();
 
   constructor(
     private readonly gatewayId: string,
@@ -18,20 +23,40 @@ export class OrphanedRuns {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => {
-      this.looking = this.looking.then(() => this.look());
-    }, intervalMs);
+    this.timer = setInterval(() => this.lookSoon(), intervalMs);
     this.timer.unref();
+  }
+
+  /** An end that could not be written, or of which that is not known: it is tried again, at once and then every moment. */
+  endLater(runId: string, end: RunEnd): void {
+    if (this.lateEnds.size >= maxLateEnds) return;
+    this.lateEnds.set(runId, end);
+    this.lookSoon();
   }
 
   async close(): Promise<void> {
     clearInterval(this.timer);
+    if (this.lateEnds.size > 0) this.lookSoon();
     await this.looking;
+  }
+
+  private lookSoon(): void {
+    if (this.willLook) return;
+    this.willLook = true;
+    this.looking = this.looking.then(() => {
+      this.willLook = false;
+      return this.look();
+    });
   }
 
   private async look(): Promise<void> {
     try {
-      const found = await this.runs.interruptOrphans(this.gatewayId, (id) => this.cancels.isUnderWay(id));
+      for (const [runId, end] of this.lateEnds) {
+        await this.runs.end(runId, this.gatewayId, end);
+        this.lateEnds.delete(runId);
+      }
+      const isKnown = (id: string) => this.cancels.isUnderWay(id) || this.lateEnds.has(id);
+      const found = await this.runs.interruptOrphans(this.gatewayId, isKnown);
       for (const runId of found) this.logger.warn({ runId }, 'a run that nobody ran any more was interrupted');
     } catch {
       // The store is away: this is asked again.

@@ -19,6 +19,8 @@ export interface RecordPorts {
   /** Tells whoever follows the run, here or on another gateway. */
   announce: (runId: string) => void;
   end: (end: RunEnd) => Promise<unknown>;
+  /** Takes over an end that could not be written. */
+  endLater: (end: RunEnd) => void;
 }
 
 export interface RecordOptions {
@@ -58,11 +60,15 @@ export class TurnRecorder {
       for await (const batch of batches) {
         const numbered = batch.map((event) => this.number(event));
         for (const event of batch) fold.add(event);
-        if (isStored()) await this.keep(numbered);
         const last = batch.at(-1);
-        if (last?.type === 'done') {
+        if (last?.type !== 'done') {
+          if (isStored()) await this.keep(numbered);
+        } else {
           written = true;
-          await this.finish({ state: 'done', usage: last.usage, answer: fold.answer as unknown as JsonObject });
+          await this.finish(
+            { state: 'done', usage: last.usage, answer: fold.answer as unknown as JsonObject },
+            numbered,
+          );
         }
         yield numbered;
       }
@@ -138,18 +144,21 @@ export class TurnRecorder {
     const shown = { code: error.code, message: error.message, type: ERRORS[error.code].type };
     const state = signal.aborted ? whenStopped() : endedBy(error, whenStopped());
     // A run that can go on has no last event yet.
-    if (state !== 'interrupted') await this.keep([this.number({ type: 'error', error: shown })]);
-    await this.finish({ state, usage: fold.answer.usage, error: shown });
+    const last = state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
+    await this.finish({ state, usage: fold.answer.usage, error: shown }, last);
   }
 
-  private async finish(end: RunEnd): Promise<void> {
+  /** With the last events: whoever finds the run ended finds all of them, and nobody is told of an end before it is one. */
+  private async finish(end: RunEnd, last: readonly NumberedEvent[] = []): Promise<void> {
     if (!this.options.isStored()) return;
+    const whole = { ...end, events: [...this.take(), ...last] };
+    await this.writing;
     try {
-      // Together: who finds the run ended finds all of its events.
-      await this.storeWith((events) => this.ports.end({ ...end, events }));
+      await this.ports.end(whole);
     } catch (error) {
-      // The answer is the caller's all the same; OrphanedRuns finds the run once the store is back.
-      this.ports.logger.error({ runId: this.options.runId, error }, 'the end of a run was not stored');
+      // The answer is the caller's all the same.
+      this.ports.logger.error({ runId: this.options.runId, error }, 'the end of a run was not stored yet');
+      this.ports.endLater(whole);
     }
     this.ports.announce(this.options.runId);
   }
