@@ -6,13 +6,12 @@ import type { RunEnd, RunStore } from '#libs/runs/run-store.js';
 import type { RunCancels } from './run-cancels.js';
 
 const intervalMs = 2_000;
-/** Ends that wait for the store; the runs of more become interrupted. */
-const maxLateEnds = 1_000;
 
 export class OrphanedRuns {
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
   private willLook = false;
+  /** At most the turns that were under way when the store went: no run begins without it. */
   private readonly lateEnds = new Map<string, RunEnd>();
 
   constructor(
@@ -29,7 +28,6 @@ export class OrphanedRuns {
 
   /** An end that could not be written, or of which that is not known: it is tried again, at once and then every moment. */
   endLater(runId: string, end: RunEnd): void {
-    if (this.lateEnds.size >= maxLateEnds) return;
     this.lateEnds.set(runId, end);
     this.lookSoon();
   }
