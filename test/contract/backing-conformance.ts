@@ -6,6 +6,7 @@ import { faultConformance } from './backing-fault-conformance.js';
 import { memoryConformance } from './backing-memory-conformance.js';
 import { processConformance } from './backing-process-conformance.js';
 import { queueConformance } from './backing-queue-conformance.js';
+import { togetherConformance } from './backing-together-conformance.js';
 import type { MakeStore } from './conformance-store.js';
 
 export interface ConformanceOptions {
@@ -19,6 +20,7 @@ export function backingConformance(set: string, makeStore: MakeStore, options: C
   const { missing, slowFaults = true } = options;
   describe.skipIf(missing !== undefined)(`backing on ${set}${missing === undefined ? '' : ` (${missing})`}`, () => {
     queueConformance(makeStore);
+    togetherConformance(makeStore);
     channelConformance(makeStore);
     memoryConformance(makeStore);
     concurrencyConformance(makeStore);

@@ -11,7 +11,7 @@ let box: Signalbox;
 let store: pg.Client;
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: () => script });
+  box = await startSignalbox({ script: () => script, environment: { DATABASE_TIMEOUT_MS: '1000' } });
   store = new pg.Client({ connectionString: box.databaseUrl });
   await store.connect();
   await toolsReady(box.url);

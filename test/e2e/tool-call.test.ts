@@ -215,69 +215,6 @@ test('a safe call that takes its time is claimed, its outcome still one', async 
   expect(await journaled(id)).toEqual(['completed', 1]);
 });
 
-const jobOf = async (callId: string): Promise<ToolJob> => {
-  const [row] = await services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [callId]);
-  return row!.job;
-};
-
-test('only what is quick and safe goes together with others', async () => {
-  const { queue } = services.backing;
-  const add = queue.add.bind(queue);
-  const together = new Map<string, boolean | undefined>();
-  queue.add = async (job, options) => {
-    together.set(job.name, options.together);
-    await add(job, options);
-  };
-  try {
-    const calls = ['echo', 'append'].flatMap((name) => Array.from({ length: 8 }, () => name));
-    const ended = await Promise.all(calls.map((name) => call(name, { args: { text: name } })));
-    expect(new Set(ended.map(({ outcome }) => outcome.state))).toEqual(new Set(['completed']));
-    expect(await Promise.all(ended.map(({ id }) => journaled(id)))).toEqual(calls.map(() => ['completed', 1]));
-    expect(worker.probe.effects).toHaveLength(8);
-    expect(Object.fromEntries(together)).toEqual({ echo: true, append: false });
-  } finally {
-    queue.add = add;
-  }
-});
-
-verifies('tools.safe-run-once', 'its job is added again after its end', async () => {
-  const { id } = await call('echo', { args: { text: 'once' } });
-  const echoes = worker.probe.echoes;
-  await worker.worker.jobs.handle({ job: await jobOf(id), redelivered: false, repeated: true });
-  expect(worker.probe.echoes).toBe(echoes);
-  expect(await journaled(id)).toEqual(['completed', 1]);
-});
-
-verifies('sessions.made-with-the-call', 'its worker is told at once, or late', async () => {
-  /** Where a call whose session is said to be elsewhere leaves its whole result. */
-  const keptIn = async (queuedMsAgo: number): Promise<string[]> => {
-    const sessionId = `made-${queuedMsAgo}`;
-    const request = {
-      name: 'large',
-      argumentsText: JSON.stringify({ bytes: services.config.tools.max_result_bytes + 1 }),
-      sessionId,
-    };
-    const { context } = await gateway.calls.prepare(request, requestContext());
-    const [made] = await services.rows<{ directory: string }>('select directory from sessions where id = $1', [
-      sessionId,
-    ]);
-    const job = { ...(await jobOf(context.callId)), sessionDirectory: `told-${sessionId}` };
-    await worker.worker.jobs.handle({ job: { ...job, queuedAt: Date.now() - queuedMsAgo }, redelivered: false });
-    const directories = [job.sessionDirectory, made!.directory];
-    const results = (name: string) =>
-      join(services.config.data_dir, 'workspaces', name, '.results', `${context.callId}.txt`);
-    const isThere = (name: string) =>
-      readFile(results(name)).then(
-        () => true,
-        () => false,
-      );
-    const found = await Promise.all(directories.map(isThere));
-    return ['told', 'own'].filter((_name, index) => found[index]);
-  };
-  expect(await keptIn(0)).toEqual(['told']);
-  expect(await keptIn(10_000)).toEqual(['own']);
-});
-
 async function deliveredTwice(given: { givenUp: boolean }) {
   await untilWorkerIsKnown();
   const prepared = await gateway.calls.prepare(

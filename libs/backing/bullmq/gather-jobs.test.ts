@@ -26,7 +26,7 @@ test('one alone goes under its own id, those of one turn of the event loop toget
   // Some come a few steps later.
   await Promise.all(
     jobs.map(async (job, index) => {
-      for (let step = 0; step < index * 5; step += 1) await undefined;
+      for (let step = 0; step < index * 5; step += 1) await Promise.resolve();
       await gatherer.submit(job);
     }),
   );
