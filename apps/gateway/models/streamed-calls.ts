@@ -10,6 +10,8 @@ export interface StreamedCall {
   name: string;
   arguments: string;
   started: boolean;
+  /** Why its arguments cannot be whole, whatever they look like. */
+  broken?: string;
   /** What the vendor wants back with the call, offered to the caller. */
   extraContent?: JsonObject;
 }
@@ -41,7 +43,7 @@ export class StreamedCalls {
     const last = this.list.length - 1;
     const ended: StreamedCall[] = [];
     for (const call of this.list) {
-      const { text, parseError } = completeArguments(call.arguments);
+      const { text, parseError = call.broken } = completeArguments(call.arguments);
       if (cut && (call.index === last || parseError !== undefined)) continue;
       if (!call.started) this.start(call, out);
       if (text !== call.arguments && call.arguments.trim() === '') {
