@@ -20,6 +20,7 @@ export interface Measuring {
 export function createModelObservers(metrics: Metrics) {
   return {
     onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
+      if (next === 'none') return metrics.modelRetriesRefused.inc({ provider });
       metrics.modelAttemptsFailed.inc({ provider, code, next });
       countRefusal(metrics, code);
     },

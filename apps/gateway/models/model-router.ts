@@ -23,7 +23,7 @@ export interface ModelRouterOptions {
   logger: Logger;
   /** Answers while no provider is configured; closed with the router. */
   offline: ModelProvider;
-  /** Told of every retry and every fallback. */
+  /** Told of every retry and every fallback, and of retries that the budget refused. */
   onAttempt?: AttemptObserver;
   /** Told of the state of each provider's circuit, and of every change. */
   onCircuit?: (provider: string, state: CircuitState) => void;
@@ -47,7 +47,8 @@ class ConfiguredModelRouter implements ModelRouter {
     const { logger, offline, onAttempt, onCircuit } = options;
     this.onAttempt = (attempt) => {
       const { requestId, error, ...metadata } = attempt;
-      logger.warn({ requestId, error, metadata }, `model call failed, ${attempt.next} follows`);
+      const what = attempt.next === 'none' ? 'the budget has no retry for it' : `${attempt.next} follows`;
+      logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
       onAttempt?.(attempt);
     };
     this.discovery = new ModelDiscovery(logger);

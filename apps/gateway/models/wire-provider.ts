@@ -9,6 +9,7 @@ import type { AttemptObserver } from './model-attempt.js';
 import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
 import { openWithRetries, type UpstreamFailure } from './open-with-retries.js';
 import { readAnswer } from './read-answer.js';
+import { RetryBudget } from './retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from './tool-names.js';
 import { Transport, type UpstreamAnswer } from './transport.js';
@@ -23,6 +24,7 @@ const maxTools = 128;
 export class WireProvider implements ModelProvider {
   private readonly transport: Transport;
   private readonly errors: ErrorReader;
+  private readonly retries: RetryBudget;
 
   constructor(
     readonly name: string,
@@ -31,6 +33,7 @@ export class WireProvider implements ModelProvider {
     private readonly onAttempt: AttemptObserver = () => undefined,
   ) {
     const { api_key, headers } = config;
+    this.retries = new RetryBudget(config.retry_budget);
     this.transport = new Transport({
       provider: name,
       baseUrl: config.base_url ?? family.baseUrl,
@@ -103,19 +106,13 @@ export class WireProvider implements ModelProvider {
   private open(wire: WireRequest, model: string, call: ModelCall): Promise<UpstreamAnswer> {
     const headers = call.traceparent === undefined ? {} : { headers: { traceparent: call.traceparent } };
     const request = { method: 'POST', path: wire.path, body: wire.body, ...headers } as const;
+    const failed = { provider: this.name, model, requestId: call.requestId };
     return openWithRetries(this.transport, request, call, {
       maxRetries: this.config.max_retries,
+      budget: this.retries,
       toError: (answer) => this.toError(answer),
-      onRetry: (attempt, error, waitMs) =>
-        this.onAttempt({
-          provider: this.name,
-          model,
-          requestId: call.requestId,
-          attempt,
-          error,
-          next: 'retry',
-          waitMs,
-        }),
+      onRetry: (attempt, error, waitMs) => this.onAttempt({ ...failed, attempt, error, next: 'retry', waitMs }),
+      onRefused: (attempt, error) => this.onAttempt({ ...failed, attempt, error, next: 'none', waitMs: 0 }),
     });
   }
 
