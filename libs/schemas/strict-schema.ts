@@ -45,7 +45,7 @@ function isStrict(node: Json | undefined, count: Count, depth: number): boolean 
   if (declared.length === 0 && node['anyOf'] === undefined) return false;
   return (
     declared.every((type) => typeof type === 'string' && types.has(type)) &&
-    (node['format'] === undefined || formats.has(String(node['format']))) &&
+    (node['format'] === undefined || (typeof node['format'] === 'string' && formats.has(node['format']))) &&
     (!declared.includes('array') || isStrict(node['items'], count, depth)) &&
     (!declared.includes('object') || isStrictObject(node, count, depth)) &&
     (node['anyOf'] === undefined || areStrict(node['anyOf'], count, depth)) &&

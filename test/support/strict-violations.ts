@@ -16,7 +16,7 @@ export function strictViolations(schema: JsonObject): string[] {
     if (!isJsonObject(node)) return void found.push(`${path} is no schema`);
     if ('$ref' in node) {
       if (Object.keys(node).length > 1) found.push(`${path}: $ref has siblings`);
-      const [, definition] = /^#\/\$defs\/(\w+)$/.exec(String(node['$ref'] as string)) ?? [];
+      const [, definition] = /^#\/\$defs\/(\w+)$/.exec(node['$ref'] as string) ?? [];
       const definitions = (schema['$defs'] ?? {}) as JsonObject;
       if (node['$ref'] !== '#' && !(definition !== undefined && definition in definitions))
         found.push(`${path}: no such $ref`);

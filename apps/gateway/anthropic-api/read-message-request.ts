@@ -42,6 +42,12 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
   };
 }
 
+/** A request whose tokens are to be counted: it asks for no answer, so it has no `max_tokens`. @throws as the other */
+export function readCountRequest(body: unknown, limits: Config['limits']): TurnRequest {
+  // Room for any thinking: whether a model thinks counts, its budget does not.
+  return readMessageRequest({ ...requireObject(body), max_tokens: 64_000 }, limits);
+}
+
 function readSystem(system: MessageRequestBody['system']): ChatMessage[] {
   const text = system === undefined ? '' : joinedText(system);
   return text === '' ? [] : [{ role: 'system', content: text }];

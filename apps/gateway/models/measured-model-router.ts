@@ -52,6 +52,11 @@ export class MeasuredModelRouter implements ModelRouter {
     return this.router.list(signal);
   }
 
+  /** No model call: nothing of it is measured but its failed tries. */
+  countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
+    return this.router.countTokens(route, request, call);
+  }
+
   close(): Promise<void> {
     return this.router.close();
   }

@@ -132,6 +132,13 @@ class ConfiguredModelRouter implements ModelRouter {
     return { provider: found, model: first === '' && found === this.options.offline ? found.name : first };
   }
 
+  async countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
+    const { provider, model: named } = route.candidates[0]!;
+    const model = named === '' ? await this.firstModel(provider, call) : named;
+    if (model === '') throw noDefaultModel();
+    return provider.countTokens({ ...request, model }, call);
+  }
+
   /** What a provider's call yields, with a throw and a silent end made the error events that they mean. */
   private async *events(
     provider: ModelProvider,
@@ -140,7 +147,7 @@ class ConfiguredModelRouter implements ModelRouter {
   ): AsyncGenerator<readonly ModelEvent[]> {
     let ended = false;
     try {
-      if (request.model === '') throw new AppError('model_not_found', 'No default model is configured: name one');
+      if (request.model === '') throw noDefaultModel();
       for await (const batch of provider.call(request, call)) {
         ended ||= batch.some((event) => event.type === 'message_end' || event.type === 'error');
         yield batch;
@@ -198,3 +205,5 @@ class ConfiguredModelRouter implements ModelRouter {
     }
   }
 }
+
+const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name one');

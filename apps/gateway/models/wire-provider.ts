@@ -13,9 +13,10 @@ import { RetryBudget } from './retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from './tool-names.js';
 import { Transport, type UpstreamAnswer } from './transport.js';
-import type { WireFamily, WireRequest } from './wire-family.js';
+import type { Reading, WireFamily, WireRequest } from './wire-family.js';
 
 const errorBodyBytes = 64 * 1024;
+const countBytes = 64 * 1024;
 const listedModels = 10_000;
 const listedPages = 10;
 /** OpenAI's own limit, which the others share. */
@@ -78,6 +79,20 @@ export class WireProvider implements ModelProvider {
     }
   }
 
+  async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
+    if (this.family.toCount === undefined) throw countsNone(this.name);
+    const count = this.family.toCount(request, this.reading(request));
+    const answer = await this.open(count, request.model, call);
+    try {
+      const body = parse(await readText(answer, countBytes));
+      const tokens = isJsonObject(body) ? body[count.answer] : undefined;
+      if (typeof tokens === 'number' && tokens >= 0) return tokens;
+      throw new AppError('model_bad_response', `Model provider '${this.name}' did not say how many tokens it counts`);
+    } finally {
+      answer.close(true);
+    }
+  }
+
   async listModels(signal: AbortSignal): Promise<string[]> {
     const models: string[] = [];
     let path: string | undefined = this.family.modelsPath;
@@ -99,11 +114,15 @@ export class WireProvider implements ModelProvider {
       const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
-    const names = mapToolNames(namesIn(request), this.family.toolNames);
-    return this.family.toRequest(request, { provider: this.name, errors: this.errors, names });
+    return this.family.toRequest(request, this.reading(request));
   }
 
-  private open(wire: WireRequest, model: string, call: ModelCall): Promise<UpstreamAnswer> {
+  private reading(request: ModelRequest): Reading {
+    const names = mapToolNames(namesIn(request), this.family.toolNames);
+    return { provider: this.name, errors: this.errors, names };
+  }
+
+  private open(wire: Pick<WireRequest, 'path' | 'body'>, model: string, call: ModelCall): Promise<UpstreamAnswer> {
     const headers = call.traceparent === undefined ? {} : { headers: { traceparent: call.traceparent } };
     const request = { method: 'POST', path: wire.path, body: wire.body, ...headers } as const;
     const failed = { provider: this.name, model, requestId: call.requestId };
@@ -138,6 +157,11 @@ export class WireProvider implements ModelProvider {
     }
   }
 }
+
+export const countsNone = (provider: string) =>
+  new AppError('invalid_value', `Models of provider '${provider}' count no tokens before they are asked`, {
+    param: 'model',
+  });
 
 /** The first `maxBytes` of a body. */
 async function readText(answer: UpstreamAnswer, maxBytes: number): Promise<string> {
