@@ -1,6 +1,7 @@
 import { afterEach, expect } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
+import type { Json } from '#libs/schemas/json.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { verifies } from '../../../test/verifies.js';
 import type { ModelProvider, ModelRequest, ModelRouter } from './model-provider.js';
@@ -103,7 +104,7 @@ verifies('models.count-tokens', 'an upstream that fails, or says something else'
   expect(await count('claude/claude-x', [slow, { json: { input_tokens: 3 } }])).toBe(3);
   await router!.close();
   await upstream!.close();
-  for (const json of [{}, { input_tokens: '3' }, { input_tokens: -1 }, [3]]) {
+  for (const json of [{}, { input_tokens: '3' }, { input_tokens: -1 }, [3]] as Json[]) {
     await expect(count('claude/claude-x', [{ json }])).rejects.toMatchObject({ code: 'model_bad_response' });
     await router!.close();
     await upstream!.close();

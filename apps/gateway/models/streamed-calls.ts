@@ -22,6 +22,11 @@ export class StreamedCalls {
   /** `nameOf` turns the provider's name of a tool into the one the caller knows. */
   constructor(private readonly nameOf: (wireName: string) => string) {}
 
+  /** Arguments of a call are not whole, or no object. */
+  get broken(): boolean {
+    return this.list.some((call) => completeArguments(call.arguments).parseError !== undefined);
+  }
+
   open(): StreamedCall {
     const call: StreamedCall = { index: this.list.length, id: '', name: '', arguments: '', started: false };
     this.list.push(call);
