@@ -69,7 +69,8 @@ verifies('models.families.restart', 'the same call by another thought is one cal
     ...ends('tool_use'),
   ]);
   expect(foldEvents(events)).toMatchObject({
-    reasoning: 'I will.Let me.',
+    // Another thought cannot be told within a call: a reader would take the call for whole.
+    reasoning: 'I will.',
     calls: [{ name: 'f', arguments: '{"x":"abc"}' }],
     finish: 'tool_calls',
   });
@@ -84,6 +85,20 @@ verifies('models.families.restart', 'the same call by another thought is one cal
       },
     },
   });
+});
+
+verifies('models.families.restart', 'more text before a call that was begun is told anew', async () => {
+  const events = await readStream('anthropic', [
+    message(),
+    textBlock,
+    text(0, 'Hel'),
+    ...called.slice(0, 2),
+    other,
+    ...whole,
+  ]);
+  const again = events.findLastIndex(({ type }) => type === 'message_start');
+  expect(again).toBeGreaterThan(0);
+  expect(foldEvents(events.slice(again))).toMatchObject(expected);
 });
 
 verifies('models.families.restart', 'an error and a cut while it is told again', async () => {

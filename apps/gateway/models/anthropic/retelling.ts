@@ -66,6 +66,8 @@ function agrees(said: Said, told: Said): boolean {
   const alike = (left: string, right: string) => left.startsWith(right) || right.startsWith(left);
   return (
     alike(said.text, told.text) &&
+    // Within a call nothing else can be told.
+    (told.calls.length === 0 || said.text.length <= told.text.length) &&
     said.calls.every((call, at) => {
       const before = told.calls[at];
       return before === undefined || (before.name === call.name && alike(before.arguments, call.arguments));
@@ -83,7 +85,7 @@ function covers(said: Said, told: Said): boolean {
 /** What `said` has more than `told`, which it begins with; calls that are begun only now come by themselves. */
 function beyond(said: Said, told: Said): ModelEvent[] {
   const events: ModelEvent[] = [];
-  const reasoning = beyondReasoning(said.reasoning, told.reasoning);
+  const reasoning = told.calls.length > 0 ? '' : beyondReasoning(said.reasoning, told.reasoning);
   const text = said.text.slice(told.text.length);
   if (reasoning !== '') events.push({ type: 'reasoning_delta', text: reasoning });
   if (text !== '') events.push({ type: 'text_delta', text });
