@@ -17,8 +17,7 @@ export const modelRequirements = {
   'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
   'models.families.state':
     'thinking and signatures go back unchanged, in their place, to the provider that made them only',
-  'models.families.strict-schemas':
-    'a tool goes out as strict only with a schema that OpenAI takes as strict',
+  'models.families.strict-schemas': 'a tool goes out as strict only with a schema that OpenAI takes as strict',
   'models.families.tool-loop':
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.families.types': 'what is sent to a model and what is read of it has the types of the official SDKs',
