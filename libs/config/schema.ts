@@ -31,6 +31,18 @@ export const providerSchema = z.strictObject({
     })
     .prefault({}),
   max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
+  retry_budget: z
+    .strictObject({
+      share: z.number().min(0).max(10).default(0.2).describe('Retries a call, over all calls of a gateway'),
+      reserve: z
+        .number()
+        .int()
+        .min(0)
+        .max(1_000)
+        .default(10)
+        .describe('Retries at once, however few calls there are; refilled within 10 s'),
+    })
+    .prefault({}),
   max_concurrency: count('Calls under way at once').default(256),
   circuit: z
     .strictObject({

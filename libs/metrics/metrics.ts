@@ -72,6 +72,9 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'code',
       'next',
     ]),
+    modelRetriesRefused: counter('model_retries_refused_total', 'Retries that the budget of a provider did not allow', [
+      'provider',
+    ]),
     modelCircuit: gauge('model_circuit', '1 for the state that the circuit of a provider is in', ['provider', 'state']),
     tokens: counter('tokens_total', 'Tokens as providers count them', ['provider', 'model', 'kind']),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
-import { post, rounds, workspaceTools } from '../support/scripts.js';
+import { post, workspaceTools } from '../support/scripts.js';
 import { strictAnthropic } from '../support/strict-anthropic.js';
+import { strictDeepSeek } from '../support/strict-deepseek.js';
 import { strictGemini } from '../support/strict-gemini.js';
 import { startStrictUpstream, type PlannedRound, type StrictUpstream } from '../support/strict-upstream.js';
 import { verifies } from '../verifies.js';
@@ -23,31 +24,31 @@ const plan: PlannedRound[] = [
   { thought: 'That is all.', text: 'All done.' },
 ];
 
-const models = ['plain/m', 'claude/claude-opus-4-5', 'gemini/gemini-3-strict'];
+const models = ['deepseek/m', 'claude/claude-opus-4-5', 'gemini/gemini-3-strict'];
 let box: Signalbox;
 let strict: StrictUpstream[] = [];
 let gateways: { url: string }[] = [];
 
 beforeAll(async () => {
-  const script = rounds(
-    ...plan.map(({ thought, text, calls }) => ({
-      ...(thought !== undefined && { reasoning: thought }),
-      ...(text !== undefined && { text }),
-      ...(calls !== undefined && { toolCalls: calls }),
-    })),
-  );
   [box, ...strict] = await Promise.all([
-    startSignalbox({ gateways: 0, script }),
+    startSignalbox({ gateways: 0 }),
     startStrictUpstream(strictAnthropic, plan),
     startStrictUpstream(strictGemini, plan),
+    startStrictUpstream(strictDeepSeek, plan),
   ]);
-  const [anthropic, gemini] = strict;
+  const [anthropic, gemini, deepseek] = strict;
   const providers = {
-    plain: { kind: 'openai', base_url: box.upstream.baseUrl, reasoning_replay: 'always', max_retries: 0 },
+    deepseek: {
+      kind: 'openai',
+      base_url: `${deepseek!.origin}/v1`,
+      api_key: 'key-of-deepseek',
+      reasoning_replay: 'tool_turns',
+      max_retries: 0,
+    },
     claude: { kind: 'anthropic', base_url: anthropic!.origin, api_key: 'key-of-claude', max_retries: 0 },
     gemini: { kind: 'gemini', base_url: gemini!.origin, api_key: 'key-of-gemini', max_retries: 0 },
   };
-  const environment = { MODELS_PROVIDERS: JSON.stringify(providers), DEFAULT_MODEL: 'plain/m' };
+  const environment = { MODELS_PROVIDERS: JSON.stringify(providers), DEFAULT_MODEL: 'deepseek/m' };
   gateways = await Promise.all([box.startGateway(environment), box.startGateway(environment)]);
   await Promise.all(gateways.map(({ url }) => toolsReady(url)));
 });
@@ -90,7 +91,7 @@ function shown(value: unknown): unknown {
   return JSON.parse(text.replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{13}/g, 'then')) as unknown;
 }
 
-const noRefusals = () => expect(strict.map(({ refusals }) => refusals)).toEqual([[], []]);
+const noRefusals = () => expect(strict.map(({ refusals }) => refusals)).toEqual([[], [], []]);
 
 verifies('models.families.tool-loop', 'three rounds run here, as JSON', async () => {
   const answers: unknown[] = [];

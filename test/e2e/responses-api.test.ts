@@ -137,6 +137,8 @@ verifies('doors.errors', 'the OpenAI SDK knows them by status, code and field', 
   const wrong: [object, string, string][] = [
     [{}, 'invalid_value', 'input'],
     [{ input: 'x', temperature: 7 }, 'invalid_value', 'temperature'],
+    [{ input: 'x', background: true }, 'invalid_value', 'background'],
+    [{ input: 'x', conversation: 'conv_1' }, 'invalid_value', 'conversation'],
     [{ input: 'x', tools: [{ ...workspace, server_label: 'none' }] }, 'tool_not_found', 'tools'],
     [
       { input: 'x', tools: [{ ...workspace, server_url: 'https://x.example' }] },

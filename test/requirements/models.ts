@@ -3,6 +3,7 @@ export const modelRequirements = {
   'models.backpressure': 'a slow reader slows the upstream',
   'models.circuit': 'a provider that fails again and again is not asked for a while, and its callers are told at once',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
+  'models.count-tokens': 'tokens of a request are counted by the model that would answer it, or not at all',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
   'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
   'models.families.goes-on':
@@ -16,6 +17,7 @@ export const modelRequirements = {
   'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
   'models.families.state':
     'thinking and signatures go back unchanged, in their place, to the provider that made them only',
+  'models.families.strict-schemas': 'a tool goes out as strict only with a schema that OpenAI takes as strict',
   'models.families.tool-loop':
     'a tool loop looks the same to a caller whichever family answers, and breaks no rule of it',
   'models.families.types': 'what is sent to a model and what is read of it has the types of the official SDKs',
@@ -38,6 +40,8 @@ export const modelRequirements = {
   'models.prompted.none': 'a model with tools none is offered none; a call that must be made is refused',
   'models.prompted.request': 'a model without tool use is told the tools, the choice and the history in text',
   'models.prompted.text': 'text of a model that may call streams at once and is left as it is',
+  'models.retry-budget':
+    'retries of a provider are a share of its calls, so that one that fails gets hardly more load than one that answers',
   'models.retries': 'failures before the first byte are tried again within a budget, each retry is observable',
   'models.router.bad-names': 'hostile and unknown names are refused',
   'models.router.discovery': 'models that an upstream lists can be listed and asked for by their bare name',

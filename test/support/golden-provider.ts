@@ -73,6 +73,10 @@ export class GoldenProvider implements ModelProvider {
     }
   }
 
+  countTokens(): Promise<number> {
+    return Promise.reject(new Error('not asked'));
+  }
+
   listModels(): Promise<string[]> {
     return Promise.resolve([]);
   }

@@ -2,6 +2,7 @@
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import { gatewayOptions } from '../doors/gateway-fields.js';
@@ -39,6 +40,12 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
       ? { parallelToolCalls: false }
       : {}),
   };
+}
+
+/** A request whose tokens are to be counted: it asks for no answer, so it has no `max_tokens`. @throws as the other */
+export function readCountRequest(body: unknown, limits: Config['limits']): TurnRequest {
+  // Room for any thinking: whether a model thinks counts, its budget does not.
+  return readMessageRequest({ ...requireObject(body), max_tokens: 64_000 }, limits);
 }
 
 function readSystem(system: MessageRequestBody['system']): ChatMessage[] {
@@ -83,6 +90,8 @@ function readParameters(request: MessageRequestBody): JsonObject {
   const { stop_sequences: stop, temperature, top_p, metadata, output_config: output } = request;
   const effort = effortOf(request);
   const schema = output?.format?.schema as JsonObject | undefined;
+  // Anthropic's own form has members that may be left out, which OpenAI's strict one has not.
+  const strict = schema !== undefined && isStrictSchema(schema);
   return {
     max_tokens: request.max_tokens,
     ...(temperature === undefined ? {} : { temperature }),
@@ -92,7 +101,7 @@ function readParameters(request: MessageRequestBody): JsonObject {
     ...(typeof metadata?.user_id === 'string' ? { user: metadata.user_id } : {}),
     ...(schema === undefined
       ? {}
-      : { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } }),
+      : { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict } } }),
   };
 }
 

@@ -9,15 +9,15 @@ import type { RequestContext, StoppableContext } from '#libs/schemas/call-contex
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import { countTokens } from './count-tokens.js';
 import { EagerIteration } from './eager-iteration.js';
 import { answerEvents, type TurnAnswer, TurnFold } from './fold-turn.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { type RecordPorts, TurnRecorder } from './record-turn.js';
-import { restoreHistory } from './restore-history.js';
+import { conversationOf } from './restore-history.js';
 import { resumeTurn } from './resume-turn.js';
 import { type RunCancels, whenCancelled } from './run-cancels.js';
 import { endOf, storedError } from './run-errors.js';
@@ -109,6 +109,14 @@ export class ChatService {
     }
   }
 
+  /**
+   * The tokens that the first model call of this turn would have; nothing is run or stored.
+   * @throws AppError invalid_value for a model that does not count
+   */
+  countTokens(request: TurnRequest, context: RequestContext): Promise<number> {
+    return countTokens(request, context, { ...this.ports, maxTools: this.config.limits.tools });
+  }
+
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
     const offer = offerTools(request, this.ports.catalog, this.config.limits.tools);
@@ -130,14 +138,6 @@ export class ChatService {
     return { ...options, offer, run, stored };
   }
 
-  /** All that the model is shown. */
-  private async conversation(request: TurnRequest, principal: string): Promise<ChatMessage[]> {
-    const { instructions, history = [], messages } = request;
-    const restored = await restoreHistory(messages, principal, this.ports.runs);
-    const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
-    return [...first, ...history, ...restored];
-  }
-
   /** Runs the turn here, beside the writing of its run; `from` a stored run it goes on after its last complete round. */
   private async execute(
     prepared: Prepared,
@@ -154,7 +154,7 @@ export class ChatService {
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
-      const messages = await this.conversation(request, context.principal);
+      const messages = await conversationOf(request, context.principal, this.ports.runs);
       const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
       const state = new TurnState(messages, this.config.limits, maxRounds, context.deadline);
       const sessionId = at.from?.sessionId ?? prepared.run.sessionId!;

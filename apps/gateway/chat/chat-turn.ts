@@ -3,9 +3,10 @@
 import type { Config } from '#libs/config/schema.js';
 import type { PlannedRound } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { ChatMessage } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
-import type { ModelRoute, ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
+import type { ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { ToolRunner } from '../tools/tool-runner.js';
 import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
@@ -108,15 +109,7 @@ function callModel(
   const toolChoice = state.round === 1 ? offer.toolChoice : undefined;
   return ports.models.call(
     turn.route,
-    {
-      messages: state.messages,
-      tools,
-      stream: request.stream,
-      parameters: request.parameters,
-      unknown: request.unknown,
-      ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
-      ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
-    },
+    toModelRequest(request, state.messages, { definitions: tools, ...(toolChoice && { toolChoice }) }),
     {
       requestId: context.requestId,
       runId: turn.runId,
@@ -126,6 +119,22 @@ function callModel(
       ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
     },
   );
+}
+
+export function toModelRequest(
+  request: TurnRequest,
+  messages: ChatMessage[],
+  { definitions: tools, toolChoice }: Pick<ToolOffer, 'definitions' | 'toolChoice'>,
+): Omit<ModelRequest, 'model'> {
+  return {
+    messages,
+    tools,
+    stream: request.stream,
+    parameters: request.parameters,
+    unknown: request.unknown,
+    ...(toolChoice === undefined || tools.length === 0 ? {} : { toolChoice }),
+    ...(request.parallelToolCalls === undefined ? {} : { parallelToolCalls: request.parallelToolCalls }),
+  };
 }
 
 function assembler(turn: Turn, stoppedBy: StopCause | null): MessageAssembler {

@@ -5,7 +5,16 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import type { TurnRequest } from './turn-request.js';
 import { toToolMessage } from './turn-state.js';
+
+/** All that the model is shown. @throws as restoreHistory */
+export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<ChatMessage[]> {
+  const { instructions, history = [], messages } = request;
+  const restored = await restoreHistory(messages, principal, runs);
+  const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+  return [...first, ...history, ...restored];
+}
 
 type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
 

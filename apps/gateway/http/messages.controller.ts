@@ -3,7 +3,7 @@ import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintMessageId } from '#libs/schemas/identifiers.js';
 import { MessageFold } from '../anthropic-api/fold-message.js';
-import { readMessageRequest } from '../anthropic-api/read-message-request.js';
+import { readCountRequest, readMessageRequest } from '../anthropic-api/read-message-request.js';
 import { MessageSseRenderer } from '../anthropic-api/render-message-sse.js';
 import { requestContext } from './request-context.js';
 import { type Dialect, TurnDoor } from './turn-door.js';
@@ -24,5 +24,15 @@ export class MessagesController {
     // Where Anthropic's SDKs look for it.
     reply.header('request-id', requestContext(request).requestId);
     return this.door.answer(anthropic, request, reply);
+  }
+
+  @Post('v1/messages/count_tokens')
+  @HttpCode(200)
+  async count(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<{ input_tokens: number }> {
+    reply.header('request-id', requestContext(request).requestId);
+    return { input_tokens: await this.door.count({ read: readCountRequest }, request) };
   }
 }

@@ -11,6 +11,7 @@ import {
   json,
   list,
   message,
+  messageCountRequest,
   messageRequest,
   model,
   number,
@@ -61,6 +62,12 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     headers: { ...chatHeaders, 'anthropic-version': 'Accepted', 'x-api-key': 'Accepted' },
     answers: { ...json(message), 'text/event-stream': text },
   },
+  'POST /v1/messages/count_tokens': {
+    summary: 'The tokens that a message would have, where its model counts them (Anthropic, Gemini)',
+    tag: 'chat',
+    body: messageCountRequest,
+    answers: json(object({ input_tokens: integer })),
+  },
   'POST /v1/responses': {
     summary: "A chat turn in OpenAI's responses dialect",
     tag: 'chat',
@@ -68,7 +75,33 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     headers: chatHeaders,
     answers: { ...json(response), 'text/event-stream': text },
   },
-  'GET /v1/responses/{id}': { summary: 'A stored response', tag: 'chat', answers: json(response) },
+  'GET /v1/responses/{id}': {
+    summary: 'A stored response',
+    tag: 'chat',
+    query: { stream: '`true`: as a stream, from its beginning' },
+    answers: { ...json(response), 'text/event-stream': text },
+  },
+  'POST /v1/responses/input_tokens': {
+    summary: 'The tokens that a response would be asked with, where its model counts them (Anthropic, Gemini)',
+    tag: 'chat',
+    body: responseRequest,
+    answers: json(object({ object: { const: 'response.input_tokens' }, input_tokens: integer })),
+  },
+  'GET /v1/responses/{id}/input_items': {
+    summary: 'What a stored response was asked, with the conversation before it',
+    tag: 'chat',
+    query: {
+      limit: '1 to 100; 20 unless given',
+      order: 'asc or desc (unless given)',
+      after: '`id` of the last item of the page before',
+    },
+    answers: json(object({ object: { const: 'list' }, data: list(anything), has_more: flag })),
+  },
+  'POST /v1/responses/{id}/cancel': {
+    summary: 'Cancels a response that goes on without its caller; one that is over is told as it is',
+    tag: 'chat',
+    answers: json(response),
+  },
   'DELETE /v1/responses/{id}': {
     summary: 'Forgets a stored response',
     tag: 'chat',

@@ -26,6 +26,7 @@ function bodyOf(schema: z.ZodType): object {
 }
 export const chatRequest = bodyOf(chatRequestSchema);
 export const messageRequest = bodyOf(messageRequestSchema);
+export const messageCountRequest = bodyOf(messageRequestSchema.omit({ max_tokens: true }));
 export const responseRequest = bodyOf(responseRequestSchema);
 
 const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });

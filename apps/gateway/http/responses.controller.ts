@@ -2,20 +2,26 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
-import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
+import type { NumberedEvent, StoredRun } from '#libs/runs/run-store.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { runIdOfResponse } from '#libs/schemas/identifiers.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
+import { cancelRun } from '../chat/cancel-run.js';
 import type { StartedTurn } from '../chat/chat-service.js';
 import { recallTurn } from '../chat/recall-turn.js';
+import { storedEvents } from '../chat/stored-events.js';
+import { tellRun } from '../chat/tell-run.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { listServers } from '../responses-api/list-servers.js';
 import { continueFrom, readResponseRequest } from '../responses-api/read-response-request.js';
+import { type InputItemPage, pageOfInput } from '../responses-api/render-input-items.js';
 import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../responses-api/render-response.js';
 import { isStoredResponse, renderingOf, renderStoredResponse } from '../responses-api/render-stored-response.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { CONFIG, RUNS_PORTS, TOOL_CATALOG } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
+import type { RunsPorts } from './runs.controller.js';
+import { streamTurn } from './stream-turn.js';
 import { type Dialect, TurnDoor } from './turn-door.js';
 
 @Controller('v1/responses')
@@ -24,9 +30,9 @@ export class ResponsesController {
 
   constructor(
     private readonly door: TurnDoor,
-    @Inject(RUNS_PORTS) private readonly ports: { runs: RunStore },
+    @Inject(RUNS_PORTS) private readonly ports: RunsPorts,
     @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     this.dialect = {
       read: readResponseRequest,
@@ -42,10 +48,32 @@ export class ResponsesController {
     return this.door.answer(this.dialect, request, reply);
   }
 
+  @Post('input_tokens')
+  @HttpCode(200)
+  async count(@Req() request: FastifyRequest): Promise<{ object: 'response.input_tokens'; input_tokens: number }> {
+    return { object: 'response.input_tokens', input_tokens: await this.door.count(this.dialect, request) };
+  }
+
   @Get(':id')
-  async retrieve(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
+  async retrieve(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
+    const streamed = wantsStream(request.query);
     const run = await this.find(requestContext(request).principal, id, 'response_not_found');
-    return renderStoredResponse(run, await this.ports.runs.rounds(run.id));
+    if (streamed) return this.stream(run, request, reply);
+    await reply.type('application/json').send(renderStoredResponse(run, await this.ports.runs.rounds(run.id)));
+  }
+
+  @Get(':id/input_items')
+  async inputItems(@Req() request: FastifyRequest, @Param('id') id: string): Promise<InputItemPage> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    return pageOfInput(run, request.query);
+  }
+
+  /** Of a response that goes on without its caller; one that is over is told as it is. */
+  @Post(':id/cancel')
+  @HttpCode(200)
+  async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    return renderStoredResponse(await cancelRun(run, this.ports), await this.ports.runs.rounds(run.id));
   }
 
   @Delete(':id')
@@ -56,6 +84,27 @@ export class ResponsesController {
       throw new AppError('invalid_value', 'The response is still under way', { param: 'response_id' });
     }
     return { id, object: 'response', deleted: true };
+  }
+
+  /** From its beginning: what a response says is kept in other pieces than it was told in. */
+  private async stream(run: StoredRun, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { requestId, signal } = requestContext(request);
+    const { ports } = this;
+    const events = run.state === 'done' ? this.told(run) : tellRun(run, { afterN: 0, signal }, ports);
+    const { server } = this.config;
+    await streamTurn(reply, events, new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest)), {
+      requestId,
+      headersAfterMs: 100,
+      keepAliveMs: server.keep_alive_ms,
+      stuckReaderMs: server.stuck_reader_ms,
+      detached: false,
+      onError: ports.observeError,
+    });
+  }
+
+  private async *told(run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
+    const events = [...storedEvents(run, await this.ports.runs.rounds(run.id))];
+    yield events.map((event, index) => ({ n: index + 1, event }));
   }
 
   private rendering({ runId, createdAt }: StartedTurn, turn: TurnRequest): ResponseRendering {
@@ -80,4 +129,14 @@ export class ResponsesController {
     const param = code === 'previous_response_not_found' ? { param: 'previous_response_id' } : {};
     throw new AppError(code, `Response '${id.slice(0, 64)}' not found`, param);
   }
+}
+
+/** @throws AppError invalid_value */
+function wantsStream(query: unknown): boolean {
+  const { stream, starting_after: after } = query as Record<string, unknown>;
+  if (after !== undefined) {
+    const message = 'starting_after: is not taken: the events of a stored response are told from its beginning';
+    throw new AppError('invalid_value', message, { param: 'starting_after' });
+  }
+  return stream === 'true';
 }

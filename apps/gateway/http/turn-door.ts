@@ -58,6 +58,19 @@ export class TurnDoor {
     }
   }
 
+  /** The tokens that the request would have; read, completed and admitted as for a turn. */
+  async count(dialect: Pick<Dialect, 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
+    const context = requestContext(request);
+    const read = dialect.read(request.body, this.config.limits);
+    const leave = this.admission.enter();
+    try {
+      const turn = (await dialect.complete?.(read, context)) ?? read;
+      return await this.chat.countTokens(turn, context);
+    } finally {
+      leave();
+    }
+  }
+
   private stream(
     { events, detached }: StartedTurn,
     renderer: SseRenderer,

@@ -7,7 +7,7 @@ import { oneByOne } from '#libs/testing/one-by-one.js';
 import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
 import { type ScriptedAnswer, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { ends, message, start, text } from '../../../test/fixtures/anthropic-quirks.js';
-import { chunk, finish } from '../../../test/fixtures/gemini-quirks.js';
+import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';
 import { verifies } from '../../../test/verifies.js';
 import { createProvider } from './create-provider.js';

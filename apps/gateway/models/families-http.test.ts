@@ -11,7 +11,7 @@ import {
   startScriptedUpstream,
 } from '#libs/testing/scripted-upstream.js';
 import { ends, message, start, stop, text } from '../../../test/fixtures/anthropic-quirks.js';
-import { chunk, finish } from '../../../test/fixtures/gemini-quirks.js';
+import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { type Kind, simpleRequest } from '../../../test/fixtures/read-family.js';
 import { verifies } from '../../../test/verifies.js';
 import { createProvider } from './create-provider.js';

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import { delta, ends, message, start, stop, text, tool } from '../../../test/fixtures/anthropic-quirks.js';
-import { chunk, finish } from '../../../test/fixtures/gemini-quirks.js';
+import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { call, type Kind, readStream, readWhole, written } from '../../../test/fixtures/read-family.js';
 import { verifies } from '../../../test/verifies.js';
 

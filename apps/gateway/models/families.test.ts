@@ -2,7 +2,8 @@ import { expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { anthropicQuirks } from '../../../test/fixtures/anthropic-quirks.js';
-import { finish, geminiQuirks } from '../../../test/fixtures/gemini-quirks.js';
+import { finish } from '../../../test/fixtures/gemini-chunks.js';
+import { geminiQuirks } from '../../../test/fixtures/gemini-quirks.js';
 import {
   readStream,
   readWhole,

@@ -61,6 +61,11 @@ class GuardedProvider implements ModelProvider {
     yield [{ type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: seconds }) }];
   }
 
+  /** Not guarded: what counts tokens says nothing of what answers. */
+  countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
+    return this.inner.countTokens(request, call);
+  }
+
   listModels(signal: AbortSignal): Promise<string[]> {
     return this.inner.listModels(signal);
   }

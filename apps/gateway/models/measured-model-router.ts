@@ -20,6 +20,7 @@ export interface Measuring {
 export function createModelObservers(metrics: Metrics) {
   return {
     onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
+      if (next === 'none') return metrics.modelRetriesRefused.inc({ provider });
       metrics.modelAttemptsFailed.inc({ provider, code, next });
       countRefusal(metrics, code);
     },
@@ -49,6 +50,11 @@ export class MeasuredModelRouter implements ModelRouter {
 
   list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]> {
     return this.router.list(signal);
+  }
+
+  /** No model call: nothing of it is measured but its failed tries. */
+  countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
+    return this.router.countTokens(route, request, call);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-// What an observer of model calls is told when one try failed and another follows; for metrics and logs only.
+// What an observer of model calls is told when one try failed that another follows, or would if it might; for metrics and logs only.
 import type { AppError } from '#libs/schemas/errors.js';
 
 export interface ModelAttempt {
@@ -9,8 +9,11 @@ export interface ModelAttempt {
   /** The try that failed, from 1. */
   attempt: number;
   error: AppError;
-  /** `retry`: the same upstream after `waitMs`; `fallback`: the next candidate, at once. */
-  next: 'retry' | 'fallback';
+  /**
+   * `retry`: the same upstream after `waitMs`; `fallback`: the next candidate, at once; `none`: the retry that would follow
+   * is more than the provider's budget of retries has.
+   */
+  next: 'retry' | 'fallback' | 'none';
   waitMs: number;
 }
 

@@ -42,6 +42,11 @@ export interface ModelProvider {
    * Leaving the iteration, or the signal, closes the upstream connection at once.
    */
   call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]>;
+  /**
+   * How many tokens the request would have, as the upstream itself counts them.
+   * @throws AppError invalid_value where it counts none
+   */
+  countTokens(request: ModelRequest, call: ModelCall): Promise<number>;
   /** Names the upstream lists; an upstream without such a list gives none. */
   listModels(signal: AbortSignal): Promise<string[]>;
   close(): Promise<void>;
@@ -63,6 +68,8 @@ export interface ModelRouter {
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
   ): AsyncIterable<readonly RoutedModelEvent[]>;
+  /** As the first candidate counts, which is asked first. @throws AppError invalid_value where it counts none */
+  countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -20,6 +20,7 @@ const offline: ModelProvider = {
       { type: 'message_end', finishReason: 'stop' },
     ];
   },
+  countTokens: () => Promise.reject(new Error('not asked')),
   listModels: () => Promise.resolve(['offline']),
   close: () => Promise.resolve(),
 };

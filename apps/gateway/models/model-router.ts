@@ -23,7 +23,7 @@ export interface ModelRouterOptions {
   logger: Logger;
   /** Answers while no provider is configured; closed with the router. */
   offline: ModelProvider;
-  /** Told of every retry and every fallback. */
+  /** Told of every retry and every fallback, and of retries that the budget refused. */
   onAttempt?: AttemptObserver;
   /** Told of the state of each provider's circuit, and of every change. */
   onCircuit?: (provider: string, state: CircuitState) => void;
@@ -47,7 +47,8 @@ class ConfiguredModelRouter implements ModelRouter {
     const { logger, offline, onAttempt, onCircuit } = options;
     this.onAttempt = (attempt) => {
       const { requestId, error, ...metadata } = attempt;
-      logger.warn({ requestId, error, metadata }, `model call failed, ${attempt.next} follows`);
+      const what = attempt.next === 'none' ? 'the budget has no retry for it' : `${attempt.next} follows`;
+      logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
       onAttempt?.(attempt);
     };
     this.discovery = new ModelDiscovery(logger);
@@ -131,6 +132,13 @@ class ConfiguredModelRouter implements ModelRouter {
     return { provider: found, model: first === '' && found === this.options.offline ? found.name : first };
   }
 
+  async countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
+    const { provider, model: named } = route.candidates[0]!;
+    const model = named === '' ? await this.firstModel(provider, call) : named;
+    if (model === '') throw noDefaultModel();
+    return provider.countTokens({ ...request, model }, call);
+  }
+
   /** What a provider's call yields, with a throw and a silent end made the error events that they mean. */
   private async *events(
     provider: ModelProvider,
@@ -139,7 +147,7 @@ class ConfiguredModelRouter implements ModelRouter {
   ): AsyncGenerator<readonly ModelEvent[]> {
     let ended = false;
     try {
-      if (request.model === '') throw new AppError('model_not_found', 'No default model is configured: name one');
+      if (request.model === '') throw noDefaultModel();
       for await (const batch of provider.call(request, call)) {
         ended ||= batch.some((event) => event.type === 'message_end' || event.type === 'error');
         yield batch;
@@ -197,3 +205,5 @@ class ConfiguredModelRouter implements ModelRouter {
     }
   }
 }
+
+const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name one');

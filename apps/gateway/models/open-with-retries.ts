@@ -1,16 +1,21 @@
 // Opens an answer, trying again after failures that a later try may not have: 429, 5xx, connection errors and timeouts,
-// all before the first byte. Every retry is told to the observer; nothing is retried once an answer has begun.
+// all before the first byte, within the provider's budget of retries. Every retry is told to the observer; nothing is
+// retried once an answer has begun.
 import { setTimeout as pause } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
+import type { RetryBudget } from './retry-budget.js';
 import type { Transport, UpstreamAnswer, UpstreamCall, UpstreamRequest } from './transport.js';
 
 export interface RetryPolicy {
   maxRetries: number;
+  budget: RetryBudget;
   /** An answer that is not 2xx, as an error; closes the answer. */
   toError(answer: UpstreamAnswer): Promise<UpstreamFailure>;
   onRetry(attempt: number, error: AppError, waitMs: number): void;
+  /** The failure is the last: the budget has no retry left. */
+  onRefused(attempt: number, error: AppError): void;
 }
 
 export interface UpstreamFailure {
@@ -28,6 +33,7 @@ export async function openWithRetries(
   call: UpstreamCall,
   policy: RetryPolicy,
 ): Promise<UpstreamAnswer> {
+  policy.budget.called();
   for (let attempt = 1; ; attempt += 1) {
     const { answer, failure } = await tryOnce(transport, request, call, policy);
     if (answer !== undefined) return answer;
@@ -35,6 +41,10 @@ export async function openWithRetries(
     const waitMs = retryDelayMs(attempt, retryAfterSeconds);
     const tooLate = waitMs > longestRetryAfterMs || steadyNow() + waitMs >= call.deadline;
     if (!retryable || attempt > policy.maxRetries || tooLate || call.signal.aborted) throw error;
+    if (!policy.budget.take()) {
+      policy.onRefused(attempt, error);
+      throw error;
+    }
     policy.onRetry(attempt, error, waitMs);
     try {
       await pause(waitMs, undefined, { signal: call.signal });

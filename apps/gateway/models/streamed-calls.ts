@@ -10,6 +10,8 @@ export interface StreamedCall {
   name: string;
   arguments: string;
   started: boolean;
+  /** Why its arguments cannot be whole, whatever they look like. */
+  broken?: string;
   /** What the vendor wants back with the call, offered to the caller. */
   extraContent?: JsonObject;
 }
@@ -19,6 +21,11 @@ export class StreamedCalls {
 
   /** `nameOf` turns the provider's name of a tool into the one the caller knows. */
   constructor(private readonly nameOf: (wireName: string) => string) {}
+
+  /** Arguments of a call are not whole, or no object. */
+  get broken(): boolean {
+    return this.list.some((call) => completeArguments(call.arguments).parseError !== undefined);
+  }
 
   open(): StreamedCall {
     const call: StreamedCall = { index: this.list.length, id: '', name: '', arguments: '', started: false };
@@ -41,7 +48,7 @@ export class StreamedCalls {
     const last = this.list.length - 1;
     const ended: StreamedCall[] = [];
     for (const call of this.list) {
-      const { text, parseError } = completeArguments(call.arguments);
+      const { text, parseError = call.broken } = completeArguments(call.arguments);
       if (cut && (call.index === last || parseError !== undefined)) continue;
       if (!call.started) this.start(call, out);
       if (text !== call.arguments && call.arguments.trim() === '') {

@@ -15,6 +15,8 @@ export interface WireFamily {
   headers(apiKey: string | undefined): Record<string, string>;
   /** @throws AppError for what the family cannot say */
   toRequest(request: ModelRequest, reading: Reading): WireRequest;
+  /** How the tokens of a request are asked for; absent where the API counts none. @throws AppError as `toRequest` */
+  toCount?(request: ModelRequest, reading: Reading): CountRequest;
   /** The error that a body carries, if it is one. */
   readError(body: JsonObject): UpstreamErrorMember | undefined;
   readonly modelsPath: string;
@@ -34,6 +36,14 @@ export interface WireRequest {
   path: string;
   body: string;
   reader: AnswerReader;
+}
+
+export interface CountRequest {
+  /** Below the base address. */
+  path: string;
+  body: string;
+  /** The member of the answer that is the number. */
+  answer: string;
 }
 
 /** Reads one message, chunk by chunk; a whole answer is one chunk. Never throws on what an upstream says. */

@@ -9,12 +9,14 @@ import type { AttemptObserver } from './model-attempt.js';
 import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
 import { openWithRetries, type UpstreamFailure } from './open-with-retries.js';
 import { readAnswer } from './read-answer.js';
+import { RetryBudget } from './retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from './tool-names.js';
 import { Transport, type UpstreamAnswer } from './transport.js';
-import type { WireFamily, WireRequest } from './wire-family.js';
+import type { Reading, WireFamily, WireRequest } from './wire-family.js';
 
 const errorBodyBytes = 64 * 1024;
+const countBytes = 64 * 1024;
 const listedModels = 10_000;
 const listedPages = 10;
 /** OpenAI's own limit, which the others share. */
@@ -23,6 +25,7 @@ const maxTools = 128;
 export class WireProvider implements ModelProvider {
   private readonly transport: Transport;
   private readonly errors: ErrorReader;
+  private readonly retries: RetryBudget;
 
   constructor(
     readonly name: string,
@@ -31,6 +34,7 @@ export class WireProvider implements ModelProvider {
     private readonly onAttempt: AttemptObserver = () => undefined,
   ) {
     const { api_key, headers } = config;
+    this.retries = new RetryBudget(config.retry_budget);
     this.transport = new Transport({
       provider: name,
       baseUrl: config.base_url ?? family.baseUrl,
@@ -75,6 +79,20 @@ export class WireProvider implements ModelProvider {
     }
   }
 
+  async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
+    if (this.family.toCount === undefined) throw countsNone(this.name);
+    const count = this.family.toCount(request, this.reading(request));
+    const answer = await this.open(count, request.model, call);
+    try {
+      const body = parse(await readText(answer, countBytes));
+      const tokens = isJsonObject(body) ? body[count.answer] : undefined;
+      if (typeof tokens === 'number' && tokens >= 0) return tokens;
+      throw new AppError('model_bad_response', `Model provider '${this.name}' did not say how many tokens it counts`);
+    } finally {
+      answer.close(true);
+    }
+  }
+
   async listModels(signal: AbortSignal): Promise<string[]> {
     const models: string[] = [];
     let path: string | undefined = this.family.modelsPath;
@@ -96,26 +114,24 @@ export class WireProvider implements ModelProvider {
       const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
-    const names = mapToolNames(namesIn(request), this.family.toolNames);
-    return this.family.toRequest(request, { provider: this.name, errors: this.errors, names });
+    return this.family.toRequest(request, this.reading(request));
   }
 
-  private open(wire: WireRequest, model: string, call: ModelCall): Promise<UpstreamAnswer> {
+  private reading(request: ModelRequest): Reading {
+    const names = mapToolNames(namesIn(request), this.family.toolNames);
+    return { provider: this.name, errors: this.errors, names };
+  }
+
+  private open(wire: Pick<WireRequest, 'path' | 'body'>, model: string, call: ModelCall): Promise<UpstreamAnswer> {
     const headers = call.traceparent === undefined ? {} : { headers: { traceparent: call.traceparent } };
     const request = { method: 'POST', path: wire.path, body: wire.body, ...headers } as const;
+    const failed = { provider: this.name, model, requestId: call.requestId };
     return openWithRetries(this.transport, request, call, {
       maxRetries: this.config.max_retries,
+      budget: this.retries,
       toError: (answer) => this.toError(answer),
-      onRetry: (attempt, error, waitMs) =>
-        this.onAttempt({
-          provider: this.name,
-          model,
-          requestId: call.requestId,
-          attempt,
-          error,
-          next: 'retry',
-          waitMs,
-        }),
+      onRetry: (attempt, error, waitMs) => this.onAttempt({ ...failed, attempt, error, next: 'retry', waitMs }),
+      onRefused: (attempt, error) => this.onAttempt({ ...failed, attempt, error, next: 'none', waitMs: 0 }),
     });
   }
 
@@ -141,6 +157,11 @@ export class WireProvider implements ModelProvider {
     }
   }
 }
+
+export const countsNone = (provider: string) =>
+  new AppError('invalid_value', `Models of provider '${provider}' count no tokens before they are asked`, {
+    param: 'model',
+  });
 
 /** The first `maxBytes` of a body. */
 async function readText(answer: UpstreamAnswer, maxBytes: number): Promise<string> {

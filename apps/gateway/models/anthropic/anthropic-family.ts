@@ -3,15 +3,26 @@ import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { openAiToolNames } from '../tool-names.js';
 import { versionPath } from '../version-path.js';
-import type { WireFamily } from '../wire-family.js';
+import type { ModelRequest } from '../model-provider.js';
+import type { Reading, WireFamily } from '../wire-family.js';
 import { readAnthropicError } from './read-anthropic-error.js';
 import { AnthropicAnswerReader } from './read-anthropic-event.js';
 import { toAnthropicRequest } from './to-anthropic-request.js';
+
+/** What of a request the API counts; it refuses the rest. */
+const countedMembers = new Set(['messages', 'model', 'output_config', 'system', 'thinking', 'tool_choice', 'tools']);
 
 export function anthropicFamily(config: ProviderConfig): WireFamily {
   const version = versionPath(config.base_url, '/v1');
   /** The largest answer of each model, as the list of models says. */
   const maxima = new Map<string, number>();
+  const write = (request: ModelRequest, { provider, names }: Reading) =>
+    toAnthropicRequest(request, {
+      provider,
+      names,
+      promptCaching: config.prompt_caching,
+      listedMaximum: maxima.get(request.model),
+    });
   return {
     baseUrl: 'https://api.anthropic.com',
     toolNames: openAiToolNames,
@@ -20,9 +31,7 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),
     }),
     toRequest(request, reading) {
-      const { provider, names } = reading;
-      const rules = { provider, names, promptCaching: config.prompt_caching, listedMaximum: maxima.get(request.model) };
-      const body = toAnthropicRequest(request, rules);
+      const body = write(request, reading);
       return {
         path: `${version}/messages`,
         body: JSON.stringify(body),
@@ -31,6 +40,14 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
           model: request.model,
           goOn: (content) => JSON.stringify({ ...body, messages: [...body.messages, { role: 'assistant', content }] }),
         }),
+      };
+    },
+    toCount(request, reading) {
+      const counted = Object.entries(write(request, reading)).filter(([name]) => countedMembers.has(name));
+      return {
+        path: `${version}/messages/count_tokens`,
+        body: JSON.stringify(Object.fromEntries(counted)),
+        answer: 'input_tokens',
       };
     },
     readError: readAnthropicError,

@@ -109,6 +109,8 @@ export class AnthropicAnswerReader implements AnswerReader {
     if (!this.started) return this.fail(answeredNothing(provider), out);
     this.blocks.stopAll(out);
     if (this.stopReason === 'pause_turn') return this.pause(out);
+    // Over without a reason, and within a call: whoever ended it, the message was not.
+    if (this.stopReason === '' && this.calls.broken) return this.fail(cutShort(provider), out);
     const reason = mapStopReason(this.stopReason, this.calls.list.length > 0);
     const ended = this.calls.finish(reason === 'length' || reason === 'content_filter', out);
     const content = this.contentToKeep(ended);

@@ -50,6 +50,57 @@ verifies('models.families.restart', 'a message that says something else is told 
   }
 });
 
+verifies('models.families.restart', 'the same call by another thought is one call', async () => {
+  const thought = (words: string, signature: string) => [
+    start(0, { type: 'thinking', thinking: '' }),
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: words } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature } },
+    stop(0),
+  ];
+  const calling = (...pieces: string[]) => [start(1, tool('t', 'f')), ...pieces.map((piece) => input(1, piece))];
+  const events = await readStream('anthropic', [
+    message(),
+    ...thought('I will.', 'one'),
+    ...calling('{"x":"ab'),
+    other,
+    ...thought('Let me.', 'two'),
+    ...calling('{"x":"a', 'bc"}'),
+    stop(1),
+    ...ends('tool_use'),
+  ]);
+  expect(foldEvents(events)).toMatchObject({
+    // Another thought cannot be told within a call: a reader would take the call for whole.
+    reasoning: 'I will.',
+    calls: [{ name: 'f', arguments: '{"x":"abc"}' }],
+    finish: 'tool_calls',
+  });
+  // What goes back is what was said last, with its own signature.
+  expect(events.at(-1)).toMatchObject({
+    providerState: {
+      state: {
+        content: [
+          { thinking: 'Let me.', signature: 'two' },
+          { type: 'tool_use', call: 0 },
+        ],
+      },
+    },
+  });
+});
+
+verifies('models.families.restart', 'more text before a call that was begun is told anew', async () => {
+  const events = await readStream('anthropic', [
+    message(),
+    textBlock,
+    text(0, 'Hel'),
+    ...called.slice(0, 2),
+    other,
+    ...whole,
+  ]);
+  const again = events.findLastIndex(({ type }) => type === 'message_start');
+  expect(again).toBeGreaterThan(0);
+  expect(foldEvents(events.slice(again))).toMatchObject(expected);
+});
+
 verifies('models.families.restart', 'an error and a cut while it is told again', async () => {
   const begun = [message(), textBlock, text(0, 'Hello'), other, textBlock, text(0, 'H')];
   const error = { type: 'error', error: { type: 'api_error', message: 'no' } };

@@ -61,11 +61,13 @@ function note(event: ModelEvent, said: Said): void {
   }
 }
 
+/** Text and calls alone: a message that begins again may come to the same by another thought. */
 function agrees(said: Said, told: Said): boolean {
   const alike = (left: string, right: string) => left.startsWith(right) || right.startsWith(left);
   return (
     alike(said.text, told.text) &&
-    alike(said.reasoning, told.reasoning) &&
+    // Within a call nothing else can be told.
+    (told.calls.length === 0 || said.text.length <= told.text.length) &&
     said.calls.every((call, at) => {
       const before = told.calls[at];
       return before === undefined || (before.name === call.name && alike(before.arguments, call.arguments));
@@ -76,7 +78,6 @@ function agrees(said: Said, told: Said): boolean {
 function covers(said: Said, told: Said): boolean {
   return (
     said.text.length >= told.text.length &&
-    said.reasoning.length >= told.reasoning.length &&
     told.calls.every((call, at) => (said.calls[at]?.arguments.length ?? -1) >= call.arguments.length)
   );
 }
@@ -84,7 +85,7 @@ function covers(said: Said, told: Said): boolean {
 /** What `said` has more than `told`, which it begins with; calls that are begun only now come by themselves. */
 function beyond(said: Said, told: Said): ModelEvent[] {
   const events: ModelEvent[] = [];
-  const reasoning = said.reasoning.slice(told.reasoning.length);
+  const reasoning = told.calls.length > 0 ? '' : beyondReasoning(said.reasoning, told.reasoning);
   const text = said.text.slice(told.text.length);
   if (reasoning !== '') events.push({ type: 'reasoning_delta', text: reasoning });
   if (text !== '') events.push({ type: 'text_delta', text });
@@ -95,4 +96,9 @@ function beyond(said: Said, told: Said): ModelEvent[] {
     if (rest !== '') events.push({ type: 'tool_call_delta', index, arguments: rest });
   });
   return events;
+}
+
+function beyondReasoning(said: string, told: string): string {
+  if (said.startsWith(told)) return said.slice(told.length);
+  return told.startsWith(said) ? '' : said;
 }

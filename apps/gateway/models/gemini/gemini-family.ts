@@ -1,7 +1,7 @@
 // The family of Gemini's generateContent. The quirks are in the files beside it.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { geminiToolNames } from '../tool-names.js';
 import { versionPath } from '../version-path.js';
 import type { WireFamily } from '../wire-family.js';
@@ -36,6 +36,15 @@ export function geminiFamily(config: ProviderConfig, logger: Logger): WireFamily
         path: `${version}/${modelPath(request.model)}:${method}`,
         body,
         reader: new GeminiAnswerReader({ ...reading, model: request.model, body }),
+      };
+    },
+    toCount(request, { provider, names }) {
+      const path = modelPath(request.model);
+      const written = JSON.parse(toGeminiRequest(request, { provider, names, report })) as JsonObject;
+      return {
+        path: `${version}/${path}:countTokens`,
+        body: JSON.stringify({ generateContentRequest: { model: path, ...written } }),
+        answer: 'totalTokens',
       };
     },
     readError: readGeminiError,

@@ -1,5 +1,5 @@
 // The arguments of one call as they stream in: values with their place (`$.to[0].name`), strings in pieces. Bounded in
-// depth and length; a place that is none is skipped.
+// depth and length; a value without a place is refused.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { define } from '../schema-parts.js';
 
@@ -18,17 +18,30 @@ export class PartialArguments {
     for (const [name, value] of Object.entries(args)) define(this.value, name, value);
   }
 
-  /** One entry of `partialArgs`. */
-  add(entry: Json): void {
-    if (!isJsonObject(entry) || typeof entry['jsonPath'] !== 'string') return;
-    const path = readPath(entry['jsonPath']);
+  /** The last string that came was to go on. */
+  get goesOn(): boolean {
+    return this.continuing !== undefined;
+  }
+
+  /** Whether these members say the same as what is known, or more. */
+  agrees(args: JsonObject): boolean {
+    return Object.entries(this.value).every(([name, value]) => JSON.stringify(args[name]) === JSON.stringify(value));
+  }
+
+  /** One entry of `partialArgs`; false where it has a value and no place for it. */
+  add(entry: Json): boolean {
+    if (!isJsonObject(entry)) return false;
+    const path = typeof entry['jsonPath'] === 'string' ? readPath(entry['jsonPath']) : undefined;
     const value = valueOf(entry);
-    if (path === undefined || value === undefined) return;
+    if (path === undefined) return value === undefined;
     const place = JSON.stringify(path);
-    const before = this.continuing === place ? this.at(path) : undefined;
-    this.put(path, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+    if (value !== undefined) {
+      const before = this.continuing === place ? this.at(path) : undefined;
+      this.put(path, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+    }
     if (entry['willContinue'] === true) this.continuing = place;
-    else delete this.continuing;
+    else if (value !== undefined || this.continuing === place) delete this.continuing;
+    return true;
   }
 
   /** Whether `entry` says more of a value that was announced to go on. */

@@ -1,6 +1,6 @@
 // One answer of Gemini's, chunk by chunk, as model events; a whole answer is one chunk. A message that the model spoilt
 // before anything of it was told is asked for once more. It knows no HTTP and never throws.
-import type { AppError } from '#libs/schemas/errors.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
@@ -71,7 +71,9 @@ export class GeminiAnswerReader implements AnswerReader {
       const model = text(chunk['modelVersion']) || this.reading.model;
       out.push({ type: 'message_start', model, responseId: text(chunk['responseId']) });
     }
-    for (const candidate of candidates) if (isJsonObject(candidate)) this.readCandidate(candidate, out);
+    for (const candidate of candidates) {
+      if (isJsonObject(candidate) && !this.over) this.readCandidate(candidate, out);
+    }
   }
 
   end(complete: boolean, out: ModelEvent[]): void {
@@ -85,7 +87,9 @@ export class GeminiAnswerReader implements AnswerReader {
       const reason = mapFinishReason(candidate.finishReason, index === 0 && this.calls.count > 0);
       if (reason === 'malformed') return this.spoil(candidate, out);
       const first = index === 0;
-      const ended = first ? this.calls.finish(reason === 'length' || reason === 'content_filter', out) : [];
+      const cut = reason === 'length' || reason === 'content_filter';
+      if (first && !cut && this.calls.breaksOff) return this.refuse('ended its answer within a call', out);
+      const ended = first ? this.calls.finish(cut, out) : [];
       const parts = first && ended.length > 0 ? this.kept.replayed(ended) : undefined;
       ends.push({
         type: 'message_end',
@@ -121,7 +125,7 @@ export class GeminiAnswerReader implements AnswerReader {
     const finish = text(candidate['finishReason']);
     if (finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') known.finishReason = finish;
     if (text(candidate['finishMessage']) !== '') known.message = text(candidate['finishMessage']);
-    for (const part of parts) this.readPart(part, index, out);
+    for (const part of parts) if (!this.over) this.readPart(part, index, out);
   }
 
   private readPart(part: JsonObject, index: number, out: ModelEvent[]): void {
@@ -131,6 +135,7 @@ export class GeminiAnswerReader implements AnswerReader {
       if (index > 0) return;
       this.told = true;
       const found = this.calls.read(call, part['thoughtSignature'], out);
+      if (found === 'stray') return this.refuse('sent a piece of a call that never began', out);
       if (found !== undefined) this.kept.addCall(found, part);
       return;
     }
@@ -141,6 +146,10 @@ export class GeminiAnswerReader implements AnswerReader {
     if (part['thought'] === true) return void out.push({ type: 'reasoning_delta', text: said, ...numbered });
     this.told = true;
     out.push({ type: 'text_delta', text: said, ...numbered });
+  }
+
+  private refuse(what: string, out: ModelEvent[]): void {
+    this.fail(new AppError('model_bad_response', `Model provider '${this.reading.provider}' ${what}`), out);
   }
 
   private spoil({ finishReason, message }: Candidate, out: ModelEvent[]): void {

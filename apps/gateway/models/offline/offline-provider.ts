@@ -37,6 +37,11 @@ export class OfflineProvider implements ModelProvider {
     return Promise.resolve(['offline']);
   }
 
+  /** As it says in its usage. */
+  countTokens(request: ModelRequest): Promise<number> {
+    return Promise.resolve(promptTokens(request));
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

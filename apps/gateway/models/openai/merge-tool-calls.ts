@@ -28,6 +28,10 @@ export class ToolCallMerger {
     return this.calls.list.length;
   }
 
+  get broken(): boolean {
+    return this.calls.broken;
+  }
+
   /** The `tool_calls` of one delta; `whole`: of a complete message, where each entry is a call of its own. */
   push(entries: unknown[], whole: boolean, out: ModelEvent[]): void {
     this.chunk += 1;

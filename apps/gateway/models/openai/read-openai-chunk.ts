@@ -88,6 +88,9 @@ export class OpenAiAnswerReader implements AnswerReader {
         const message = `Model provider '${provider}' broke off its answer (${choice.finishReason?.slice(0, 40)})`;
         return this.fail(new AppError('model_error', message), out);
       }
+      // Over without a reason, and within a call: whoever ended it, the message was not.
+      const cut = index === 0 && choice.finishReason === undefined && this.calls.broken;
+      if (cut) return this.fail(cutShort(provider), out);
       if (index === 0) this.calls.finish(reason === 'length' || reason === 'content_filter', out);
       const extras = extrasOf({
         chunk: this.chunkExtras,

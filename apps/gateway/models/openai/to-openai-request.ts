@@ -1,6 +1,7 @@
 // A model request as the JSON text that an OpenAI-compatible upstream is sent. Nothing is invented: what the caller
 // left out stays out, but for the usage of a stream, which is always asked for.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../tool-names.js';
@@ -49,8 +50,10 @@ function toolText(tool: ToolDefinition, names: ToolNames): string {
   const name = names.toWire(tool.name);
   const known = serialised.get(tool);
   if (known?.name === name) return known.text;
-  const { description, strict, parameters: given = { type: 'object', properties: {} } } = tool;
+  const { description, parameters: given = { type: 'object', properties: {} } } = tool;
   const parameters = toOpenAiSchema(given);
+  // A schema that does not fit it would be refused, with all that was asked.
+  const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
   const text = JSON.stringify({ type: 'function', function: { name, description, parameters, strict } });
   serialised.set(tool, { name, text });
   return text;

@@ -89,7 +89,7 @@ export class CallParser {
     let end = at;
     switch (this.state) {
       case 'text':
-        while (end < text.length && !isSpecial(text[end]!)) end += 1;
+        while (end < text.length && isPlain(text, end)) end += 1;
         if (end > at) this.say(text.slice(at, end));
         return end;
       case 'inside':
@@ -124,7 +124,8 @@ export class CallParser {
         const broken = this.tag;
         this.tag = '';
         // It was none; its first character is the only one that begins a tag.
-        for (const each of broken) this.stepPlain(each);
+        if (this.state === 'text') this.say(broken);
+        else for (const each of broken) this.stepPlain(each);
         return this.step(character);
       }
     }
@@ -261,6 +262,11 @@ export class CallParser {
 }
 
 const isTagStart = (character: string) => character === '<' || character === '[';
-const isSpecial = (character: string) => isTagStart(character) || character === '`' || isSpace(character);
+/** Text that nothing is held back of: what follows shows that it begins no tag. */
+function isPlain(text: string, at: number): boolean {
+  const character = text[at]!;
+  if (!isTagStart(character)) return character !== '`' && !isSpace(character);
+  return at + 1 < text.length && !beginsTag(character + text[at + 1]!);
+}
 
 const tooLarge = (what: string) => new AppError('model_bad_response', `The answer of the model has ${what}`);

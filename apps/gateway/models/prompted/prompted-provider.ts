@@ -4,7 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest } from '../model-provider.js';
 import { readPromptedAnswer } from './read-prompted-answer.js';
-import { toPromptedRequest } from './to-prompted-request.js';
+import { type PromptedRequest, toPromptedRequest } from './to-prompted-request.js';
 
 export class PromptedProvider implements ModelProvider {
   readonly name: string;
@@ -18,15 +18,22 @@ export class PromptedProvider implements ModelProvider {
 
   async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<readonly ModelEvent[]> {
     const { toolChoice: choice } = request;
-    const without = this.mode === 'none';
-    if (without && (choice === 'required' || typeof choice === 'object')) {
+    if (this.mode === 'none' && (choice === 'required' || typeof choice === 'object')) {
       const message = `Models of provider '${this.name}' call no tools, so tool_choice cannot ask for a call`;
       yield [{ type: 'error', error: new AppError('invalid_value', message, { param: 'tool_choice' }) }];
       return;
     }
-    const prompted = toPromptedRequest(without ? { ...request, tools: [] } : request);
+    const prompted = this.prompted(request);
     const events = this.inner.call(prompted.request, call);
     yield* prompted.mayCall ? readPromptedAnswer(events, prompted.offered) : events;
+  }
+
+  countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
+    return this.inner.countTokens(this.prompted(request).request, call);
+  }
+
+  private prompted(request: ModelRequest): PromptedRequest {
+    return toPromptedRequest(this.mode === 'none' ? { ...request, tools: [] } : request);
   }
 
   listModels(signal: AbortSignal): Promise<string[]> {

@@ -1,0 +1,26 @@
+// How many tokens the first model call of a turn would have, as its model counts them; nothing is run or stored.
+import type { RunStore } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { ModelRouter } from '../models/model-provider.js';
+import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { toModelRequest } from './chat-turn.js';
+import { offerTools } from './offer-tools.js';
+import { conversationOf } from './restore-history.js';
+import type { TurnRequest } from './turn-request.js';
+
+export interface CountPorts {
+  catalog: ToolCatalog;
+  models: ModelRouter;
+  runs: RunStore;
+  maxTools: number;
+}
+
+/** @throws AppError invalid_value for a model that does not count */
+export async function countTokens(request: TurnRequest, context: RequestContext, ports: CountPorts): Promise<number> {
+  const offer = offerTools(request, ports.catalog, ports.maxTools);
+  const route = ports.models.resolve(request.model);
+  const messages = await conversationOf(request, context.principal, ports.runs);
+  const { requestId, deadline, signal, traceparent } = context;
+  const call = { requestId, deadline, signal, ...(traceparent === undefined ? {} : { traceparent }) };
+  return ports.models.countTokens(route, toModelRequest(request, messages, offer), call);
+}

@@ -1,0 +1,129 @@
+// What a response was asked, item by item, in the form in which it may be sent again: its own input, and before it the
+// conversation that it went on from.
+import { z } from 'zod';
+import type { StoredRun } from '#libs/runs/run-store.js';
+import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import {
+  messageText,
+  type AssistantMessage,
+  type ChatMessage,
+  type ContentPart,
+  type MessageContent,
+  type ToolMessage,
+} from '#libs/schemas/message.js';
+import type { TurnRequest } from '../chat/turn-request.js';
+import { invalidValue } from '../doors/invalid-value.js';
+
+export interface InputItemPage {
+  object: 'list';
+  data: JsonObject[];
+  first_id: string | null;
+  last_id: string | null;
+  has_more: boolean;
+}
+
+const pageSchema = z.looseObject({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  after: z.string().min(1).max(256).optional(),
+});
+
+/** `query`: of the request. @throws AppError invalid_value */
+export function pageOfInput(run: StoredRun, query: unknown): InputItemPage {
+  const parsed = pageSchema.safeParse(query);
+  if (!parsed.success) throw invalidValue(parsed.error);
+  const { limit, order, after } = parsed.data;
+  const items = inputItems(run);
+  if (order === 'desc') items.reverse();
+  const from = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && from === 0) {
+    throw new AppError('invalid_value', 'after: no item of this response has this id', { param: 'after' });
+  }
+  const data = items.slice(from, from + limit);
+  const idOf = (item: JsonObject | undefined) => (item?.['id'] as string | undefined) ?? null;
+  return {
+    object: 'list',
+    data,
+    first_id: idOf(data[0]),
+    last_id: idOf(data.at(-1)),
+    has_more: from + limit < items.length,
+  };
+}
+
+function inputItems(run: StoredRun): JsonObject[] {
+  const { history = [], messages } = run.request as unknown as TurnRequest;
+  // The same each time that they are told.
+  const stem = run.id.slice('run_'.length);
+  return [...history, ...messages]
+    .flatMap(itemsOf)
+    .map((item, at) => ({ id: `${prefixes[item['type'] as string]}_${stem}i${at}`, ...item }));
+}
+
+const prefixes: Record<string, string> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  function_call_output: 'fco',
+};
+
+function itemsOf(message: ChatMessage): JsonObject[] {
+  if (message.role === 'tool') return [outputOf(message)];
+  if (message.role === 'assistant') return assistantItems(message);
+  const content = partsOf(message.content).map(toInputPart);
+  return [{ type: 'message', role: message.role, status: 'completed', content }];
+}
+
+function assistantItems(message: AssistantMessage): JsonObject[] {
+  const { reasoning_content: reasoning = '', tool_calls: calls = [] } = message;
+  const text = messageText(message.content);
+  const part = { type: 'output_text', text, annotations: [], logprobs: [] };
+  return [
+    ...(reasoning === '' ? [] : [{ type: 'reasoning', summary: [{ type: 'summary_text', text: reasoning }] }]),
+    ...(text === '' ? [] : [{ type: 'message', role: 'assistant', status: 'completed', content: [part] }]),
+    ...calls.map(({ id, function: { name, arguments: given } }) => ({
+      type: 'function_call',
+      call_id: id,
+      name,
+      arguments: given,
+      status: 'completed',
+    })),
+  ];
+}
+
+function outputOf({ tool_call_id, content, blocks }: ToolMessage): JsonObject {
+  const output = blocks === undefined ? messageText(content) : blocks.map(blockPart);
+  return { type: 'function_call_output', call_id: tool_call_id, output, status: 'completed' };
+}
+
+const partsOf = (content: MessageContent): ContentPart[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+
+function toInputPart(part: ContentPart): JsonObject {
+  const { image_url: image, file } = part;
+  if (part.type === 'image_url' && isJsonObject(image)) {
+    return { type: 'input_image', image_url: image['url'] ?? null, detail: image['detail'] ?? 'auto', file_id: null };
+  }
+  if (part.type === 'file' && isJsonObject(file)) {
+    return { type: 'input_file', filename: file['filename'] ?? 'file', file_data: file['file_data'] ?? '' };
+  }
+  return { type: 'input_text', text: typeof part['text'] === 'string' ? part['text'] : '' };
+}
+
+/** What `function_call_output` can say; anything else is named. */
+function blockPart(block: ContentBlock): JsonObject {
+  switch (block.type) {
+    case 'image':
+      return { type: 'input_image', image_url: `data:${block.mimeType};base64,${block.data}`, detail: 'auto' };
+    case 'resource_link':
+      return { type: 'input_image', image_url: block.uri, detail: 'auto' };
+    case 'resource': {
+      const { uri, blob, mimeType = 'application/octet-stream' } = block.resource;
+      if (blob === undefined) return { type: 'input_text', text: contentText([block]) };
+      return { type: 'input_file', filename: uri.replace(/^file:/, ''), file_data: `data:${mimeType};base64,${blob}` };
+    }
+    default:
+      return { type: 'input_text', text: contentText([block]) };
+  }
+}

@@ -1,0 +1,158 @@
+// What else the official SDKs ask of the two doors: the input of a stored response, its stream told again, its cancelling,
+// and the tokens of a request before it is made.
+import Anthropic, { type APIError } from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import type { Response } from 'openai/resources/responses/responses';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { cutScript } from '../support/cut-script.js';
+import { messagesOf } from '../support/scripts.js';
+import { toolScript } from '../support/tool-script.js';
+import { verifies } from '../verifies.js';
+
+let box: Signalbox;
+let url: string;
+let client: OpenAI;
+
+beforeAll(async () => {
+  box = await startSignalbox({
+    gateways: 0,
+    script: (request) => {
+      if (request.path === '/v1/messages/count_tokens') return { json: { input_tokens: 42 } };
+      const asked = messagesOf(request).find((message) => message['role'] === 'user')!['content'];
+      return asked === 'silent for too long' ? cutScript(request) : toolScript(request);
+    },
+  });
+  const { baseUrl } = box.upstream;
+  const providers = {
+    scripted: { kind: 'openai', base_url: baseUrl, max_retries: 0, models: ['model'] },
+    claude: { kind: 'anthropic', base_url: baseUrl.replace('/v1', ''), models: ['claude-x'] },
+  };
+  ({ url } = await box.startGateway({ MODELS_PROVIDERS: JSON.stringify(providers) }));
+  await toolsReady(url);
+  client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'sk-any', maxRetries: 0 });
+});
+afterAll(() => box?.close());
+
+const workspace = { type: 'mcp' as const, server_label: 'workspace', allowed_tools: ['get_time'] };
+const create = (body: object) =>
+  client.responses.create({ model: 'scripted/model', ...body } as never) as Promise<Response>;
+
+verifies('doors.responses.retrieval', 'what was asked, item by item, with what was before', async () => {
+  const picture = 'data:image/png;base64,AAAA';
+  const first = await create({
+    input: [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'input_text', text: 'a client tool' }] },
+    ],
+    tools: [{ type: 'function', name: 'lookup', parameters: {}, strict: null }],
+  });
+  const call = first.output.find((item) => item.type === 'function_call')!;
+  const output = { type: 'function_call_output', call_id: call.call_id, output: 'v' };
+  const look = [
+    { type: 'input_text', text: 'look' },
+    { type: 'input_image', image_url: picture, detail: 'low' },
+  ];
+  const second = await create({ previous_response_id: first.id, input: [output, { role: 'user', content: look }] });
+  const all = [];
+  for await (const item of client.responses.inputItems.list(second.id, { limit: 2, order: 'asc' })) all.push(item);
+  expect(all).toMatchObject([
+    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a client tool' }] },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Looking.' }] },
+    { type: 'function_call', call_id: call.call_id, name: 'lookup', arguments: call.arguments },
+    { type: 'function_call_output', call_id: call.call_id, output: 'v' },
+    { type: 'message', role: 'user', content: look },
+  ]);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+  const newest = await client.responses.inputItems.list(second.id, { limit: 1 });
+  expect(newest).toMatchObject({ data: [all.at(-1)], has_more: true });
+  // What was told may be asked again.
+  const again = await create({ input: all.slice(0, 5) });
+  expect(again.status).toBe('completed');
+  for (const query of [{ limit: 0 }, { limit: 101 }, { order: 'up' }, { after: 'msg_none' }]) {
+    await expect(client.responses.inputItems.list(second.id, query as object)).rejects.toMatchObject({
+      status: 400,
+      param: Object.keys(query)[0],
+    });
+  }
+  await expect(client.responses.inputItems.list('resp_none')).rejects.toMatchObject({ status: 404 });
+});
+
+verifies('doors.responses.retrieval', 'streamed again, from its beginning', async () => {
+  const response = await create({ input: 'a server tool', tools: [workspace] });
+  const again = await client.responses.retrieve(response.id);
+  const events = [];
+  for await (const event of await client.responses.retrieve(response.id, { stream: true })) events.push(event);
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_event, at) => at));
+  expect(events[0]!.type).toBe('response.created');
+  const { output_text: _, ...told } = again;
+  expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: told });
+  await expect(client.responses.retrieve(response.id, { stream: true, starting_after: 3 })).rejects.toMatchObject({
+    status: 400,
+    param: 'starting_after',
+  });
+});
+
+verifies(
+  'doors.responses.retrieval',
+  'one that goes on alone is followed and cancelled; one that is over stays',
+  async () => {
+    const events = await client.responses.create({
+      model: 'scripted/model',
+      input: 'silent for too long',
+      stream: true,
+      on_disconnect: 'detach',
+    } as OpenAI.Responses.ResponseCreateParamsStreaming);
+    let id = '';
+    for await (const event of events) {
+      if (event.type === 'response.created') id = event.response.id;
+      if (event.type === 'response.output_text.delta') break;
+    }
+    expect((await client.responses.retrieve(id)).status).toBe('in_progress');
+    const follow = async () => {
+      for await (const _ of await client.responses.retrieve(id, { stream: true }));
+    };
+    const heard = follow().catch((error: unknown) => error);
+    expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' });
+    expect(String(await heard)).toContain('cancelled');
+    expect((await client.responses.cancel(id)).status).toBe('cancelled');
+    const done = await create({ input: 'plain' });
+    expect((await client.responses.cancel(done.id)).status).toBe('completed');
+    await expect(client.responses.cancel('resp_none')).rejects.toMatchObject({ status: 404 });
+  },
+);
+
+verifies('doors.count-tokens', 'both SDKs, with tools and a conversation before', async () => {
+  const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'x' }];
+  const tools = [{ type: 'mcp_toolset', mcp_server_name: 'workspace' }] as unknown as Anthropic.ToolUnion[];
+  const counted = await anthropic.messages.countTokens({ model: 'claude/claude-x', messages, tools });
+  expect(counted).toEqual({ input_tokens: 42 });
+  const sent = box.upstream.requests.at(-1)!.body;
+  expect((sent['tools'] as { name: string }[]).map(({ name }) => name)).toContain('get_time');
+  const first = await create({ input: 'plain' });
+  const body = { model: 'claude/claude-x', previous_response_id: first.id, input: 'And now?' };
+  expect(await client.responses.inputTokens.count(body)).toEqual({ object: 'response.input_tokens', input_tokens: 42 });
+  expect(box.upstream.requests.at(-1)!.body['messages']).toHaveLength(3);
+});
+
+verifies('doors.count-tokens', 'a model that counts none, and what is wrong', async () => {
+  const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'x' }];
+  for (const [body, named] of [
+    [{ model: 'scripted/model', messages }, 'count no tokens'],
+    [{ model: 'claude/claude-x', messages: [] }, 'messages'],
+  ] as const) {
+    const error: unknown = await anthropic.messages
+      .countTokens({ ...body, messages: [...body.messages] })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Anthropic.BadRequestError);
+    expect((error as APIError).requestID).toMatch(/^req_/);
+    expect((error as Error).message).toContain(named);
+  }
+  await expect(client.responses.inputTokens.count({ model: 'scripted/model', input: 'x' })).rejects.toMatchObject({
+    status: 400,
+    param: 'model',
+  });
+});
