@@ -49,6 +49,7 @@ export async function runSoak(system: System, sessions: number): Promise<boolean
     await call(tool('brief'), session, {});
   };
   try {
+    const start = await settled(system);
     await printStarts(call, tool);
     await inParallel(warmUp, (index) => oneSession(`warm-${index}`));
     const before = await settled(system);
@@ -59,9 +60,11 @@ export async function runSoak(system: System, sessions: number): Promise<boolean
       print(`after ${Math.min(sessions, done + step)} sessions`, await settled(system));
     }
     const after = await settled(system);
-    const flat = after.rssMegabytes <= before.rssMegabytes * 1.1;
+    const flat = after.rssMegabytes <= start.rssMegabytes * 1.1;
     const left = after.processes > before.processes || after.descriptors > before.descriptors + pooledConnections;
-    console.log(`left behind: ${left ? 'SOMETHING' : 'nothing'}; memory ${flat ? 'within' : 'ABOVE'} 110 % of before`);
+    console.log(
+      `left behind: ${left ? 'SOMETHING' : 'nothing'}; memory ${flat ? 'within' : 'ABOVE'} 110 % of the start`,
+    );
     await printIdleServers(worker.pid, (session) => call(tool('lasting'), session, {}));
     await worker.stop();
     const alive = markedBy(worker.pid);
