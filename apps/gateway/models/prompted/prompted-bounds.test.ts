@@ -3,6 +3,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answered } from '../../../../test/fixtures/prompted-answers.js';
 import { verifies } from '../../../../test/verifies.js';
 import { maxCallChars, maxCalls } from './call-parser.js';
+import { readPromptedAnswer } from './read-prompted-answer.js';
 
 const million = 1_000_000;
 const pieces = (text: string, size = 4_096) =>
@@ -54,4 +55,29 @@ for (const [name, [says, ending]] of Object.entries(hostile)) {
     expect(reader.examined).toBeLessThan(12 * says.length + 300_000);
     expect(mostHeld).toBeLessThanOrEqual(maxCallChars + 2 * 4_096);
   });
+}
+
+verifies('models.prompted.bounds', 'others have their turn while a whole answer of 8 MB is read', async () => {
+  const said = `${'<'.repeat(16_383)}😀`.repeat(500);
+  const whole: ModelEvent[] = [
+    { type: 'text_delta', text: said },
+    { type: 'message_end', finishReason: 'stop' },
+  ];
+  let turns = 0;
+  const others = setInterval(() => turns++, 1);
+  const events: ModelEvent[] = [];
+  try {
+    const answer = readPromptedAnswer(asBatches([whole]), new Set(['echo']));
+    for await (const batch of answer) events.push(...batch);
+  } finally {
+    clearInterval(others);
+  }
+  const texts = events.flatMap((event) => (event.type === 'text_delta' ? [event.text] : []));
+  expect(texts.join('')).toBe(said);
+  expect(texts.filter((text) => Buffer.from(text).toString() !== text)).toEqual([]);
+  expect(turns).toBeGreaterThan(1);
+});
+
+async function* asBatches(batches: readonly ModelEvent[][]): AsyncGenerator<readonly ModelEvent[]> {
+  yield* batches;
 }

@@ -1,5 +1,6 @@
 // The answer of a model that writes its calls as text, as the events of one that has native tool use. Streamed and whole
 // answers go the same way; all but the text of the first choice passes through.
+import { Turns } from '#libs/concurrency/turns.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { FinishReason, ModelEvent } from '#libs/schemas/model-event.js';
@@ -7,23 +8,44 @@ import { BareCallGate } from './bare-call-gate.js';
 import { CallParser } from './call-parser.js';
 import type { ReadCall } from './read-calls.js';
 
+/** Read at once of one text: a whole answer may have millions of characters, and others wait meanwhile. */
+const pieceChars = 16 * 1024;
+
 /** `offered`: empty when the model may call nothing; then its calls are dropped, as is their text. */
 export async function* readPromptedAnswer(
   batches: AsyncIterable<readonly ModelEvent[]>,
   offered: ReadonlySet<string>,
 ): AsyncGenerator<readonly ModelEvent[]> {
+  const turns = new Turns();
   let reader = new PromptedAnswerReader(offered);
   for await (const batch of batches) {
     const read: ModelEvent[] = [];
     for (const event of batch) {
       if (event.type === 'message_start') reader = new PromptedAnswerReader(offered);
-      read.push(...reader.read(event));
+      const [first, ...more] = inPieces(event);
+      read.push(...reader.read(first));
+      for (const piece of more) {
+        await turns.next();
+        read.push(...reader.read(piece));
+      }
     }
     const failed = read.findIndex((event) => event.type === 'error');
     if (failed !== -1) read.length = failed + 1;
     if (read.length > 0) yield read;
     if (failed !== -1) return;
   }
+}
+
+/** No character is split. */
+function inPieces(event: ModelEvent): [ModelEvent, ...ModelEvent[]] {
+  if (event.type !== 'text_delta' || event.text.length <= pieceChars || event.extras !== undefined) return [event];
+  const pieces: ModelEvent[] = [];
+  for (let from = 0, to; from < event.text.length; from = to) {
+    to = from + pieceChars;
+    if (/[\ud800-\udbff]/.test(event.text.charAt(to - 1))) to += 1;
+    pieces.push({ ...event, text: event.text.slice(from, to) });
+  }
+  return pieces as [ModelEvent, ...ModelEvent[]];
 }
 
 type TextDelta = Extract<ModelEvent, { type: 'text_delta' }>;
