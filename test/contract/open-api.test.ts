@@ -49,11 +49,15 @@ verifies('operations.open-api-served', 'page, script and document come from this
     await setupOpenApi(app, access);
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
-    const page = await app.inject('/docs');
+    expect((await app.inject('/docs')).headers['location']).toBe('docs/');
+    const page = await app.inject('/docs/');
     expect(page.statusCode).toBe(200);
     expect(page.body).toContain('swagger-ui');
     expect([...page.body.matchAll(/(?:src|href)="(https?:)?\/\//g)]).toEqual([]);
     expect((await app.inject('/docs/swagger-ui-bundle.js')).statusCode).toBe(200);
+    const script = (await app.inject('/docs/swagger-initializer.js')).body;
+    expect(script).toContain("url: '../openapi.json'");
+    expect(script).not.toContain('://');
     const document = (await app.inject('/openapi.json')).json<{ openapi: string; paths: object }>();
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.paths)).toEqual(['/health/live', '/health/ready', '/metrics']);

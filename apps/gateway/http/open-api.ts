@@ -1,29 +1,50 @@
 // /docs (Swagger UI from the installed package, no network) and /openapi.json for the routes that the application has.
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
 import type { Type } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { operatorRequest, type OperatorAccess } from '#libs/health/operator-access.js';
 import { openApiDocument, routesOf } from './open-api-document.js';
 
+/** In place of the package's own, which shows another's document and asks a validator on the internet. */
+const initializer = `window.onload = () => {
+  window.ui = SwaggerUIBundle({
+    url: '../openapi.json',
+    dom_id: '#swagger-ui',
+    deepLinking: true,
+    validatorUrl: null,
+    presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+    layout: 'StandaloneLayout',
+  });
+};
+`;
+
 /** Before `app.init()`. */
 export async function setupOpenApi(app: NestFastifyApplication, access: OperatorAccess): Promise<void> {
-  const { SwaggerModule } = await import('@nestjs/swagger');
-  app
-    .getHttpAdapter()
-    .getInstance()
-    .addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
-      try {
-        if (/^\/(?:docs(?:[/?]|$)|openapi\.json)/.test(request.url)) access.admit(operatorRequest(request.raw));
-        done();
-      } catch (error) {
-        done(error as Error);
-      }
-    });
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
+    try {
+      if (/^\/(?:docs(?:[/?]|$)|openapi\.json)/.test(request.url)) access.admit(operatorRequest(request.raw));
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
   // Made when it is first asked for: starting does not wait for it.
-  const document = () => openApiDocument(routesOf(controllersOf(app))) as unknown as OpenAPIObject;
-  SwaggerModule.setup('docs', app, document, { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
+  let document: string | undefined;
+  fastify.get('/openapi.json', (_request: FastifyRequest, reply: FastifyReply) => {
+    document ??= JSON.stringify(openApiDocument(routesOf(controllersOf(app))));
+    return reply.type('application/json').send(document);
+  });
+  fastify.get('/docs', (_request: FastifyRequest, reply: FastifyReply) => reply.redirect('docs/'));
+  fastify.get('/docs/swagger-initializer.js', (_request: FastifyRequest, reply: FastifyReply) =>
+    reply.type('text/javascript').send(initializer),
+  );
+  const page = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/index.html')));
+  await fastify.register(fastifyStatic, { root: page, prefix: '/docs/' });
 }
 
 export function controllersOf(app: NestFastifyApplication): Type[] {
