@@ -1,7 +1,7 @@
 // A server that keeps something a session, three workers, two gateways: all calls of a session run where its lease is.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { jobIdOf } from '#libs/backing/bullmq/job-id.js';
+import { commonQueueName } from '#libs/backing/bullmq/job-id.js';
 import { queuePrefix } from '#libs/backing/redis/keys.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
@@ -71,13 +71,17 @@ async function ranIn(session: string): Promise<Ran[]> {
   return Promise.all(rows.map(async (row) => ({ ...row, queues: await queuesOf(row.id) })));
 }
 
+/** Where a job has the call, which may be one of several in it. */
 async function queuesOf(id: string): Promise<string[]> {
   if (box.redis !== undefined) {
-    const keys = await box.redis.client.keys(`${queuePrefix}:*:${jobIdOf(id)}`);
-    return keys.map((key) => key.split(':')[1]!).sort();
+    const { client } = box.redis;
+    const keys = await client.keys(`${queuePrefix}:${commonQueueName}*:*`);
+    // What is no job has no data.
+    const data = await Promise.all(keys.map((key) => client.hget(key, 'data').catch(() => null)));
+    return keys.filter((_key, at) => data[at]?.includes(id)).map((key) => key.split(':')[1]!);
   }
-  const text = 'select queue from bullmq.job where id = $1 order by queue';
-  return (await database.query<{ queue: string }>(text, [jobIdOf(id)])).rows.map(({ queue }) => queue);
+  const text = 'select queue from bullmq.job where strpos(data::text, $1) > 0 order by queue';
+  return (await database.query<{ queue: string }>(text, [id])).rows.map(({ queue }) => queue);
 }
 
 async function leaseOf(session: string): Promise<{ worker: string; fence: bigint } | undefined> {

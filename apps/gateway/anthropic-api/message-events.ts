@@ -5,6 +5,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
+import { refusalOf } from '../doors/refusal.js';
 import { toShownCallId } from './server-call-ids.js';
 import type { WireBlock, WireDelta, WireEvent, WireStopReason, WireUsage } from './wire-types.js';
 
@@ -25,6 +26,7 @@ export class MessageEvents {
   private readonly calls = new Map<number, PendingCall>();
   private hasText = false;
   private resultsSinceText = false;
+  private refused = false;
 
   /** `id` of the message. */
   constructor(private readonly id: string) {}
@@ -41,7 +43,9 @@ export class MessageEvents {
         yield this.begin(event.model);
         break;
       case 'content':
-        if ((event.choice ?? 0) === 0) yield* this.text(event.text);
+        if ((event.choice ?? 0) > 0) break;
+        this.refused ||= refusalOf(event) !== '';
+        yield* this.text(event.text || refusalOf(event));
         break;
       case 'reasoning':
         if ((event.choice ?? 0) === 0) yield* this.thinking(event.text);
@@ -153,7 +157,7 @@ export class MessageEvents {
 
   private *finish(event: DoneEvent): Generator<WireEvent> {
     yield* this.stop();
-    const stop_reason = stopReasons[event.finishReason];
+    const stop_reason = this.refused ? 'refusal' : stopReasons[event.finishReason];
     yield {
       type: 'message_delta',
       delta: { stop_reason, stop_sequence: null, stop_details: null, container: null },

@@ -105,6 +105,14 @@ verifies('doors.messages.events', 'why it stopped', () => {
   expect(reasons).toEqual(['end_turn', 'max_tokens', 'refusal']);
 });
 
+verifies('doors.messages.events', 'a refusal is its text and why it stopped', () => {
+  const pieces = ['I cannot ', 'do that.'].map((refusal): TurnEvent => {
+    return { type: 'content', text: '', extras: { delta: { refusal } } };
+  });
+  const refused = fold([turn[0]!, ...pieces, { type: 'done', finishReason: 'stop', usage }]);
+  expect(refused).toMatchObject({ stop_reason: 'refusal', content: [{ type: 'text', text: 'I cannot do that.' }] });
+});
+
 verifies('doors.errors', 'in Anthropic’s shape, and as the last event of a stream', () => {
   const error = new AppError('invalid_value', 'temperature: too hot', { param: 'temperature' });
   const shown = renderMessageError(error, 'req_1');

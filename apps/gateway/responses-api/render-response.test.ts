@@ -120,6 +120,22 @@ verifies('doors.responses.events', 'an answer that was cut for its length, a too
   expect(streamed(cut).at(-1)!.type).toBe('response.incomplete');
 });
 
+verifies('doors.responses.events', 'a refusal is a part of its own kind', () => {
+  const refused: TurnEvent[] = [
+    turnWithCalls[0]!,
+    { type: 'content', text: '', extras: { delta: { refusal: null } } },
+    { type: 'content', text: '', extras: { delta: { refusal: 'I cannot ' } } },
+    { type: 'content', text: '', extras: { delta: { refusal: 'do that.' } } },
+    { type: 'done', finishReason: 'stop', usage: usageWithDetails },
+  ];
+  const content = [{ type: 'refusal', refusal: 'I cannot do that.' }];
+  expect(fold(refused).output).toEqual([
+    { type: 'message', id: itemId('msg', 0), role: 'assistant', status: 'completed', content },
+  ]);
+  const told = streamed(refused).filter(({ type }) => type.startsWith('response.refusal'));
+  expect(told).toMatchObject([{ delta: 'I cannot ' }, { delta: 'do that.' }, { refusal: content[0]!.refusal }]);
+});
+
 verifies('doors.errors', 'the last events of a response that broke make an SDK throw', () => {
   const renderer = new ResponseSseRenderer(rendering);
   const before = renderer.renderError(new AppError('model_timeout', 'too slow'), 'req_1');

@@ -4,6 +4,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
+import { refusalOf } from '../doors/refusal.js';
 import type {
   WireEvent,
   WireFunctionCall,
@@ -51,7 +52,9 @@ export class ResponseEvents {
         yield* this.begin(event.model);
         break;
       case 'content':
-        if ((event.choice ?? 0) === 0) yield* this.text(event.text);
+        if ((event.choice ?? 0) > 0) break;
+        yield* this.text(event.text);
+        yield* this.refusal(refusalOf(event));
         break;
       case 'reasoning':
         if ((event.choice ?? 0) === 0) yield* this.reasoning(event.text);
@@ -88,25 +91,30 @@ export class ResponseEvents {
     if (delta === '') return;
     this.hasText = true;
     this.resultsSinceText = false;
-    if (this.open?.type !== 'message') yield* this.openMessage();
-    const message = this.open as WireMessage;
-    message.content[0]!.text += delta;
-    yield { type: 'response.output_text.delta', ...this.of(message), content_index: 0, delta, logprobs: [] };
+    const part = yield* this.part({ type: 'output_text', text: '', annotations: [], logprobs: [] });
+    part.text += delta;
+    yield { type: 'response.output_text.delta', ...this.of(this.open!), content_index: 0, delta, logprobs: [] };
   }
 
-  private *openMessage(): Generator<WireEvent> {
+  private *refusal(delta: string): Generator<WireEvent> {
+    if (delta === '') return;
+    const part = yield* this.part({ type: 'refusal', refusal: '' });
+    part.refusal += delta;
+    yield { type: 'response.refusal.delta', ...this.of(this.open!), content_index: 0, delta };
+  }
+
+  /** The one part of the message that is open, or of a new one where that is of another kind. */
+  private *part<Part extends WireMessage['content'][number]>(empty: Part): Generator<WireEvent, Part> {
+    const { open } = this;
+    if (open?.type === 'message' && open.content[0]!.type === empty.type) return open.content[0] as Part;
     yield* this.endItem();
-    const message: WireMessage = {
-      type: 'message',
-      id: this.itemId('msg'),
-      role: 'assistant',
-      status: 'in_progress',
-      content: [],
-    };
+    const id = this.itemId('msg');
+    const message: WireMessage = { type: 'message', id, role: 'assistant', status: 'in_progress', content: [] };
     const of = yield* this.put(message);
-    message.content.push({ type: 'output_text', text: '', annotations: [], logprobs: [] });
+    message.content.push(empty);
     this.open = message;
-    yield { type: 'response.content_part.added', ...of, content_index: 0, part: { ...message.content[0]! } };
+    yield { type: 'response.content_part.added', ...of, content_index: 0, part: { ...empty } };
+    return empty;
   }
 
   private *reasoning(delta: string): Generator<WireEvent> {
@@ -203,7 +211,11 @@ export class ResponseEvents {
     if (item.type === 'message') {
       const part = item.content[0]!;
       item.status = 'completed';
-      yield { type: 'response.output_text.done', ...of, content_index: 0, text: part.text, logprobs: [] };
+      if (part.type === 'refusal') {
+        yield { type: 'response.refusal.done', ...of, content_index: 0, refusal: part.refusal };
+      } else {
+        yield { type: 'response.output_text.done', ...of, content_index: 0, text: part.text, logprobs: [] };
+      }
       yield { type: 'response.content_part.done', ...of, content_index: 0, part };
     } else {
       const part = item.summary[0]!;

@@ -11,12 +11,16 @@ export interface WireText {
   annotations: never[];
   logprobs: never[];
 }
+export interface WireRefusal {
+  type: 'refusal';
+  refusal: string;
+}
 export interface WireMessage {
   type: 'message';
   id: string;
   role: 'assistant';
   status: ItemStatus;
-  content: WireText[];
+  content: (WireText | WireRefusal)[];
 }
 export interface WireSummary {
   type: 'summary_text';
@@ -95,9 +99,11 @@ export type WireEvent =
       response: WireResponse;
     }
   | { type: 'response.output_item.added' | 'response.output_item.done'; output_index: number; item: WireItem }
-  | (OfText & { type: 'response.content_part.added' | 'response.content_part.done'; part: WireText })
+  | (OfText & { type: 'response.content_part.added' | 'response.content_part.done'; part: WireText | WireRefusal })
   | (OfText & { type: 'response.output_text.delta'; delta: string; logprobs: never[] })
   | (OfText & { type: 'response.output_text.done'; text: string; logprobs: never[] })
+  | (OfText & { type: 'response.refusal.delta'; delta: string })
+  | (OfText & { type: 'response.refusal.done'; refusal: string })
   | (OfSummary & {
       type: 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done';
       part: WireSummary;
