@@ -7,6 +7,8 @@ const { name, connection } = bullmqPart();
 const answerMs = 10_000;
 const queue = new Queue(name, { connection });
 const events = new QueueEvents(name, { connection });
+// Each job that is waited for listens to both.
+for (const each of [queue, events]) each.setMaxListeners(0);
 await Promise.all([queue.waitUntilReady(), events.waitUntilReady()]);
 
 answerTheBench((busy) =>
