@@ -1,43 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import {
-  openGateway,
-  openServices,
-  openWorker,
-  requestContext,
-  type Services,
-  type TestGateway,
-  type TestWorker,
-} from '../support/queue-path.js';
+import { queuePathOfFile, requestContext } from '../support/queue-path.js';
 import { verifies } from '../verifies.js';
 
-let services: Services;
-let worker: TestWorker;
-let gateway: TestGateway;
+const path = queuePathOfFile();
 
 beforeAll(async () => {
-  services = await openServices();
-  worker = await openWorker(services);
-  gateway = await openGateway(services);
-  await vi.waitFor(() => expect(gateway.runner.hasWorker()).toBe(true), { timeout: 10_000 });
-});
-afterAll(async () => {
-  await gateway?.close();
-  await worker?.close();
-  await services?.close();
+  await vi.waitFor(() => expect(path.gateway.runner.hasWorker()).toBe(true), { timeout: 10_000 });
 });
 
 async function call(name: string, text: string) {
   const request = { name, argumentsText: JSON.stringify({ text }), sessionId: 'sess_a' };
-  const prepared = await gateway.calls.prepare(request, requestContext());
+  const prepared = await path.gateway.calls.prepare(request, requestContext());
   return prepared.run(() => undefined);
 }
 
 /** The state of a call in the journal, and how many audit rows it has. */
 async function journaled(callId: string): Promise<[string, number] | undefined> {
-  const [row] = await services.rows<{ state: string; audits: string }>(
+  const [row] = await path.services.rows<{ state: string; audits: string }>(
     'select state, (select count(*) from audit_events where call_id = $1) as audits from tool_calls where id = $1',
     [callId],
   );
@@ -45,7 +27,7 @@ async function journaled(callId: string): Promise<[string, number] | undefined> 
 }
 
 test('only what is quick and safe goes together with others', async () => {
-  const { queue } = services.backing;
+  const { queue } = path.services.backing;
   const add = queue.add.bind(queue);
   const together = new Map<string, boolean | undefined>();
   queue.add = async (job, options) => {
@@ -57,7 +39,7 @@ test('only what is quick and safe goes together with others', async () => {
     const ended = await Promise.all(calls.map((name) => call(name, name)));
     expect(new Set(ended.map(({ outcome }) => outcome.state))).toEqual(new Set(['completed']));
     expect(await Promise.all(ended.map(({ id }) => journaled(id)))).toEqual(calls.map(() => ['completed', 1]));
-    expect(worker.probe.effects).toHaveLength(8);
+    expect(path.worker.probe.effects).toHaveLength(8);
     expect(Object.fromEntries(together)).toEqual({ echo: true, append: false });
   } finally {
     queue.add = add;
@@ -65,15 +47,15 @@ test('only what is quick and safe goes together with others', async () => {
 });
 
 const jobOf = async (callId: string): Promise<ToolJob> => {
-  const [row] = await services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [callId]);
+  const [row] = await path.services.rows<{ job: ToolJob }>('select job from tool_calls where id = $1', [callId]);
   return row!.job;
 };
 
 verifies('tools.safe-run-once', 'its job is added again after its end', async () => {
   const { id } = await call('echo', 'once');
-  const echoes = worker.probe.echoes;
-  await worker.worker.jobs.handle({ job: await jobOf(id), redelivered: false, repeated: true });
-  expect(worker.probe.echoes).toBe(echoes);
+  const echoes = path.worker.probe.echoes;
+  await path.worker.worker.jobs.handle({ job: await jobOf(id), redelivered: false, repeated: true });
+  expect(path.worker.probe.echoes).toBe(echoes);
   expect(await journaled(id)).toEqual(['completed', 1]);
 });
 
@@ -83,18 +65,18 @@ verifies('sessions.made-with-the-call', 'its worker is told at once, or late', a
     const sessionId = `made-${queuedMsAgo}`;
     const request = {
       name: 'large',
-      argumentsText: JSON.stringify({ bytes: services.config.tools.max_result_bytes + 1 }),
+      argumentsText: JSON.stringify({ bytes: path.services.config.tools.max_result_bytes + 1 }),
       sessionId,
     };
-    const { context } = await gateway.calls.prepare(request, requestContext());
-    const [made] = await services.rows<{ directory: string }>('select directory from sessions where id = $1', [
+    const { context } = await path.gateway.calls.prepare(request, requestContext());
+    const [made] = await path.services.rows<{ directory: string }>('select directory from sessions where id = $1', [
       sessionId,
     ]);
     const job = { ...(await jobOf(context.callId)), sessionDirectory: `told-${sessionId}` };
-    await worker.worker.jobs.handle({ job: { ...job, queuedAt: Date.now() - queuedMsAgo }, redelivered: false });
+    await path.worker.worker.jobs.handle({ job: { ...job, queuedAt: Date.now() - queuedMsAgo }, redelivered: false });
     const directories = [job.sessionDirectory, made!.directory];
     const results = (name: string) =>
-      join(services.config.data_dir, 'workspaces', name, '.results', `${context.callId}.txt`);
+      join(path.services.config.data_dir, 'workspaces', name, '.results', `${context.callId}.txt`);
     const isThere = (name: string) =>
       readFile(results(name)).then(
         () => true,
