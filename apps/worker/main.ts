@@ -1,9 +1,9 @@
 // Starts one worker and stops it in order: not ready, no new job, those under way, then the rest.
 import 'reflect-metadata';
 import { loadConfig } from '#libs/config/load-config.js';
-import { boundHeapGrowth } from '#libs/process/bound-heap-growth.js';
 import { runProcess } from '#libs/process/run-process.js';
+import { tuneHeap } from '#libs/process/tune-heap.js';
 import { startWorker } from './start-worker.js';
 
-boundHeapGrowth();
+tuneHeap();
 await runProcess('worker', loadConfig, startWorker);
