@@ -70,9 +70,20 @@ function offerServer(
   for (const tool of listed) {
     if (allowed !== undefined && !allowed.has(tool.name) && !allowed.has(tool.tool)) continue;
     if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name)) continue;
-    const definition = { name: tool.name, description: tool.description, parameters: tool.inputSchema };
+    const definition = definitionOf(tool);
     tools.set(tool.name, request.toolMode === 'manual' ? { definition } : { definition, tool });
   }
+}
+
+/** One object for as long as the catalog keeps its tool: what is made of it for a model is kept by it. */
+const definitions = new WeakMap<CatalogTool, ToolDefinition>();
+
+function definitionOf(tool: CatalogTool): ToolDefinition {
+  const known = definitions.get(tool);
+  if (known !== undefined) return known;
+  const definition = { name: tool.name, description: tool.description, parameters: tool.inputSchema };
+  definitions.set(tool, definition);
+  return definition;
 }
 
 function toolNotFound(name: string, param: string): AppError {
