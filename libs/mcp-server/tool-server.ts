@@ -249,16 +249,23 @@ function servedCall(
 class ToolClock {
   readonly #own = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  readonly signal: AbortSignal;
+  readonly signal = this.#own.signal;
+  // Not AbortSignal.any(): what that links is let go by full collections of garbage only.
+  readonly #cancel = () => this.#own.abort(this.callers.reason);
 
-  constructor(timeoutMs: number, callers: AbortSignal) {
-    this.signal = AbortSignal.any([callers, this.#own.signal]);
+  constructor(
+    timeoutMs: number,
+    private readonly callers: AbortSignal,
+  ) {
     const late = () => this.#own.abort(new AppError('tool_timeout', `No result within ${timeoutMs} ms`));
     this.#timer = setTimeout(late, timeoutMs);
+    if (callers.aborted) this.#cancel();
+    else callers.addEventListener('abort', this.#cancel, { once: true });
   }
 
   stop(): void {
     clearTimeout(this.#timer);
+    this.callers.removeEventListener('abort', this.#cancel);
   }
 }
 

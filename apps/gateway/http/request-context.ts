@@ -5,19 +5,26 @@ import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 
-const contexts = new WeakMap<FastifyRequest, StoppableContext>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** For `requestContext`. */
+    signalboxContext: StoppableContext | undefined;
+  }
+}
+
 const shownRequestId = /^[\x21-\x7e]{1,128}$/;
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The context of a request. Its signal aborts when the client has gone before the answer was complete. */
 export function requestContext(request: FastifyRequest): StoppableContext {
-  const context = contexts.get(request);
+  const context = request.signalboxContext;
   if (context === undefined) throw new Error('request without a context: registerRequestContext has not run');
   return context;
 }
 
 /** Gives every request its context and echoes `x-request-id`. `turnMs`: how long anything a request starts may run. */
 export function registerRequestContext(fastify: FastifyInstance, turnMs: number): void {
+  fastify.decorateRequest('signalboxContext', undefined);
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const gone = new AbortController();
     reply.raw.once('close', () => {
@@ -26,7 +33,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
     const given = request.headers['x-request-id'];
     const requestId = typeof given === 'string' && shownRequestId.test(given) ? given : mintRequestId();
     const trace = request.headers['traceparent'];
-    contexts.set(request, {
+    request.signalboxContext = {
       principal: 'local',
       requestId,
       ip: request.ip,
@@ -36,7 +43,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
       signal: gone.signal,
       abort: (reason) => gone.abort(reason),
       deadline: steadyNow() + turnMs,
-    });
+    };
     reply.header('x-request-id', requestId);
     done();
   });

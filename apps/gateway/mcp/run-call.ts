@@ -52,11 +52,16 @@ function workspaceOf({ mcpReq, sessionId }: ServerContext): string {
 
 /** Aborts when the client cancels and when it has gone, always with a reason of ours. */
 function cancelSignal({ mcpReq }: ServerContext, { context }: McpExchange): AbortSignal {
-  const cancelled = new AbortController();
-  const cancel = () => cancelled.abort(new AppError('cancelled', 'The client cancelled the call'));
-  if (mcpReq.signal.aborted) cancel();
-  else mcpReq.signal.addEventListener('abort', cancel, { once: true });
-  return AbortSignal.any([cancelled.signal, context.signal]);
+  const call = new AbortController();
+  // Not AbortSignal.any(): what that links is let go by full collections of garbage only. These two end with the request.
+  follow(context.signal, () => call.abort(context.signal.reason));
+  follow(mcpReq.signal, () => call.abort(new AppError('cancelled', 'The client cancelled the call')));
+  return call.signal;
+}
+
+function follow(signal: AbortSignal, abort: () => void): void {
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
 }
 
 /** Progress grows, as the protocol wants it; a client that asked for none is told none. */
