@@ -3,6 +3,8 @@ export const reliabilityRequirements = {
   'audit.no-secret': 'no secret that stands in arguments or results reaches the audit',
   'backing.away-answers-in-time':
     'a backing store that is refused or silent answers store_unavailable within its deadline',
+  'backing.slow-is-waited-for':
+    'a job that the queue is slow to take is waited for while the store answers others, for as long as its caller has time',
   'backing.cache-bounded': 'the cache stays within its rows and bytes, the oldest goes first',
   'backing.cache-expires': 'a cached value is gone after its time',
   'backing.cache-shared': 'what one process caches another reads',

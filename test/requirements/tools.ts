@@ -73,6 +73,8 @@ export const toolRequirements = {
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
   'tools.pool-spares':
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
+  'tools.slow-queue':
+    'a call whose queue is slow to take it ends by what its worker says or its caller does, whatever the queue says later',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
