@@ -1,4 +1,5 @@
 // The worker without its HTTP door: everything that runs tools, wired, started and stopped in order.
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Backing } from '#libs/backing/backing.js';
 import { SealedValues } from '#libs/backing/sealed-values.js';
@@ -33,6 +34,7 @@ import { reapOrphans } from './mcp/process/orphans.js';
 import type { EndGrace } from './mcp/process/process-tree.js';
 import { CatalogPublisher } from './mcp/publish-catalog.js';
 import { CatalogService } from './mcp/serve-catalog.js';
+import { ServerStarts } from './mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
 
 export interface WorkerParts {
@@ -79,12 +81,17 @@ export class Worker {
     const { config, backing, logger, workerId } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
+    const starts = new ServerStarts({
+      limit: config.worker.server_starts ?? availableParallelism(),
+      onRefused: (server) => parts.poolEvents?.onRefused(server, 'starts'),
+    });
     this.#serverParts = {
       builtins: parts.builtins,
       workspaces: parts.workspaces,
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
       limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
+      starts,
       discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
@@ -94,7 +101,7 @@ export class Worker {
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(this.#configured, logger, parts.poolEvents);
+    this.#pool = new ServerPool(this.#configured, logger, parts.poolEvents, starts);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);

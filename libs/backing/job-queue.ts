@@ -8,7 +8,7 @@ export interface JobQueue {
    * Adds a job under the id `job.callId`; a second add of the same id does nothing. `worker`: that worker's own queue.
    * `replaceEnded`: a job of this id that has ended and is still kept gives way, one that waits or runs stays: for calls
    * that the journal knows as planned again.
-   * @throws AppError store_unavailable when the backing does not answer within its deadline.
+   * @throws AppError store_unavailable when the backing answers nobody for `silenceMs`. One that is slow is waited for.
    */
   add(job: ToolJob, options: AddOptions): Promise<void>;
   /** Which of these wait or run. Ended ones do not count: nobody delivers them any more. */
@@ -25,6 +25,8 @@ export interface JobQueue {
 
 export interface AddOptions {
   signal: AbortSignal;
+  /** Absent: the backing's deadline. */
+  silenceMs?: number;
   worker?: string;
   replaceEnded?: boolean;
   /**

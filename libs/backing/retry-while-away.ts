@@ -1,21 +1,30 @@
 // The same step again while the store is away, for steps that do no harm when they happened before: a cut connection is
-// then no reason to refuse a call.
+// then no reason to refuse a call. Nor is a store that is slow, for as long as it answers anybody.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
-import { isStoreAway, withinDeadline } from './store-error.js';
+import { isStoreAway, isUnanswered, withinDeadline, type Answering } from './store-error.js';
 
 const pauseMs = 50;
 
-/** @throws AppError store_unavailable at the deadline, or what the last try threw when there is no time for another */
-export function retryWhileAway<T>(timeoutMs: number, signal: AbortSignal, step: () => Promise<T>): Promise<T> {
-  const giveUpAt = performance.now() + timeoutMs;
-  return withinDeadline(timeoutMs, signal, async () => {
+export interface RetryBounds {
+  /** How long the store may answer nobody, and how long its refusals are met with another try, ms. */
+  timeoutMs: number;
+  /** The whole is bounded by it. */
+  signal: AbortSignal;
+}
+
+/** @throws AppError store_unavailable, or what the last try threw when there is no time for another */
+export function retryWhileAway<T>(store: Answering, bounds: RetryBounds, step: () => Promise<T>): Promise<T> {
+  const { timeoutMs, signal } = bounds;
+  const begunAt = performance.now();
+  return withinDeadline({ timeoutMs, store }, signal, async () => {
     for (;;) {
       try {
         return await step();
       } catch (error) {
         const again = isStoreAway(error) && !isJudged(error);
-        if (!again || signal.aborted || performance.now() + 2 * pauseMs >= giveUpAt) throw error;
+        const since = isUnanswered(error) ? Math.max(begunAt, store.answeredAt) : begunAt;
+        if (!again || signal.aborted || performance.now() + 2 * pauseMs >= since + timeoutMs) throw error;
         await pause(pauseMs);
       }
     }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
+import { inItsWords } from './bullmq/store-away.js';
+import { toRedisError } from './redis/redis-error.js';
+import { retryWhileAway } from './retry-while-away.js';
 import { isStoreAway, toStoreError, withinDeadline } from './store-error.js';
 
 const coded = (code: string) => Object.assign(new Error('at 10.0.0.1'), { code });
@@ -29,6 +32,31 @@ describe('what says that a store is away', () => {
   });
 });
 
+describe('a step is tried again', () => {
+  const bounds = { timeoutMs: 160, signal: new AbortController().signal };
+  /** Fails like this for three times as long as the store may be silent; somebody is answered all the while. */
+  const tried = (failure: Error) => {
+    const store = { answeredAt: 0 };
+    const begunAt = performance.now();
+    return retryWhileAway(store, bounds, async () => {
+      store.answeredAt = performance.now();
+      if (store.answeredAt - begunAt < 3 * bounds.timeoutMs) throw failure;
+      return 'taken';
+    });
+  };
+
+  test.each(['timeout exceeded when trying to connect', 'Query read timeout', 'Command timed out'])(
+    'while others are answered: %s',
+    async (message) => {
+      expect(await tried(inItsWords(toRedisError(new Error(message))) as Error)).toBe('taken');
+    },
+  );
+
+  test('but not for longer than its time where the store has answered no', async () => {
+    await expect(tried(inItsWords(coded('53100')) as Error)).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+});
+
 describe('a deadline', () => {
   test('ends a wait for ever', async () => {
     await expect(withinDeadline(20, undefined, () => new Promise(() => undefined))).rejects.toMatchObject({
@@ -48,6 +76,33 @@ describe('a deadline', () => {
   test('a signal that is a time limit is one', async () => {
     const wait = withinDeadline(10_000, AbortSignal.timeout(20), () => new Promise(() => undefined));
     await expect(wait).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+
+  test('is so long without an answer to anybody', async () => {
+    const store = { answeredAt: 0 };
+    let given = false;
+    const wait = withinDeadline({ timeoutMs: 200, store }, undefined, () => new Promise(() => undefined)).finally(
+      () => (given = true),
+    );
+    const begunAt = performance.now();
+    while (performance.now() - begunAt < 500) {
+      store.answeredAt = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(given).toBe(false);
+    }
+    await expect(wait).rejects.toMatchObject({ code: 'store_unavailable' });
+  });
+
+  test('that is over while the process stood still is no reason to miss what came meanwhile', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const answer = new Promise((resolve) => port2.once('message', resolve));
+    // From here the event loop comes to its timers before it reads anything.
+    await new Promise((resolve) => setImmediate(resolve));
+    const wait = withinDeadline(20, undefined, () => answer);
+    port1.postMessage('here');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    expect(await wait).toBe('here');
+    port1.close();
   });
 
   test('ends with the signal', async () => {

@@ -29,6 +29,10 @@ const sqlStates = /^(?:08|40|53|57|58|25006)/;
 const driverMessages =
   /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed|after calling end/i;
 
+/** Of pg and ioredis. */
+const driverTimeouts =
+  /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout|Query read timeout|Command timed out)$/;
+
 /** Whether `error` says that the database is away or overloaded, so that the same statement may succeed later. */
 export function isStoreAway(error: unknown): boolean {
   if (error instanceof AppError) return error.code === 'store_unavailable';
@@ -39,33 +43,55 @@ export function isStoreAway(error: unknown): boolean {
   return driverMessages.test(error.message);
 }
 
+/** Only a driver's own clock ran out, whoever passed that on in other words: the store has said nothing, and may be slow. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && (driverTimeouts.test(error.message) || isUnanswered(error.cause));
+}
+
 /** What a port throws for whatever its driver threw. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError || !isStoreAway(error)) return error;
   return storeUnavailable('The store is not reachable', error);
 }
 
+/** A store that tells when it last answered anybody in this process. */
+export interface Answering {
+  /** `performance.now()` then. */
+  readonly answeredAt: number;
+}
+
+/** With a store: so long without an answer of it to anybody. */
+export type Deadline = number | { timeoutMs: number; store: Answering };
+
 /**
- * Waits for `work` at most `timeoutMs` and while `signal` holds. Work that is given up goes on in the background: it
+ * Waits for `work` at most until the deadline and while `signal` holds. Work that is given up goes on in the background: it
  * must end by itself (statement and read timeouts do that) and be harmless when it succeeds late.
  * @throws AppError store_unavailable at the deadline, also where the signal is one; else the signal's reason
  */
 export function withinDeadline<T>(
-  timeoutMs: number,
+  deadline: Deadline,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { timeoutMs, store } = typeof deadline === 'number' ? { timeoutMs: deadline } : deadline;
   return new Promise<T>((resolve, reject) => {
     if (signal?.aborted === true) {
       reject(reasonOf(signal));
       return;
     }
     const onAbort = () => settle(() => reject(reasonOf(signal!)));
-    const timer = setTimeout(
-      () => settle(() => reject(storeUnavailable('The store did not answer in time'))),
-      timeoutMs,
-    );
+    let timer: NodeJS.Timeout | undefined;
+    let settled = false;
+    const late = () => {
+      if (settled) return;
+      const left = store === undefined ? 0 : store.answeredAt + timeoutMs - performance.now();
+      if (left > 0) wait(left);
+      else settle(() => reject(storeUnavailable('The store did not answer in time')));
+    };
+    // A process that was held up itself reads what came meanwhile only after its timers.
+    const wait = (ms: number) => (timer = setTimeout(() => setImmediate(late), ms));
     const settle = (outcome: () => void) => {
+      settled = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       outcome();
@@ -75,6 +101,7 @@ export function withinDeadline<T>(
       setMaxListeners(0, signal);
       signal.addEventListener('abort', onAbort, { once: true });
     }
+    wait(timeoutMs);
     work().then(
       (value) => settle(() => resolve(value)),
       (error: unknown) => settle(() => reject(asError(toStoreError(error)))),

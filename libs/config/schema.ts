@@ -221,6 +221,7 @@ export const configSchema = z.strictObject({
   worker: z
     .strictObject({
       concurrency: count('Tool calls at once in one worker').default(64),
+      server_starts: count('Programs of tool servers that start at once in one worker; absent: one a CPU').optional(),
     })
     .prefault({}),
   limits: z

@@ -42,6 +42,17 @@ describe('PostgresJournal', () => {
     return Number(row?.count);
   };
 
+  verifies('journal.read-together', 'two hundred looks at fifty calls, and at none', async () => {
+    let statements = 0;
+    const counted: Database = { ...database, call: (work) => (statements++, database.call(work)) };
+    const calls = await Promise.all(Array.from({ length: 50 }, () => planned()));
+    const reader = new PostgresJournal(counted);
+    const ids = [...calls, ...calls, ...calls, ...calls].map(({ id }) => id);
+    const read = await Promise.all([...ids, 'call_nobody_has'].map((id) => reader.get(id)));
+    expect(read.map((call) => call?.id)).toEqual([...ids, undefined]);
+    expect(statements).toBeLessThanOrEqual(5);
+  });
+
   verifies('journal.one-terminal-state', 'two hundred ends of one claim at once', async () => {
     const call = await planned();
     const claim = await journal.claim({ callId: call.id, worker: 'worker-1' });

@@ -1,5 +1,6 @@
 // The journal on PostgreSQL. Every transition is one conditional statement that concurrent calls share; what is not in
 // the state that a transition needs stays as it is.
+import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
@@ -10,12 +11,20 @@ import { StoreWrites } from './store-writes.js';
 
 const fencePattern = /^\d{1,18}$/;
 
+/** Of one reading: each may bring a large outcome along. */
+const maxRead = 64;
+
 export class PostgresJournal implements Journal {
+  /** When outcomes are late, all calls that wait ask at once: one by one they would keep everybody else waiting. */
+  private readonly reads: GroupCommit<string, StoredCall | undefined>;
+
   constructor(
     private readonly database: Database,
     private readonly writes = new StoreWrites(database),
     private readonly sessions?: SessionMaker,
-  ) {}
+  ) {
+    this.reads = new GroupCommit((ids) => this.read(ids), { maxRows: maxRead, timeoutMs: database.timeoutMs });
+  }
 
   async plan(call: PlannedCall, audit: AuditContext): Promise<void> {
     const row = plannedCallRow(call, audit, { runId: null, round: null, position: 0 });
@@ -41,9 +50,17 @@ export class PostgresJournal implements Journal {
     return unique.filter((_callId, index) => ended[index]);
   }
 
-  async get(callId: string): Promise<StoredCall | undefined> {
-    const row = await this.database.call((prisma) => prisma.toolCall.findUnique({ where: { id: storedText(callId) } }));
-    return row === null ? undefined : toStoredCall(row);
+  get(callId: string): Promise<StoredCall | undefined> {
+    return this.reads.submit(storedText(callId));
+  }
+
+  private async read(ids: readonly string[]): Promise<(StoredCall | undefined)[]> {
+    const rows = await this.database.call((prisma) => prisma.toolCall.findMany({ where: { id: { in: [...ids] } } }));
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return ids.map((id) => {
+      const row = byId.get(id);
+      return row === undefined ? undefined : toStoredCall(row);
+    });
   }
 
   async plannedSinceMs(callId: string): Promise<number | undefined> {

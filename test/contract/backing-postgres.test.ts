@@ -1,10 +1,12 @@
 import pg from 'pg';
+import { expect } from 'vitest';
 import { createTestDatabase } from '#libs/testing/test-database.js';
+import { verifies } from '../verifies.js';
 import { backingConformance } from './backing-conformance.js';
-import type { ConformanceStore } from './conformance-store.js';
+import { type ConformanceStore, makeJob, never, withBacking } from './conformance-store.js';
 import { openFaultProxy } from './fault-proxy.js';
 
-backingConformance('PostgreSQL', async (): Promise<ConformanceStore> => {
+const makeStore = async (): Promise<ConformanceStore> => {
   const database = await createTestDatabase();
   const direct = new URL(database.url);
   const proxy = await openFaultProxy({ host: direct.hostname, port: Number(direct.port || 5432) });
@@ -32,4 +34,38 @@ backingConformance('PostgreSQL', async (): Promise<ConformanceStore> => {
       await database.drop();
     },
   };
+};
+
+backingConformance('PostgreSQL', makeStore);
+
+verifies('backing.slow-is-waited-for', 'writes that are held up while readings are answered', async () => {
+  const database = await createTestDatabase();
+  const holder = new pg.Client({ connectionString: database.url });
+  try {
+    await withBacking({ databaseUrl: database.url }, async ({ queue }) => {
+      const silenceMs = 300;
+      const [slow, left] = [makeJob(), makeJob()];
+      const caller = new AbortController();
+      await holder.connect();
+      await holder.query('begin; lock table bullmq.job in exclusive mode');
+      const begunAt = performance.now();
+      const adding = queue.add(slow, { signal: never(), silenceMs });
+      const leaving = queue.add(left, { signal: caller.signal, silenceMs });
+      while (performance.now() - begunAt < 3 * silenceMs) await queue.counts(never());
+      caller.abort(new Error('the caller has left'));
+      await expect(leaving).rejects.toThrow('the caller has left');
+      await holder.query('commit');
+      await adding;
+      expect(await queue.existing([slow.callId], never())).toEqual(new Set([slow.callId]));
+      // Nobody is answered any more, and it is refused.
+      await holder.query('begin; lock table bullmq.job in exclusive mode');
+      await expect(queue.add(makeJob(), { signal: never(), silenceMs })).rejects.toMatchObject({
+        code: 'store_unavailable',
+      });
+      await holder.query('commit');
+    });
+  } finally {
+    await holder.end();
+    await database.drop();
+  }
 });

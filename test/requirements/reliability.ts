@@ -3,6 +3,8 @@ export const reliabilityRequirements = {
   'audit.no-secret': 'no secret that stands in arguments or results reaches the audit',
   'backing.away-answers-in-time':
     'a backing store that is refused or silent answers store_unavailable within its deadline',
+  'backing.slow-is-waited-for':
+    'a job that the queue is slow to take is waited for while the store answers others, for as long as its caller has time',
   'backing.cache-bounded': 'the cache stays within its rows and bytes, the oldest goes first',
   'backing.cache-expires': 'a cached value is gone after its time',
   'backing.cache-shared': 'what one process caches another reads',
@@ -39,6 +41,7 @@ export const reliabilityRequirements = {
   'journal.audit-with-the-end': 'the terminal state of a call and its audit row are written together or not at all',
   'journal.cancel-planned': 'calls that have not begun can be cancelled, ones that have go on',
   'journal.claimed-once': 'of any number of workers one gets a call',
+  'journal.read-together': 'calls whose outcomes are looked for at one moment are read by one statement',
   'journal.one-terminal-state': 'a call ends in exactly one recorded outcome with exactly one audit row',
   'journal.stale-fence-refused': 'an outcome under any other than the last claim is refused',
   'leases.fence-grows': 'each taking of a session has a fence above all earlier ones',

@@ -73,6 +73,11 @@ export const toolRequirements = {
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
   'tools.pool-spares':
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
+  'tools.slow-queue':
+    'a call whose queue is slow to take it ends by what its worker says or its caller does, whatever the queue says later',
+  'tools.starts-bounded':
+    'programs of tool servers start a few at a time in a worker; others wait in order, and are refused after a time without blame',
+  'tools.give-way': 'tool servers, and all that they start, give way to Signalbox where the CPU is scarce',
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',

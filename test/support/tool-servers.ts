@@ -12,6 +12,7 @@ import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/work
 import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
 import { processLimits } from '../../apps/worker/mcp/isolation.js';
 import { ServerPool } from '../../apps/worker/mcp/pool.js';
+import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers } from '../../apps/worker/mcp/servers.js';
 
 export const fixture = (name: string) =>
@@ -50,6 +51,7 @@ export interface ServersGiven {
   connectTimeoutMs?: number;
   /** Where what is learnt of servers is kept. */
   cache?: Cache;
+  starts?: Partial<ServerStartsOptions>;
 }
 
 /** A server on the hostile fixture, with flags. */
@@ -75,6 +77,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
   const bounds: string[] = [];
   const logger = recordingLogger(log);
   const environment = inheritedEnvironment();
+  const starts = new ServerStarts({ limit: 8, ...given.starts });
   const configured = configuredServers({
     config,
     builtins: new Map(),
@@ -82,13 +85,14 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     environment,
     packageRoots: [checkout],
     limits: processLimits(environment['PATH'] ?? '', 2 ** 30),
+    starts,
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),
     ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
     onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),
     logger,
   });
-  const pool = new ServerPool(configured, logger);
+  const pool = new ServerPool(configured, logger, undefined, starts);
   const use: ToolServers['use'] = (server, work, session = 'sess_a', directory = `ws_${session}`) => {
     const user = { principal: 'local', sessionId: session, directory };
     return pool.use(server, { user, signal: new AbortController().signal, deadline: Date.now() + 60_000 }, work);

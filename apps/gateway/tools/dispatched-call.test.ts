@@ -10,30 +10,32 @@ import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
 
-/** Says only when it is told to that a job is in it. */
+/** Says only when it is told to that a job is in it, or that it cannot tell. */
 class SlowQueue extends MapQueue {
   answer!: () => void;
-  readonly #answered = new Promise<void>((resolve) => (this.answer = resolve));
+  fail!: (error: Error) => void;
+  readonly answered = new Promise<void>((resolve, reject) => {
+    this.answer = resolve;
+    this.fail = reject;
+  });
 
   override async add(...given: Parameters<MapQueue['add']>): Promise<void> {
     await super.add(...given);
-    await this.#answered;
+    await this.answered;
   }
 }
 
-/** Neither is asked for anything here. */
-const channels = {} as Channels;
-const journal = {} as Journal;
-
-verifies('tools.early-progress-bounded', '1,000 reports before the queue has answered', async () => {
-  const queue = new SlowQueue();
+function open(queue: MapQueue, given: { journal?: Partial<Journal>; signal?: AbortSignal } = {}) {
+  const { journal = {}, signal = new AbortController().signal } = given;
+  // Told of calls that are cancelled, and nothing else.
+  const channels = { publish: async () => undefined } as unknown as Channels;
   const told: ToolProgress[] = [];
   const job = someJob(someCall());
   const call = new DispatchedCall(
     {
       queue,
       channels,
-      journal,
+      journal: journal as Journal,
       inbox: new ReplyInbox(channels, 'gateway-1', silentLogger),
       routes: new SessionRoutes({ takesJobs: () => true }),
       cancelGraceMs: 1_000,
@@ -42,14 +44,51 @@ verifies('tools.early-progress-bounded', '1,000 reports before the queue has ans
     job,
     {
       audit: { requestId: 'req_1' },
-      signal: new AbortController().signal,
+      signal,
       deadline: job.deadline,
       together: false,
       onProgress: (progress) => void told.push(progress),
     },
   );
+  return { call, callId: job.callId, told };
+}
+
+verifies('tools.slow-queue', 'the worker has answered, the queue has not', async () => {
+  const { call, callId } = open(new SlowQueue());
   const ended = call.run();
-  const { callId } = job;
+  call.reply({ kind: 'started', callId, worker: 'worker-1' });
+  call.reply({ kind: 'outcome', callId, outcome: someOutcome });
+  expect(await ended).toEqual(someOutcome);
+});
+
+verifies('tools.slow-queue', 'the caller leaves before the queue has answered', async () => {
+  const queue = new SlowQueue();
+  const ends: string[] = [];
+  const journal: Partial<Journal> = { end: async ({ outcome }) => ends.push(outcome.state) > 0 };
+  const caller = new AbortController();
+  const { call, callId } = open(queue, { journal, signal: caller.signal });
+  const ended = call.run();
+  expect([...queue.jobs.keys()]).toEqual([callId]);
+  caller.abort(new Error('gone'));
+  expect(await ended).toMatchObject({ state: 'cancelled' });
+  expect([ends, [...queue.jobs]]).toEqual([['cancelled'], []]);
+});
+
+verifies('tools.slow-queue', 'a worker runs what the queue is not known to have', async () => {
+  const queue = new SlowQueue();
+  const { call, callId } = open(queue);
+  const ended = call.run();
+  call.reply({ kind: 'started', callId, worker: 'worker-1' });
+  queue.fail(new Error('cut'));
+  await expect(queue.answered).rejects.toThrow('cut');
+  call.reply({ kind: 'outcome', callId, outcome: someOutcome });
+  expect(await ended).toEqual(someOutcome);
+});
+
+verifies('tools.early-progress-bounded', '1,000 reports before the queue has answered', async () => {
+  const queue = new SlowQueue();
+  const { call, callId, told } = open(queue);
+  const ended = call.run();
   call.reply({ kind: 'started', callId, worker: 'worker-1' });
   for (let progress = 1; progress <= 1_000; progress += 1) call.reply({ kind: 'progress', callId, progress });
   expect(told).toEqual([]);

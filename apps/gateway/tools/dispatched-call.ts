@@ -6,7 +6,6 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
-import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
 import type { SessionRoutes } from './session-routes.js';
@@ -37,8 +36,8 @@ const SILENCE_MS = 1_000;
 const MAX_POLL_MS = 5_000;
 const CANCEL_POLL_MS = 250;
 const STORE_TIMEOUT_MS = 2_000;
-/** Shorter: with what comes before and after it, a caller is refused within two seconds. */
-const ADD_TIMEOUT_MS = 1_700;
+/** Shorter: with what comes before and after it, a caller is refused within two seconds when the queue is silent. */
+const ADD_SILENCE_MS = 1_700;
 /** What is told of a call before the queue has said that it is in it. */
 const MAX_EARLY = 64;
 /** The worker's own clock runs out first: its outcome is the better one. */
@@ -73,21 +72,27 @@ export class DispatchedCall implements ReplyListener {
     const { signal, onProgress } = this.options;
     const stopListening = inbox.listen(this.job.callId, this);
     const aborted = () => void this.stop('cancelled');
+    const over = new AbortController();
     try {
-      await this.#add();
+      this.#armDeadline(this.job.deadline);
+      if (signal.aborted) aborted();
+      else signal.addEventListener('abort', aborted, { once: true });
+      // A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself.
+      const added = this.#add(over.signal).catch((error: unknown) => {
+        if (!this.#started && !this.#stopping) throw error;
+      });
+      await Promise.race([added, this.#outcome]);
       onProgress({ status: 'queued' });
       this.#queuedIsTold = true;
       for (const progress of this.#early.splice(0)) onProgress(progress);
       this.#armPoll();
-      this.#armDeadline(this.job.deadline);
-      if (signal.aborted) aborted();
-      else signal.addEventListener('abort', aborted, { once: true });
       return await this.#outcome;
     } catch (error) {
       await this.#giveUpPlanned();
       throw error;
     } finally {
       this.#over = true;
+      over.abort();
       stopListening();
       signal.removeEventListener('abort', aborted);
       clearTimeout(this.#poll);
@@ -204,18 +209,12 @@ export class DispatchedCall implements ReplyListener {
     this.#armPoll();
   }
 
-  async #add(): Promise<void> {
+  /** A slow queue is waited for: the call has its deadline. */
+  async #add(signal: AbortSignal): Promise<void> {
     const worker = this.services.routes.of(this.job);
-    // A timer that ends with the adding: those of AbortSignal.timeout() live on for their whole time, of every call one.
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(queueSilent()), ADD_TIMEOUT_MS);
-    try {
-      const { together } = this.options;
-      const options = { signal: late.signal, together, ...(worker === undefined ? {} : { worker }) };
-      await this.services.queue.add(this.job, options);
-    } finally {
-      clearTimeout(timer);
-    }
+    const { together } = this.options;
+    const options = { signal, silenceMs: ADD_SILENCE_MS, together, ...(worker === undefined ? {} : { worker }) };
+    await this.services.queue.add(this.job, options);
     this.#sentTo = worker;
     await this.#callBackFromGone();
   }
@@ -280,6 +279,3 @@ export class DispatchedCall implements ReplyListener {
       .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));
   }
 }
-
-const queueSilent = (): AppError =>
-  new AppError('store_unavailable', 'The queue did not take the call in time', { retryAfterSeconds: 1 });

@@ -8,10 +8,11 @@ import type { Logger } from '#libs/logging/logger.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio } from './connect.js';
-import type { ToolConnection } from './connection.js';
+import type { ConnectOptions, ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
 import { availableIsolation, isolationRefusal } from './isolation.js';
 import type { PoolEvents, ServerBound } from './pool-events.js';
+import type { ServerStarts } from './server-starts.js';
 import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
@@ -24,6 +25,8 @@ export interface CommandParts {
   environment: Readonly<Record<string, string>>;
   packageRoots: readonly string[];
   limits: ProcessLimits;
+  /** One line for all servers of the worker. */
+  starts: ServerStarts;
   grace?: EndGrace;
   connectTimeoutMs?: number;
   onBound?: PoolEvents['onBound'];
@@ -78,16 +81,17 @@ export function openCommand(
     };
     const grace = parts.grace ?? defaultGrace;
     const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
-    return connectStdio(
-      { launch, grace, maxMessageBytes: messageBytes(parts.config), logger, onBound },
-      {
-        signal,
-        cancelGraceMs: parts.config.tools.cancel_grace_ms,
-        memory,
-        onBound,
-        ...(shared ? {} : { root: host }),
-        ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
-      },
+    const options: ConnectOptions = {
+      signal,
+      cancelGraceMs: parts.config.tools.cancel_grace_ms,
+      memory,
+      onBound,
+      ...(shared ? {} : { root: host }),
+      ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
+    };
+    const maxMessageBytes = messageBytes(parts.config);
+    return parts.starts.run(name, signal, () =>
+      connectStdio({ launch, grace, maxMessageBytes, logger, onBound }, options),
     );
   };
 

@@ -25,8 +25,11 @@ export const closeReasons = {
 
 export type CloseReason = keyof typeof closeReasons;
 
-/** Why a call got no instance: too many failures to connect, all instances in use, or too many calls on its own. */
-export type RefusalReason = 'circuit' | 'instances' | 'concurrency';
+/**
+ * Why a call got no instance: too many failures to connect, all instances in use, too many calls on its own, or too many
+ * others that start.
+ */
+export type RefusalReason = 'circuit' | 'instances' | 'concurrency' | 'starts';
 
 /** `adopted`: it had been started before anybody asked for it. */
 export type ConnectOutcome = 'connected' | 'failed' | 'adopted';

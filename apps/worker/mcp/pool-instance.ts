@@ -4,6 +4,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { credentialOf, type ConfiguredServer, type PoolUser } from './configured-server.js';
 import type { ToolConnection } from './connection.js';
 import type { CloseReason } from './pool-events.js';
+import type { ServerStarts } from './server-starts.js';
 import type { Spares } from './spares.js';
 
 export interface UseOptions {
@@ -48,7 +49,8 @@ export function logInstance(logger: Logger, { server, user }: Instance, message:
   logger.info(fields, message);
 }
 
-const instanceStates = ['connecting', 'busy', 'idle', 'spare', 'closing'] as const;
+/** `waiting`: for its turn to start. */
+const instanceStates = ['waiting', 'connecting', 'busy', 'idle', 'spare', 'closing'] as const;
 
 export type InstanceState = (typeof instanceStates)[number];
 
@@ -62,14 +64,16 @@ export interface InstanceCount {
 export function countInstances(
   names: Iterable<string>,
   instances: readonly Instance[],
-  spares: Pick<Spares, 'ready' | 'starting'>,
+  { spares, starts }: { spares: Pick<Spares, 'ready' | 'starting'>; starts: Pick<ServerStarts, 'waiting'> },
 ): InstanceCount[] {
   const found = instances.map((instance) => ({ name: instance.server.name, state: stateOf(instance) }));
   const all = new Set([...names, ...found.map(({ name }) => name)]);
   return [...all].flatMap((server) => {
+    const waiting = starts.waiting(server);
     const more: Partial<Record<InstanceState, number>> = {
+      waiting,
       spare: spares.ready(server),
-      connecting: spares.starting(server),
+      connecting: spares.starting(server) - waiting,
     };
     return instanceStates.map((state) => {
       const same = found.filter((each) => each.name === server && each.state === state);

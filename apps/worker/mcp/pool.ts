@@ -24,6 +24,7 @@ import {
   type InstanceCount,
   type UseOptions,
 } from './pool-instance.js';
+import { StartRefused, type ServerStarts } from './server-starts.js';
 import { ServerCircuits } from './server-circuits.js';
 import { serversByName, unknownServer, type ConfiguredServers } from './servers.js';
 import { Spares } from './spares.js';
@@ -49,6 +50,7 @@ export class ServerPool {
     private configured: ConfiguredServers,
     private readonly logger: Logger,
     private readonly events: PoolEvents = noPoolEvents,
+    private readonly starts: Pick<ServerStarts, 'waiting'> = { waiting: () => 0 },
   ) {
     this.#servers = serversByName(configured);
     this.#closing = new ClosingInstances(logger, events);
@@ -90,7 +92,7 @@ export class ServerPool {
   /** Of every server that is configured or has instances still. */
   census(): InstanceCount[] {
     const instances = [...this.#instances.values(), ...this.#outgoing, ...this.#closing.all];
-    return countInstances(this.#servers.keys(), instances, this.#spares);
+    return countInstances(this.#servers.keys(), instances, { spares: this.#spares, starts: this.starts });
   }
 
   /**
@@ -244,6 +246,7 @@ export class ServerPool {
   }
 
   #countFailure(server: ConfiguredServer, error: unknown): void {
+    if (error instanceof StartRefused) return;
     this.events.onConnect(server.name, 'failed');
     const { failures, open } = this.#circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name, failures } }, 'a tool server could not be connected');

@@ -7,6 +7,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { verifies } from '../../../test/verifies.js';
 import { ServerPool } from './pool.js';
+import { ServerStarts } from './server-starts.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { configuredServers, type ConfiguredServers } from './servers.js';
 import { ShownPaths } from './shown-paths.js';
@@ -16,6 +17,7 @@ async function configured(mcpServers: object, environment: Record<string, string
   const text = JSON.stringify({ mcpServers });
   const config = readConfig({ environment, file: { path: 'signalbox.yaml', text } });
   return configuredServers({
+    starts: new ServerStarts({ limit: 1 }),
     config,
     builtins: new Map(),
     workspaces: await Workspaces.open(directory, { maxBytes: 1, maxFiles: 1, maxDepth: 1 }),

@@ -20,7 +20,7 @@ export class JobAdder {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  async add(job: ToolJob, { worker, replaceEnded, together }: Omit<AddOptions, 'signal'>): Promise<void> {
+  async add(job: ToolJob, { worker, replaceEnded, together }: Omit<AddOptions, 'signal' | 'silenceMs'>): Promise<void> {
     const isFirst = replaceEnded !== true;
     if (together === true && isFirst && worker === undefined && job.priority === 'interactive') {
       return this.gatherer.submit(job);

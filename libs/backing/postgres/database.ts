@@ -2,7 +2,7 @@
 // LISTEN. Every statement has a deadline at the port, in the driver and on the server; nothing here waits for ever.
 import pg from 'pg';
 import type { Logger } from '#libs/logging/logger.js';
-import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { type Answering, storeUnavailable, withinDeadline } from '../store-error.js';
 import { sessionUrl } from './session-url.js';
 
 export interface DatabaseOptions {
@@ -15,8 +15,9 @@ export interface DatabaseOptions {
   logger: Logger;
 }
 
-export class Database {
+export class Database implements Answering {
   readonly timeoutMs: number;
+  answeredAt = 0;
   private readonly pool: pg.Pool;
   private readonly clients = new Set<pg.Client>();
   private readonly statementNames = new Map<string, string>();
@@ -72,7 +73,9 @@ export class Database {
   /** Without the port's deadline: for callers that retry (the queue's own loop). Ends by the driver's read timeout. */
   async runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
     if (this.closing !== undefined) throw storeUnavailable('The store is closed');
-    return this.pool.query<Row>({ name: this.statementName(text), text, values: [...values] });
+    const result = await this.pool.query<Row>({ name: this.statementName(text), text, values: [...values] });
+    this.answeredAt = performance.now();
+    return result;
   }
 
   /** A connection outside the pool, for LISTEN. End it with `endClient`; `close` cuts it. */

@@ -52,7 +52,8 @@ export class PostgresJobQueue implements JobQueue {
   }
 
   async add(job: ToolJob, options: AddOptions): Promise<void> {
-    await retryWhileAway(this.database.timeoutMs, options.signal, async () => {
+    const { signal, silenceMs: timeoutMs = this.database.timeoutMs } = options;
+    await retryWhileAway(this.database, { timeoutMs, signal }, async () => {
       if (options.replaceEnded === true) await this.database.runRaw(forgetEnded, [jobIdOf(job.callId)]);
       await this.adder.add(job, options);
     });

@@ -24,9 +24,12 @@ export class RedisJobQueue implements JobQueue {
     this.adder = new JobAdder(source, onError);
   }
 
-  async add(job: ToolJob, { signal, ...options }: AddOptions): Promise<void> {
+  async add(
+    job: ToolJob,
+    { signal, silenceMs: timeoutMs = this.store.timeoutMs, ...options }: AddOptions,
+  ): Promise<void> {
     const { worker, replaceEnded } = options;
-    await retryWhileAway(this.store.timeoutMs, signal, () =>
+    await retryWhileAway(this.store, { timeoutMs, signal }, () =>
       this.store.runRaw(async (client) => {
         if (replaceEnded === true) await forgetEnded.run(client, [queueNamesKey], [jobIdOf(job.callId)]);
         // Each time: a server that forgot everything must be told of the queue again. Sent together with the job, before it.

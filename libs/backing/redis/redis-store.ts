@@ -4,7 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Store } from '../opened-backing.js';
-import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { type Answering, storeUnavailable, withinDeadline } from '../store-error.js';
 import { gatherWrites } from './gather-writes.js';
 import { createClient, createSingleClient, type RedisClient, seedsOf } from './redis-client.js';
 import { toRedisError } from './redis-error.js';
@@ -20,8 +20,9 @@ export interface RedisStoreOptions {
 
 const heartbeatMs = 5_000;
 
-export class RedisStore implements Store {
+export class RedisStore implements Store, Answering {
   readonly timeoutMs: number;
+  answeredAt = 0;
   private readonly commands: RedisClient;
   private readonly blocking = new Set<RedisClient>();
   private readonly heartbeat: NodeJS.Timeout;
@@ -65,7 +66,9 @@ export class RedisStore implements Store {
   async runRaw<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.closed) throw storeUnavailable('The store is closed');
     try {
-      return await work(this.commands);
+      const result = await work(this.commands);
+      this.answeredAt = performance.now();
+      return result;
     } catch (error) {
       throw toRedisError(error);
     }

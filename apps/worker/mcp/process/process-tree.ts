@@ -5,6 +5,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
+import { giveWay } from './give-way.js';
 import { readProcesses, treeOf, type ProcessEntry } from './process-table.js';
 import { giveMarkBack, markOption, takeMark, treeVariable } from './tree-mark.js';
 
@@ -62,6 +63,7 @@ export class ProcessTree {
   static async start(launch: Launch, grace: EndGrace): Promise<ProcessTree> {
     const mark = takeMark();
     const child = spawnServer(launch, mark);
+    if (child.pid !== undefined) giveWay(child.pid);
     // Their ends are told by the exit; a pipe that breaks before it is no news.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
     const tree = new ProcessTree(child, mark, grace);
