@@ -51,6 +51,8 @@ export const toolRequirements = {
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
   'tools.headers-forwarded':
     'a server is sent those headers of the caller that are configured, each caller by a connection of its own, and no other place keeps them',
+  'tools.hostile-events':
+    'a stream of events that brings what is no message, or what nobody asked for, without end is ended, and its connection with it',
   'tools.hostile-http': 'a server behind an address that misbehaves costs its own calls only, and leads nowhere else',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.hostile-servers':

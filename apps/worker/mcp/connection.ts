@@ -109,8 +109,7 @@ export class ClientConnection implements ToolConnection {
   }
 
   get failure(): AppError | undefined {
-    const { inner } = this.guard;
-    return this.guard.failure ?? (inner instanceof StdioTransport ? inner.failure : undefined);
+    return this.guard.failure;
   }
 
   /** Does not settle where a server ends right after its greeting: the caller has a deadline, and so has the close. */
