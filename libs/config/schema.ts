@@ -105,7 +105,7 @@ const toolRulesSchema = z.strictObject({
 });
 
 export const serverSchema = z.strictObject({
-  builtin: z.literal('workspace').optional().describe('Runs inside the worker'),
+  builtin: z.string().min(1).optional().describe('Runs inside the worker: `workspace`, or own tools by their name'),
   command: z.string().min(1).optional().describe('Program that speaks MCP over stdio'),
   args: z.array(z.string()).default([]).describe('Its arguments; ${WORKSPACE} is the directory of the session'),
   env: z

@@ -30,6 +30,8 @@ export const toolRequirements = {
   'tools.decorators-dynamic': 'tools registered and removed at run time are announced',
   'tools.decorators-errors': 'what a tool throws reaches the caller with its code and nothing that is not safe to show',
   'tools.decorators-found': 'decorated providers are found at start, duplicate names stop it naming both places',
+  'tools.decorators-in-worker':
+    'what is found in the worker is served in its process, with no setting, and may be switched off',
   'tools.decorators-progress': 'a decorated tool reports progress and is cancelled through its signal',
   'tools.decorators-publish':
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',

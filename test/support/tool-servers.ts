@@ -12,7 +12,7 @@ import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/work
 import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
 import { processLimits } from '../../apps/worker/mcp/isolation.js';
 import { ServerPool } from '../../apps/worker/mcp/pool.js';
-import { configuredServers, type ConfiguredServers } from '../../apps/worker/mcp/servers.js';
+import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers.js';
 
 export const fixture = (name: string) =>
   fileURLToPath(new URL(`../fixtures/tool-servers/${name}.mjs`, import.meta.url));
@@ -50,6 +50,7 @@ export interface ServersGiven {
   connectTimeoutMs?: number;
   /** Where what is learnt of servers is kept. */
   cache?: Cache;
+  builtins?: ServerParts['builtins'];
 }
 
 /** A server on the hostile fixture, with flags. */
@@ -77,7 +78,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
   const environment = inheritedEnvironment();
   const configured = configuredServers({
     config,
-    builtins: new Map(),
+    builtins: given.builtins ?? new Map(),
     workspaces,
     environment,
     packageRoots: [checkout],

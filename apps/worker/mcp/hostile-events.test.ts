@@ -1,7 +1,7 @@
 // Servers that flood the streams that they may write to: with what is no message, with what is none of ours, on the
 // answer of a call and on the stream for news. The connection ends; the next call begins another one.
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -36,20 +36,26 @@ const endless = (response: Writable, piece: string) => {
     void (response.destroyed || (response.write(pieces) ? setImmediate(more) : response.once('drain', more)));
   more();
 };
-const eventStream = (response: ServerResponse) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+const eventStream = (response: ServerResponse, headers = {}) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers }).flushHeaders();
   return response;
 };
 
+/** Streams of news, by session. */
+const open = new Map<string, ServerResponse>();
+let sessions = 0;
+
 /** `/answer` floods the answer of the call, `/news` the stream that GET opens, `/old` the one of HTTP+SSE. */
-const server = createServer(async (request, response) => {
-  const { pathname } = new URL(request.url!, 'http://server');
+const server = createServer((request, response) => void serve(request, response));
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  const { pathname, searchParams } = new URL(request.url!, 'http://server');
+  const session = String(request.headers['mcp-session-id'] ?? searchParams.get('session'));
   if (request.method === 'DELETE') return response.writeHead(200).end();
   if (request.method === 'GET') {
-    open.get(pathname)?.destroy();
-    open.set(pathname, eventStream(response));
-    server.emit(`open ${pathname}`);
-    return pathname === '/old' && response.write('event: endpoint\ndata: /old\n\n');
+    const own = pathname === '/old' ? `${(sessions += 1)}` : session;
+    open.set(own, eventStream(response));
+    server.emit(`open ${own}`);
+    return pathname === '/old' && response.write(`event: endpoint\ndata: /old?session=${own}\n\n`);
   }
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -67,15 +73,17 @@ const server = createServer(async (request, response) => {
   if (pathname === '/answer') {
     return piece === undefined ? eventStream(response).end(message(answer)) : endless(eventStream(response), piece);
   }
-  if (pathname === '/news' && piece === undefined) return eventStream(response).end(message(answer));
+  if (pathname === '/news' && piece === undefined) {
+    const began = method === 'initialize' ? { 'mcp-session-id': `${(sessions += 1)}` } : {};
+    return eventStream(response, began).end(message(answer));
+  }
   // It comes for what it floods, or the answer is told there.
-  if (!open.has(pathname)) await once(server, `open ${pathname}`);
-  const stream = open.get(pathname)!;
+  if (!open.has(session)) await once(server, `open ${session}`);
+  const stream = open.get(session)!;
   if (pathname === '/old') response.writeHead(202).end();
   else eventStream(response);
   return piece === undefined ? stream.write(message(answer)) : endless(stream, piece);
-});
-const open = new Map<string, ServerResponse>();
+}
 let servers: ToolServers;
 
 beforeAll(async () => {
