@@ -88,7 +88,10 @@ const toolRulesSchema = z.strictObject({
   include: z.array(z.string()).optional().describe('Only these tools'),
   exclude: z.array(z.string()).optional().describe('All but these tools'),
   rename: z.record(z.string(), z.string()).optional().describe('Tool to the name that it is offered under'),
-  requires_approval: z.array(z.string()).optional().describe('Tools that wait for a person'),
+  requires_approval: z
+    .array(z.string())
+    .optional()
+    .describe('Not in this version: a server that has it is refused, so that none of them runs unasked'),
   cache_ttl_ms: z
     .record(z.string(), ms('Life of a kept result'))
     .optional()

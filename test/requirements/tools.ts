@@ -13,7 +13,7 @@ export const toolRequirements = {
   'tools.builtin-search': 'files are found by name and content in linear time',
   'tools.builtin-time': 'get_time answers with the timestamp, and with ISO 8601 in the time zone',
   'tools.call-through-queue': 'a call goes through queue, worker and MCP, and outcome, journal and audit agree',
-  'tools.calls-at-once-bounded': 'calls of one session beyond its limit wait in order',
+  'tools.calls-at-once-bounded': 'calls of one session, or of one principal, beyond their limit wait in order',
   'tools.cancelled-not-started': 'a call that was cancelled before a worker took it does not run',
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
   'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
