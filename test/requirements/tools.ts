@@ -63,7 +63,8 @@ export const toolRequirements = {
   'tools.isolation-never-weakened':
     'a command server that must be isolated more strongly than this worker can is refused',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
-  'tools.list-changed-heard': 'a server of either era that changes its tools is heard, over every transport',
+  'tools.list-changed-heard':
+    'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
   'tools.nothing-left-alive':

@@ -15,7 +15,7 @@ export interface FetchBounds {
   /** Of a body, or of one event where it is a stream of events. */
   maxBytes: number;
   connectMs: number;
-  /** Of a whole exchange; a stream that the server keeps open to tell news (GET) has none. */
+  /** Of a whole exchange; a stream that the server keeps open to tell news has none. */
   totalMs: number;
   onBound?: OnServerBound;
 }
@@ -62,11 +62,12 @@ interface Exchange {
 
 function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }: Exchange) {
   const method = init.method ?? 'GET';
-  const signals = [init.signal ?? undefined, method === 'GET' ? undefined : AbortSignal.timeout(bounds.totalMs)];
+  const headers = Object.fromEntries(new Headers(init.headers ?? {}));
+  const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
+  const signals = [init.signal ?? undefined, tellsNews ? undefined : AbortSignal.timeout(bounds.totalMs)];
   const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<Response>((resolve, reject) => {
-    const headers = Object.fromEntries(new Headers(init.headers ?? {}));
     const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent });
     // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
     // socket, and an error there would end the process. Who waits is told the signal's reason all the same.
