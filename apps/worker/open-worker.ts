@@ -21,6 +21,8 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
 import { countOwnProcesses } from './mcp/process/orphans.js';
 import { ReplySender } from './jobs/reply-sender.js';
+import { openOwnServers } from './open-own-servers.js';
+import { OwnToolsModule } from './own-tools.module.js';
 import { Worker, type WorkerParts } from './worker.js';
 import { Sweeper } from './workspace/sweeper.js';
 import { WorkspaceMeter } from './workspace/workspace-meter.js';
@@ -70,6 +72,11 @@ export async function openWorker(
     maxResultBytes: config.tools.max_result_bytes,
     fetchAllow: config.tools.fetch_allow,
   });
+  const own = await openOwnServers(OwnToolsModule, [workspaceServer.name], {
+    logger,
+    cache: backing.cache,
+    openWorkspace: (call) => workspaces.workspace({ id: call.sessionId, directory: call.workspaceDirectory }),
+  });
   const worker = new Worker({
     workerId: id,
     config,
@@ -80,7 +87,7 @@ export async function openWorker(
     catalog: new PostgresCatalogStore(database, audit),
     registry: new PostgresProcessRegistry(database, { logger }),
     workspaces,
-    builtins: new Map([['workspace', workspaceServer]]),
+    builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,
   });
@@ -128,6 +135,7 @@ export async function openWorker(
       try {
         await worker.close();
         await workspaceServer.close();
+        await own.close();
       } finally {
         await backing.close();
         await database.close();

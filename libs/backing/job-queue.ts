@@ -13,7 +13,7 @@ export interface JobQueue {
   add(job: ToolJob, options: AddOptions): Promise<void>;
   /** Which of these wait or run. Ended ones do not count: nobody delivers them any more. */
   existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
-  /** Takes a waiting job out; false when it runs or is not there. */
+  /** Takes a waiting job out, for good; false when it runs, is not there, or others that went with it still need it. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
   counts(signal: AbortSignal): Promise<QueueCounts>;
   /** What waits in a worker's own queue; of very many the first thousand. */
@@ -31,8 +31,8 @@ export interface AddOptions {
   replaceEnded?: boolean;
   /**
    * May share its place in the queue with others that are added at this moment: for calls that are quick, and safe to be
-   * delivered twice. It is then neither taken out again nor known to other processes by its own id, and a second add of
-   * it is delivered too, as `repeated`.
+   * delivered twice. It is then taken out again only when all that went with it are, not known to other processes by its
+   * own id, and a second add of it is delivered too, as `repeated`.
    */
   together?: boolean;
 }

@@ -93,7 +93,8 @@ ${entryTable(entrySettings(['models', 'providers']))}
 
 ## A tool server (\`mcpServers.NAME\`)
 
-One of \`builtin\`, \`command\`, \`url\`. The builtin server \`workspace\` is there unless \`workspace: { enabled: false }\`.
+One of \`builtin\`, \`command\`, \`url\`. The builtin server \`workspace\` is there unless \`workspace: { enabled: false }\`;
+[own tools](own-tools.md#in-the-worker) of the worker are unless \`NAME: { builtin: NAME, enabled: false }\`.
 
 ${entryTable(entrySettings(['mcpServers']))}
 `;

@@ -88,7 +88,10 @@ const toolRulesSchema = z.strictObject({
   include: z.array(z.string()).optional().describe('Only these tools'),
   exclude: z.array(z.string()).optional().describe('All but these tools'),
   rename: z.record(z.string(), z.string()).optional().describe('Tool to the name that it is offered under'),
-  requires_approval: z.array(z.string()).optional().describe('Tools that wait for a person'),
+  requires_approval: z
+    .array(z.string())
+    .optional()
+    .describe('Not in this version: a server that has it is refused, so that none of them runs unasked'),
   cache_ttl_ms: z
     .record(z.string(), ms('Life of a kept result'))
     .optional()
@@ -105,7 +108,7 @@ const toolRulesSchema = z.strictObject({
 });
 
 export const serverSchema = z.strictObject({
-  builtin: z.literal('workspace').optional().describe('Runs inside the worker'),
+  builtin: z.string().min(1).optional().describe('Runs inside the worker: `workspace`, or own tools by their name'),
   command: z.string().min(1).optional().describe('Program that speaks MCP over stdio'),
   args: z.array(z.string()).default([]).describe('Its arguments; ${WORKSPACE} is the directory of the session'),
   env: z

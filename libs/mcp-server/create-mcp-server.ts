@@ -39,16 +39,18 @@ export function createMcpServer(instances: object | readonly object[], options: 
 }
 
 /**
- * Every decorated provider of the application. Call it in a factory or `onModuleInit`, when providers exist.
+ * Every decorated provider of the application, however it is provided. Call it when providers exist.
  * @throws Error naming both places when two classes declare one server name.
  */
 export function discoverMcpServers(discovery: DiscoveryService, options: ToolServerOptions): ToolServer[] {
   const places = new Map<string, string>();
   const servers: ToolServer[] = [];
-  for (const { instance, metatype } of discovery.getProviders()) {
-    const declared = readServerOptions(metatype);
-    if (declared === undefined || typeof instance !== 'object' || instance === null) continue;
-    const place = (metatype as { name: string }).name;
+  for (const { instance } of discovery.getProviders()) {
+    if (typeof instance !== 'object' || instance === null) continue;
+    const { constructor } = instance as object;
+    const declared = readServerOptions(constructor);
+    if (declared === undefined) continue;
+    const place = constructor.name;
     const other = places.get(declared.name);
     if (other !== undefined) throw new Error(`Two MCP servers are named '${declared.name}': ${other} and ${place}`);
     places.set(declared.name, place);

@@ -1,5 +1,4 @@
 // A tool as a model is shown it, and as the catalog knows it.
-import type { ErrorCode } from './errors.js';
 import type { JsonObject } from './json.js';
 
 /** What a model is offered; `parameters` is JSON Schema of an object. */
@@ -53,9 +52,3 @@ export interface CatalogTool {
 }
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
-
-/** Why a requested tool cannot be offered. */
-export interface ToolRefusal {
-  code: ErrorCode;
-  message: string;
-}

@@ -62,6 +62,19 @@ export function togetherConformance(makeStore: MakeStore): void {
       expect(again.every(({ repeated, redelivered }) => repeated === true && !redelivered)).toBe(true);
     });
 
+    verifies('backing.job-together', 'all are given up before a worker comes: nothing is left of them', async () => {
+      const jobs = Array.from({ length: 3 }, () => makeJob());
+      await Promise.all(jobs.map((job) => addTogether(job)));
+      const waiting = async () => (await gateway.queue.counts(never())).waiting;
+      const removed: boolean[] = [];
+      for (const { callId } of [jobs[0]!, jobs[0]!, ...jobs]) {
+        expect(await waiting()).toBe(1);
+        removed.push(await gateway.queue.remove(callId, never()));
+      }
+      expect(removed).toEqual([false, false, false, false, true]);
+      expect(await waiting()).toBe(0);
+    });
+
     verifies('backing.job-together', 'one that fails; one that is added again', async () => {
       const jobs = Array.from({ length: 4 }, () => makeJob());
       const taken = new Collected<JobDelivery>();

@@ -189,6 +189,20 @@ verifies('tools.calls-at-once-bounded', 'those of one session wait in order', as
   expect(worker.probe.mostRunning).toBeGreaterThan(1);
 });
 
+verifies('tools.calls-at-once-bounded', 'those of one principal, over all of its sessions', async () => {
+  const { session_calls, principal_calls } = services.config.limits;
+  const sessions = Math.ceil((principal_calls + 8) / session_calls);
+  worker.probe.mostRunning = 0;
+  const ended = await Promise.all(
+    Array.from({ length: sessions * session_calls }, (_each, at) =>
+      call('slow', { args: { ms: 150 }, sessionId: `sess_of_many_${at % sessions}` }),
+    ),
+  );
+  expect(new Set(ended.map(({ outcome }) => outcome.state))).toEqual(new Set(['completed']));
+  expect(worker.probe.mostRunning).toBeLessThanOrEqual(principal_calls);
+  expect(worker.probe.mostRunning).toBeGreaterThan(session_calls);
+});
+
 verifies('reliability.replies-may-be-lost', 'the journal is looked into', async () => {
   const { channels } = services.backing;
   const publish = channels.publish.bind(channels);

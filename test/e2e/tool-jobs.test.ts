@@ -51,12 +51,36 @@ const jobOf = async (callId: string): Promise<ToolJob> => {
   return row!.job;
 };
 
+/** A call that no queue has. */
+async function planned(name: string): Promise<{ id: string }> {
+  const request = { name, argumentsText: '{"text":"planned"}', sessionId: 'sess_a' };
+  const { context } = await path.gateway.calls.prepare(request, requestContext());
+  return { id: context.callId };
+}
+
 verifies('tools.safe-run-once', 'its job is added again after its end', async () => {
   const { id } = await call('echo', 'once');
   const echoes = path.worker.probe.echoes;
   await path.worker.worker.jobs.handle({ job: await jobOf(id), redelivered: false, repeated: true });
   expect(path.worker.probe.echoes).toBe(echoes);
   expect(await journaled(id)).toEqual(['completed', 1]);
+});
+
+verifies('tools.cancelled-not-started', 'its worker has heard of it, or has not and the call waited', async () => {
+  const { id: gone } = await planned('echo');
+  await path.services.journal.cancelPlanned([gone], { requestId: 'req_1' });
+  const { id: heard } = await planned('echo');
+  path.worker.worker.running.cancel([heard], 'cancelled');
+  const echoes = path.worker.probe.echoes;
+  for (const [id, waitedMs] of [
+    [gone, 2_000],
+    [heard, 0],
+  ] as const) {
+    const job = { ...(await jobOf(id)), queuedAt: Date.now() - waitedMs };
+    await path.worker.worker.jobs.handle({ job, redelivered: false });
+    expect(await journaled(id)).toEqual(['cancelled', 1]);
+  }
+  expect(path.worker.probe.echoes).toBe(echoes);
 });
 
 verifies('sessions.made-with-the-call', 'its worker is told at once, or late', async () => {

@@ -13,7 +13,8 @@ export const toolRequirements = {
   'tools.builtin-search': 'files are found by name and content in linear time',
   'tools.builtin-time': 'get_time answers with the timestamp, and with ISO 8601 in the time zone',
   'tools.call-through-queue': 'a call goes through queue, worker and MCP, and outcome, journal and audit agree',
-  'tools.calls-at-once-bounded': 'calls of one session beyond its limit wait in order',
+  'tools.calls-at-once-bounded': 'calls of one session, or of one principal, beyond their limit wait in order',
+  'tools.cancelled-not-started': 'a call that was cancelled before a worker took it does not run',
   'tools.cancel-reaches-tool': 'cancelling reaches a running tool within a second and leaves one terminal state',
   'tools.cancel-spares-server': 'a cancelled call leaves its server running, unless that answers nothing any more',
   'tools.catalog-announced': 'tools that appear, change or go are known to gateways within a second',
@@ -30,6 +31,8 @@ export const toolRequirements = {
   'tools.decorators-dynamic': 'tools registered and removed at run time are announced',
   'tools.decorators-errors': 'what a tool throws reaches the caller with its code and nothing that is not safe to show',
   'tools.decorators-found': 'decorated providers are found at start, duplicate names stop it naming both places',
+  'tools.decorators-in-worker':
+    'what is found in the worker is served in its process, with no setting, and may be switched off',
   'tools.decorators-progress': 'a decorated tool reports progress and is cancelled through its signal',
   'tools.decorators-publish':
     'a decorated method is listed with its name, schema with defaults, annotations and metadata',
@@ -51,6 +54,8 @@ export const toolRequirements = {
   'tools.files-streamed': 'files move in constant memory, and an upload that fails leaves nothing',
   'tools.headers-forwarded':
     'a server is sent those headers of the caller that are configured, each caller by a connection of its own, and no other place keeps them',
+  'tools.hostile-events':
+    'a stream of events that brings what is no message, or what nobody asked for, without end is ended, and its connection with it',
   'tools.hostile-http': 'a server behind an address that misbehaves costs its own calls only, and leads nowhere else',
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.hostile-servers':
@@ -58,6 +63,8 @@ export const toolRequirements = {
   'tools.isolation-never-weakened':
     'a command server that must be isolated more strongly than this worker can is refused',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
+  'tools.list-changed-heard':
+    'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
   'tools.nothing-left-alive':

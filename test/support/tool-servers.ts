@@ -13,7 +13,7 @@ import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
 import { processLimits } from '../../apps/worker/mcp/isolation.js';
 import { ServerPool } from '../../apps/worker/mcp/pool.js';
 import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/server-starts.js';
-import { configuredServers, type ConfiguredServers } from '../../apps/worker/mcp/servers.js';
+import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers.js';
 
 export const fixture = (name: string) =>
   fileURLToPath(new URL(`../fixtures/tool-servers/${name}.mjs`, import.meta.url));
@@ -52,6 +52,7 @@ export interface ServersGiven {
   /** Where what is learnt of servers is kept. */
   cache?: Cache;
   starts?: Partial<ServerStartsOptions>;
+  builtins?: ServerParts['builtins'];
 }
 
 /** A server on the hostile fixture, with flags. */
@@ -80,7 +81,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
   const starts = new ServerStarts({ limit: 8, ...given.starts });
   const configured = configuredServers({
     config,
-    builtins: new Map(),
+    builtins: given.builtins ?? new Map(),
     workspaces,
     environment,
     packageRoots: [checkout],

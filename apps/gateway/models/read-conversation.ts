@@ -65,11 +65,6 @@ function turnOf<Role extends 'user' | 'assistant'>(role: Role, turns: Turn[]): E
   return made as Wanted;
 }
 
-/** Whether the history has calls. */
-export function hasCalls(history: readonly ChatMessage[]): boolean {
-  return history.some((message) => message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 0);
-}
-
 /** The arguments of a call in a history as an object; what is none was told to the model already. */
 export function readArguments(text: string): JsonObject {
   try {

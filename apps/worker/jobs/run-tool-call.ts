@@ -33,6 +33,8 @@ type Permit = { fence?: string };
 
 /** Shorter safe calls are written with their outcome only. */
 const CLAIM_AFTER_MS = 1_000;
+/** A safe call that waited longer may have been cancelled before this worker could hear of it. */
+const LOOK_AFTER_MS = 1_000;
 /** A store that is away is asked for so long, also where the call's own time seems to be over. */
 const storePatienceMs = 5_000;
 
@@ -87,7 +89,7 @@ export class RunToolCall {
     { redelivered, repeated, queueWaitMs }: { redelivered: boolean; repeated: boolean; queueWaitMs: number },
   ): Promise<Permit | undefined> {
     await this.#fault('before-dispatch');
-    if (redelivered || repeated) {
+    if (redelivered || repeated || (job.safe && queueWaitMs > LOOK_AFTER_MS)) {
       const stored = await this.#stored(job);
       if (stored?.state !== 'planned') return this.#judge(job, stored, redelivered);
     }

@@ -5,6 +5,8 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { AppError } from '#libs/schemas/errors.js';
+import { EventLines, type EventBound } from './event-lines.js';
+import { FloodGate } from './flood-gate.js';
 import { tooLargePhrase } from './guarded-transport.js';
 import type { OnServerBound } from './pool-events.js';
 import { maxValues, ValueCounter } from './value-counter.js';
@@ -13,39 +15,59 @@ export interface FetchBounds {
   /** Of a body, or of one event where it is a stream of events. */
   maxBytes: number;
   connectMs: number;
-  /** Of a whole exchange; a stream that the server keeps open to tell news (GET) has none. */
+  /** Of a whole exchange; a stream that the server keeps open to tell news has none. */
   totalMs: number;
   onBound?: OnServerBound;
 }
 
 export interface BoundedFetch {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+  /** Told when more comes than can be taken: nothing more should be read of this server. */
+  onFlood?: (failure: AppError) => void;
   /** Closes the connections that are kept. */
   close(): void;
 }
 
 export function boundedFetch(bounds: FetchBounds): BoundedFetch {
   const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
-  return {
+  const bounded: BoundedFetch = {
     fetch: async (input, init = {}) => {
       const url = new URL(input);
       const agent = agents[url.protocol as keyof typeof agents];
       if (agent === undefined) throw new AppError('tool_unavailable', 'Only http and https are spoken');
-      return exchange(url, init, { bounds, agent });
+      return exchange(url, init, { bounds, agent, noise, flooded });
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
+  const noise = new FloodGate();
+  let failure: AppError | undefined;
+  const flooded = () => {
+    if (failure !== undefined) return failure;
+    failure = new AppError('tool_crashed', 'The tool server wrote more to its output than can be taken');
+    bounds.onBound?.('noise');
+    bounded.onFlood?.(failure);
+    return failure;
+  };
+  return bounded;
 }
 
-function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: FetchBounds; agent: HttpAgent }) {
+interface Exchange {
+  bounds: FetchBounds;
+  agent: HttpAgent;
+  noise: FloodGate;
+  flooded: () => AppError;
+}
+
+function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }: Exchange) {
   const method = init.method ?? 'GET';
-  const signals = [init.signal ?? undefined, method === 'GET' ? undefined : AbortSignal.timeout(bounds.totalMs)];
+  const headers = Object.fromEntries(new Headers(init.headers ?? {}));
+  const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
+  const signals = [init.signal ?? undefined, tellsNews ? undefined : AbortSignal.timeout(bounds.totalMs)];
   const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<Response>((resolve, reject) => {
-    const headers = Object.fromEntries(new Headers(init.headers ?? {}));
     const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent });
     // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
     // socket, and an error there would end the process. Who waits is told the signal's reason all the same.
@@ -63,9 +85,11 @@ function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: Fetc
     });
     // Stays for what comes after the answer has begun: its reader sees that as well.
     request.on('error', (error) => reject(signal.aborted ? abortReason(signal) : readable(error)));
+    // Answers before the answer (1xx).
+    request.on('information', () => void (noise.take(0) || request.destroy(flooded())));
     request.once('response', (answer) => {
       try {
-        resolve(toResponse(answer, bounds, signal));
+        resolve(toResponse(answer, { bounds, noise, flooded }, signal));
       } catch (error) {
         request.destroy();
         reject(error);
@@ -77,7 +101,7 @@ function exchange(url: URL, init: RequestInit, { bounds, agent }: { bounds: Fetc
 
 const bodiless = new Set([204, 205, 304]);
 
-function toResponse(answer: IncomingMessage, bounds: FetchBounds, signal: AbortSignal): Response {
+function toResponse(answer: IncomingMessage, reading: Omit<Exchange, 'agent'>, signal: AbortSignal): Response {
   // Whoever reads it is told; while nobody does, its end is no news.
   answer.on('error', () => undefined);
   const headers = new Headers();
@@ -92,7 +116,8 @@ function toResponse(answer: IncomingMessage, bounds: FetchBounds, signal: AbortS
   }
   const events = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
   const chunks = readableChunks(answer, signal);
-  const body = Readable.from(bounded(chunks, bounds, events), { objectMode: false, highWaterMark: 64 * 1024 });
+  const whole = events ? boundedEvents(chunks, reading) : boundedBody(chunks, reading.bounds);
+  const body = Readable.from(whole, { objectMode: false, highWaterMark: 64 * 1024 });
   return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
 }
 
@@ -104,34 +129,41 @@ async function* readableChunks(answer: IncomingMessage, signal: AbortSignal): As
   }
 }
 
-/** A stream of events is bounded by the event, which a blank line ends. */
-async function* bounded(chunks: AsyncIterable<Buffer>, bounds: FetchBounds, events: boolean): AsyncGenerator<Buffer> {
-  const { maxBytes, onBound } = bounds;
+async function* boundedBody(chunks: AsyncIterable<Buffer>, { maxBytes, onBound }: FetchBounds): AsyncGenerator<Buffer> {
   const values = new ValueCounter();
   let bytes = 0;
   for await (const chunk of chunks) {
-    const end = events
-      ? Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\r\n\r\n'), chunk.lastIndexOf('\r\r'))
-      : -1;
-    bytes = end === -1 ? bytes + chunk.length : chunk.length - end;
-    if (bytes > maxBytes) {
-      onBound?.('message_bytes');
-      throw tooLarge(`${maxBytes} bytes`);
-    }
-    if (!values.feed(end === -1 ? chunk : chunk.subarray(0, end))) {
-      onBound?.('message_values');
-      throw tooLarge(`${maxValues} values`);
-    }
-    if (end !== -1) {
-      values.restart();
-      values.feed(chunk.subarray(end));
+    bytes += chunk.length;
+    const bound = bytes > maxBytes ? 'message_bytes' : values.feed(chunk) ? undefined : 'message_values';
+    if (bound !== undefined) {
+      onBound?.(bound);
+      throw tooLarge(bound, maxBytes);
     }
     yield chunk;
   }
 }
 
-const tooLarge = (bound: string) =>
-  new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${bound})`);
+/** A stream of events is bounded by the event, and in how much of it is no message. */
+async function* boundedEvents(
+  chunks: AsyncIterable<Buffer>,
+  { bounds: { maxBytes, onBound }, noise, flooded }: Omit<Exchange, 'agent'>,
+): AsyncGenerator<Buffer> {
+  const lines = new EventLines(maxBytes, noise);
+  for await (const chunk of chunks) {
+    const bound = lines.feed(chunk);
+    if (bound === 'noise') throw flooded();
+    if (bound !== undefined) {
+      onBound?.(bound);
+      throw tooLarge(bound, maxBytes);
+    }
+    yield chunk;
+  }
+}
+
+const tooLarge = (bound: Exclude<EventBound, 'noise'>, maxBytes: number) => {
+  const read = bound === 'message_bytes' ? `${maxBytes} bytes` : `${maxValues} values`;
+  return new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${read})`);
+};
 const refused = (what: string) => new AppError('tool_unavailable', `The tool server ${what}`);
 
 /** What the reader may see: a code, no address. */

@@ -9,6 +9,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
 import type { GuardedTransport, Progress } from './guarded-transport.js';
+import { keepListening } from './keep-listening.js';
 import type { OnServerBound } from './pool-events.js';
 import { StdioTransport } from './stdio-transport.js';
 
@@ -82,6 +83,7 @@ export class ClientConnection implements ToolConnection {
   readonly #client: Client;
   readonly #closedListeners: (() => void)[] = [];
   readonly #changedListeners: (() => void)[] = [];
+  readonly #ended = new AbortController();
   #checking = false;
   /** The newer era was taken for granted, and the server has not answered in it yet. */
   #unproven: boolean;
@@ -109,8 +111,7 @@ export class ClientConnection implements ToolConnection {
   }
 
   get failure(): AppError | undefined {
-    const { inner } = this.guard;
-    return this.guard.failure ?? (inner instanceof StdioTransport ? inner.failure : undefined);
+    return this.guard.failure;
   }
 
   /** Does not settle where a server ends right after its greeting: the caller has a deadline, and so has the close. */
@@ -128,6 +129,7 @@ export class ClientConnection implements ToolConnection {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     this.#client.onclose = () => {
       this.closed = true;
+      this.#ended.abort();
       this.#tell(this.#closedListeners);
     };
     // A stream of the older transport that broke takes its session with it; the SDK would open one that knows nothing.
@@ -135,6 +137,8 @@ export class ClientConnection implements ToolConnection {
     this.#client.onerror = (error) => {
       if (error instanceof SseError) this.#giveUp();
     };
+    // It may have changed while nobody listened.
+    void keepListening(this.#client, this.#ended.signal, () => this.#tell(this.#changedListeners));
   }
 
   /** What the next connection need not find out. */
@@ -200,6 +204,7 @@ export class ClientConnection implements ToolConnection {
   }
 
   async close(): Promise<void> {
+    this.#ended.abort();
     await this.#client.close();
     this.closed = true;
     // The SDK has let go of what has ended by itself: its processes may not be gone yet.

@@ -6,6 +6,7 @@ import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { FloodGate } from './flood-gate.js';
+import { messageSize } from './message-size.js';
 import type { OnServerBound } from './pool-events.js';
 
 export interface Progress {
@@ -42,6 +43,8 @@ const deliveredASecond = 1_000;
 const refusedSize = 100;
 const refusedWindowMs = 10_000;
 const methodNotFound = -32_601;
+/** What an event over HTTP that is no message counts for, since its own size is not known any more. */
+const unreadableBytes = 64 * 1024;
 
 type Id = string | number;
 type Message = Record<string, unknown>;
@@ -51,8 +54,6 @@ export class GuardedTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** Why the server was cut off here. */
-  failure?: AppError;
   /** What has not been answered, with the token of its progress. */
   readonly #asked = new Map<Id, { controller: AbortController; token?: string }>();
   readonly #progress = new Map<string, (progress: Progress) => void>();
@@ -62,15 +63,21 @@ export class GuardedTransport implements Transport {
   readonly #refused = new Window(refusedWindowMs);
   #tokens = 0;
   #lastError = '';
+  #failure?: AppError;
 
   constructor(
-    readonly inner: Transport & { readonly frameBytes?: number },
+    readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError },
     private readonly options: GuardOptions,
   ) {
     // The SDK tells a pipe by these two: there, silence means a server of the old era.
     if ('pid' in inner && 'stderr' in inner) {
       Object.defineProperties(this, { pid: { get: () => inner.pid }, stderr: { value: inner.stderr } });
     }
+  }
+
+  /** Why the connection is over, where the server is to blame. */
+  get failure(): AppError | undefined {
+    return this.#failure ?? this.inner.failure;
   }
 
   get sessionId(): string | undefined {
@@ -91,6 +98,7 @@ export class GuardedTransport implements Transport {
       onclose: () => this.#closed(),
       onerror: (error) => {
         this.#lastError = error.message;
+        if (isUnreadable(error)) this.#isAffordable(unreadableBytes);
         this.onerror?.(error);
       },
     };
@@ -142,7 +150,7 @@ export class GuardedTransport implements Transport {
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     const read = message as unknown as Message;
     if (!('method' in read)) return this.#answered(read, extra);
-    if (!this.#isAffordable()) return;
+    if (!this.#isAffordable(this.#sizeOf(read))) return;
     if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
     const { method, id } = read;
     if (typeof method !== 'string' || this.#isTooDeep(read)) return;
@@ -158,7 +166,7 @@ export class GuardedTransport implements Transport {
   #cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
     if (this.failure !== undefined) return;
     this.options.onBound?.(bound);
-    this.failure = new AppError('tool_crashed', `The tool server ${why}`);
+    this.#failure = new AppError('tool_crashed', `The tool server ${why}`);
     this.inner.close().catch(() => undefined);
   }
 
@@ -167,7 +175,7 @@ export class GuardedTransport implements Transport {
     const id = read['id'] as Id;
     const asked = this.#asked.get(id);
     if (asked === undefined) {
-      this.#isAffordable();
+      this.#isAffordable(this.#sizeOf(read));
       return;
     }
     this.#asked.delete(id);
@@ -205,11 +213,16 @@ export class GuardedTransport implements Transport {
   }
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
-  #isAffordable(): boolean {
-    if (!this.#flood.take(this.inner.frameBytes ?? 0)) {
+  #isAffordable(bytes: number): boolean {
+    if (!this.#flood.take(bytes)) {
       this.#cutOff('unasked_messages', 'sent more messages than can be taken');
     }
     return this.failure === undefined && this.#second.count() <= deliveredASecond;
+  }
+
+  #sizeOf(read: Message): number {
+    if (this.options.trusted === true) return 0;
+    return this.inner.frameBytes ?? messageSize(read);
   }
 
   #streamEnded(id: Id): void {
@@ -246,6 +259,8 @@ export class GuardedTransport implements Transport {
     this.#progress.clear();
   }
 }
+
+const isUnreadable = (error: Error) => error instanceof SyntaxError || error.name === 'ZodError';
 
 /** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */
 function withoutDeepTools(result: JsonObject): JsonObject | undefined {

@@ -2,6 +2,12 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
+import { McpServer } from '#libs/mcp-server/decorators.js';
+import { type HttpServing, serveOverHttp } from '#libs/mcp-server/serve-over-http.js';
 import { verifies } from '../../../test/verifies.js';
 import { fixture, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { countOwnProcesses } from './process/orphans.js';
@@ -11,11 +17,19 @@ const npx = (name: string, ...args: string[]) => ({
   args: ['-y', `@modelcontextprotocol/${name}`, ...args],
 });
 
+@McpServer({ name: 'own' })
+class NoTools {}
+const own = createMcpServer(new NoTools(), { logger: silentLogger });
+const empty = { description: 'Nothing.', input: z.object({}) };
+const given = { maxTimeoutMs: 10_000, onProgress: () => undefined };
+
 const http: ChildProcessWithoutNullStreams[] = [];
 let address: string;
 let servers: ToolServers;
+let serving: HttpServing;
 
 beforeAll(async () => {
+  serving = await serveOverHttp(own, { logger: silentLogger });
   address = await startHttp('old-sdk');
   const newAddress = await startHttp('new-sdk');
   servers = await openToolServers({
@@ -28,6 +42,7 @@ beforeAll(async () => {
     newHttp: { url: `${newAddress}/mcp`, transport: 'http' },
     oldSse: { url: `${address}/sse`, transport: 'sse' },
     foundSse: { url: `${address}/sse` },
+    ownHttp: { url: serving.url },
   });
 });
 /** Resolves with the address that it listens on. */
@@ -40,6 +55,7 @@ async function startHttp(name: string): Promise<string> {
 
 afterAll(async () => {
   await servers?.close();
+  await serving?.close();
   for (const each of http) each.kill('SIGKILL');
 });
 
@@ -64,6 +80,19 @@ verifies('tools.known-servers', 'cancelling reaches a tool of the old SDK', asyn
   const said = () => servers.log.map(({ fields }) => fields.metadata?.['line']);
   await expect.poll(said, { timeout: 10_000 }).toContain('the wait was cancelled');
 });
+
+for (const name of ['old', 'new', 'oldHttp', 'oldSse', 'ownHttp']) {
+  verifies('tools.list-changed-heard', name, async () => {
+    await servers.use(name, async (connection) => {
+      const changed = new Promise<void>((resolve) => connection.onToolsChanged(resolve));
+      const signal = AbortSignal.timeout(10_000);
+      if (name === 'ownHttp') own.register({ name: 'later', place: 'here', options: empty, handler: () => 'x' });
+      else await connection.callTool({ tool: 'grow', arguments: {}, meta: {} }, { ...given, signal });
+      await unlessAborted(changed, signal);
+      expect(await connection.listTools(signal)).toContainEqual(expect.objectContaining({ name: 'later' }));
+    });
+  });
+}
 
 verifies('tools.questions-refused', 'a server of the newer era sees that it need not ask', async () => {
   for (const server of ['new', 'newHttp']) {

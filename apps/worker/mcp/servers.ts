@@ -42,7 +42,7 @@ const httpConnectMs = 10_000;
 export function configuredServers(parts: ServerParts): ConfiguredServers {
   const servers: ConfiguredServer[] = [];
   const refused: RefusedServer[] = [];
-  for (const [name, server] of inOrder(parts.config)) {
+  for (const [name, server] of inOrder(parts)) {
     if (!server.enabled) continue;
     try {
       const configured = configuredServer(name, server, parts.config);
@@ -138,21 +138,19 @@ function memoryOf(key: DiscoveryKey, { discovery }: ServerParts): DiscoveryMemor
   return discovery?.(key) ?? new LocalDiscovery();
 }
 
-/** Builtins first; the workspace is there unless it is switched off by name. */
-function inOrder(config: Pick<Config, 'mcpServers'>): [string, ServerConfig][] {
+/** Builtins first; each that this worker has is there unless it is switched off by name. */
+function inOrder({ config, builtins }: Pick<ServerParts, 'config' | 'builtins'>): [string, ServerConfig][] {
   const entries = Object.entries(config.mcpServers);
-  const hasWorkspace = entries.some(([name, server]) => name === 'workspace' || server.builtin === 'workspace');
-  const builtins = entries.filter(([, server]) => server.builtin !== undefined);
-  const others = entries.filter(([, server]) => server.builtin === undefined);
+  const isNamed = (builtin: string) => entries.some(([name, server]) => name === builtin || server.builtin === builtin);
+  const unnamed = [...builtins.keys()].filter((builtin) => !isNamed(builtin));
   return [
-    ...(hasWorkspace ? [] : [['workspace', workspaceDefaults] as [string, ServerConfig]]),
-    ...builtins,
-    ...others,
+    ...unnamed.map((builtin): [string, ServerConfig] => [builtin, { ...builtinDefaults, builtin }]),
+    ...entries.filter(([, server]) => server.builtin !== undefined),
+    ...entries.filter(([, server]) => server.builtin === undefined),
   ];
 }
 
-const workspaceDefaults: ServerConfig = {
-  builtin: 'workspace',
+const builtinDefaults: ServerConfig = {
   args: [],
   env: {},
   headers: {},

@@ -63,6 +63,19 @@ test('what the queue says is said to each; a later try is another job', async ()
   expect(gatherer.carrierOf(jobs[0]!.callId)).toBe(ids[1]);
 });
 
+test('a job is given up with the last of its calls, and counts anew where a call goes again', async () => {
+  const { added, gatherer } = gathering();
+  const [one, other] = newJobs(2) as [ToolJob, ToolJob];
+  const alone = newJob();
+  await gatherer.submit(alone);
+  expect(gatherer.giveUp(alone.callId)).toBeUndefined();
+  await Promise.all([one, other].map((job) => gatherer.submit(job)));
+  expect(gatherer.giveUp(one.callId)).toBeUndefined();
+  await Promise.all([one, newJob()].map((job) => gatherer.submit(job)));
+  expect(gatherer.giveUp(one.callId)).toBeUndefined();
+  expect(gatherer.giveUp(other.callId)).toBe(added[1]!.id);
+});
+
 test('of so many calls it is remembered where they went', async () => {
   const { gatherer } = gathering();
   const first = newJobs(2);

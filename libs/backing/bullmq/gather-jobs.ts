@@ -19,10 +19,16 @@ export interface Gathered {
   texts: readonly string[];
 }
 
+interface Carrier {
+  id: string;
+  /** Its calls that nobody has given up. */
+  wanted: Set<string>;
+}
+
 export class JobGatherer {
   private waiting: Waiting[] = [];
   /** By call, where it went with others; oldest first. */
-  private readonly carriers = new Map<string, string>();
+  private readonly carriers = new Map<string, Carrier>();
 
   constructor(private readonly add: (gathered: Gathered) => Promise<void>) {}
 
@@ -36,7 +42,14 @@ export class JobGatherer {
 
   /** The id under which the call waits or runs, as far as it was remembered. */
   carrierOf(callId: string): string | undefined {
-    return this.carriers.get(callId);
+    return this.carriers.get(callId)?.id;
+  }
+
+  /** Nobody waits for the call any more. The id under which it went, where that holds for all that went with it. */
+  giveUp(callId: string): string | undefined {
+    const carrier = this.carriers.get(callId);
+    carrier?.wanted.delete(callId);
+    return carrier?.wanted.size === 0 ? carrier.id : undefined;
   }
 
   private flush(): void {
@@ -58,9 +71,10 @@ export class JobGatherer {
   }
 
   private remember(jobs: readonly ToolJob[], id: string): void {
+    const carrier = { id, wanted: new Set(jobs.map(({ callId }) => callId)) };
     for (const { callId } of jobs) {
       this.carriers.delete(callId);
-      this.carriers.set(callId, id);
+      this.carriers.set(callId, carrier);
     }
     const { maxRemembered } = queueSettings.together;
     for (const oldest of this.carriers.keys()) {

@@ -45,6 +45,12 @@ export class JobAdder {
     return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];
   }
 
+  /** What to take out of the queue for a call that is given up: its own job, and one that nobody else needs. */
+  idsToRemove(callId: string): string[] {
+    const carrier = this.gatherer.giveUp(callId);
+    return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];
+  }
+
   async waitingFor(worker: string): Promise<ToolJob[]> {
     const waiting = await this.queue(workerQueueName(worker)).getJobs(
       ['waiting', 'prioritized', 'delayed'],

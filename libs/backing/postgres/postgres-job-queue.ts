@@ -75,8 +75,8 @@ export class PostgresJobQueue implements JobQueue {
     // One statement, so that a worker that claims the job meanwhile keeps it.
     const { rowCount } = await this.database.run(
       `${queueNames} delete from bullmq.job j using queues q
-       where j.queue = q.queue and j.id = $1 and j.state in ('waiting', 'delayed')`,
-      [jobIdOf(callId)],
+       where j.queue = q.queue and j.id = any($1::text[]) and j.state in ('waiting', 'delayed')`,
+      [this.adder.idsToRemove(callId)],
       signal,
     );
     return (rowCount ?? 0) > 0;

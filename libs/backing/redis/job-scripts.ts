@@ -26,15 +26,17 @@ for _, id in ipairs(ARGV) do
 end
 return found`);
 
-/** ARGV: a job id. One step, so that a worker that claims the job meanwhile keeps it. Answers how many were removed. */
+/** ARGV: job ids. One step, so that a worker that claims a job meanwhile keeps it. Answers how many were removed. */
 export const removeWaiting = new RedisScript(`${queues}
 local removed = 0
 for _, base in ipairs(queues()) do
-  local there = redis.call('LREM', base .. 'wait', 0, ARGV[1]) + redis.call('LREM', base .. 'paused', 0, ARGV[1])
-    + redis.call('ZREM', base .. 'prioritized', ARGV[1]) + redis.call('ZREM', base .. 'delayed', ARGV[1])
-  if there > 0 then
-    redis.call('DEL', base .. ARGV[1])
-    removed = removed + 1
+  for _, id in ipairs(ARGV) do
+    local there = redis.call('LREM', base .. 'wait', 0, id) + redis.call('LREM', base .. 'paused', 0, id)
+      + redis.call('ZREM', base .. 'prioritized', id) + redis.call('ZREM', base .. 'delayed', id)
+    if there > 0 then
+      redis.call('DEL', base .. id)
+      removed = removed + 1
+    end
   end
 end
 return removed`);

@@ -49,7 +49,7 @@ export class RedisJobQueue implements JobQueue {
   }
 
   async remove(callId: string, signal: AbortSignal): Promise<boolean> {
-    return ((await this.ask(removeWaiting, [jobIdOf(callId)], signal)) as number) > 0;
+    return ((await this.ask(removeWaiting, this.adder.idsToRemove(callId), signal)) as number) > 0;
   }
 
   async counts(signal: AbortSignal): Promise<QueueCounts> {

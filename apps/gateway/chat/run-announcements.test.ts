@@ -1,0 +1,52 @@
+import { once, EventEmitter } from 'node:events';
+import { beforeEach, expect, test } from 'vitest';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import { RunAnnouncements } from './run-announcements.js';
+
+/** Which runs were told of, in order. */
+let told: string[];
+const published = new EventEmitter();
+const channels = {
+  async publish(channel: string): Promise<void> {
+    told.push(channel);
+    published.emit(channel);
+    if (channel === channelNames.runEvents('lost')) throw new Error('the store is away');
+  },
+};
+const of = (...runs: string[]) => runs.map((run) => channelNames.runEvents(run));
+const toldOf = (run: string) => once(published, channelNames.runEvents(run), { signal: AbortSignal.timeout(5_000) });
+
+beforeEach(() => {
+  told = [];
+});
+
+test('what happens within a moment is told once a run', async () => {
+  const announcements = new RunAnnouncements(channels);
+  const second = toldOf('b');
+  for (const run of ['a', 'b', 'a', 'a']) announcements.announce(run);
+  expect(told).toEqual([]);
+  await second;
+  expect(told).toEqual(of('a', 'b'));
+});
+
+test('what happens later is told anew, also after one that was lost', async () => {
+  const announcements = new RunAnnouncements(channels);
+  for (const run of ['lost', 'a', 'a']) {
+    const next = toldOf(run);
+    announcements.announce(run);
+    await next;
+  }
+  expect(told).toEqual(of('lost', 'a', 'a'));
+});
+
+test('closing tells what still waits at once, and only once', async () => {
+  const announcements = new RunAnnouncements(channels);
+  announcements.announce('a');
+  announcements.close();
+  expect(told).toEqual(of('a'));
+  announcements.close();
+  const last = toldOf('b');
+  announcements.announce('b');
+  await last;
+  expect(told).toEqual(of('a', 'b'));
+});

@@ -1,0 +1,42 @@
+// Makes MCP servers of this process of what is decorated in a Nest module. Refuses names that are taken.
+import { Module, type Type } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
+import { NestLog } from '#libs/logging/nest-log.js';
+import { discoverMcpServers } from '#libs/mcp-server/create-mcp-server.js';
+import type { ToolServer, ToolServerOptions } from '#libs/mcp-server/tool-server.js';
+
+export interface OwnServers {
+  servers: ToolServer[];
+  /** The servers first, then the module with what its providers hold. */
+  close(): Promise<void>;
+}
+
+@Module({})
+class Found {}
+
+/** @throws Error when a server or a tool has the name of another, and what a provider's construction throws. */
+export async function openOwnServers(
+  module: Type,
+  reserved: readonly string[],
+  options: ToolServerOptions,
+): Promise<OwnServers> {
+  const context = await NestFactory.createApplicationContext(
+    { module: Found, imports: [DiscoveryModule, module] },
+    { logger: new NestLog(options.logger), abortOnError: false },
+  );
+  try {
+    const servers = discoverMcpServers(context.get(DiscoveryService, { strict: false }), options);
+    const taken = servers.find(({ name }) => reserved.includes(name));
+    if (taken !== undefined) throw new Error(`'${taken.name}' is the name of a builtin MCP server`);
+    return {
+      servers,
+      close: async () => {
+        await Promise.allSettled(servers.map((server) => server.close()));
+        await context.close();
+      },
+    };
+  } catch (error) {
+    await context.close();
+    throw error;
+  }
+}
