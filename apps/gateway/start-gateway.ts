@@ -40,7 +40,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
   const workspaces = await openWorkspaces(config);
-  const admission = new TurnAdmission(config.limits.turns, (limit) => metrics.rateLimited.inc({ limit }));
+  const admission = new TurnAdmission({
+    turns: config.limits.turns,
+    principalTurns: config.limits.principal_turns,
+    onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+  });
   const mcp = openMcp(gateway, config, logger, metrics);
   const health = new Health('gateway', healthChecks(gateway));
   const access = new OperatorAccess(config.metrics.token);
