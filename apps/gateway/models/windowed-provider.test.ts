@@ -1,7 +1,7 @@
 import { afterEach, expect } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import type { ChatMessage } from '#libs/schemas/message.js';
+import type { ChatMessage, MessageContent } from '#libs/schemas/message.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { oneByOne } from '#libs/testing/one-by-one.js';
@@ -37,17 +37,17 @@ async function ask(messages: ChatMessage[], { tools = [] as ToolDefinition[], mo
 }
 
 const words = (count: number) => Array.from({ length: count }, () => 'a').join(' \n');
-const user = (content: ChatMessage['content']): ChatMessage => ({ role: 'user', content }) as ChatMessage;
+const user = (content: MessageContent): ChatMessage => ({ role: 'user', content });
 const refused = { code: 'context_length_exceeded', text: '', asked: 0 };
 const answered = { code: undefined, text: 'answered', asked: 1 };
 
 verifies('models.context-window', 'a word more than tokens, wherever it stands', async () => {
   const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{"a": 1}' } };
-  const tool: ToolDefinition = { name: 'f', description: words(2), inputSchema: { type: 'object' } } as ToolDefinition;
+  const tool: ToolDefinition = { name: 'f', description: words(2) };
   const cases: [messages: ChatMessage[], tools?: ToolDefinition[]][] = [
     [[user(words(11))]],
     [[user(words(6)), user([{ type: 'text', text: words(5) }])]],
-    [[user(words(9)), { role: 'assistant', content: null, tool_calls: [call] } as ChatMessage]],
+    [[user(words(9)), { role: 'assistant', content: null, tool_calls: [call] }]],
     [[user(words(9))], [tool]],
   ];
   for (const [messages, tools = []] of cases) {
