@@ -31,6 +31,8 @@ import { registerRequestLog } from './http/request-log.js';
 import { McpDoor } from './http/mcp-door.js';
 import { TurnAdmission } from './http/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
+import { boundConnections } from '#libs/http-door/bound-connections.js';
+import { openFileLimit } from '#libs/process/open-file-limit.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 
 const migrationMs = 60_000;
@@ -70,6 +72,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
   const connections = new QuietConnections(fastify.server);
+  boundConnections(fastify.server, {
+    openFiles: openFileLimit(),
+    onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
+    logger,
+  });
   prepare(fastify, config, logger);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
