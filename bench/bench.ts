@@ -3,6 +3,7 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
+import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { LoadResult } from './keep-busy.js';
 import { installPeers, type PeerFigures } from './peers.js';
@@ -270,6 +271,8 @@ try {
       if (scenario.name.includes(options.only)) measured.push({ scenario, ...(await measure(system, scenario)) });
     }
     print(measured.map(({ row }) => row));
+    if (auditScenario.includes(options.only))
+      put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (options.peers) await comparePeers(system, measured);
   }
   if (options.soak === undefined) {

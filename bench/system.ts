@@ -17,6 +17,7 @@ export interface System {
   gateway: Service;
   worker: Service;
   postgresPid: number;
+  databaseUrl: string;
   /** Where the backing services are in Redis. */
   redisPid?: number;
   redisUrl?: string;
@@ -113,6 +114,7 @@ export async function startSystem({
       worker,
       postgresPid: Number(pidFile.split('\n', 1)[0]),
       ...(redis === undefined ? {} : { redisPid: redis.pid, redisUrl: redis.url }),
+      databaseUrl: postgres.url,
       postgresStartMs,
       upstreamPid: upstream.pid!,
       upstreamUrl,

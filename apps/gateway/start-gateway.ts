@@ -29,8 +29,10 @@ import { registerOriginGuard } from './http/origin-guard.js';
 import { registerRequestContext } from './http/request-context.js';
 import { registerRequestLog } from './http/request-log.js';
 import { McpDoor } from './http/mcp-door.js';
-import { TurnAdmission } from './http/turn-admission.js';
+import { TurnAdmission, turnsOfPrincipal } from './http/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
+import { boundConnections } from '#libs/http-door/bound-connections.js';
+import { openFileLimit } from '#libs/process/open-file-limit.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 
 const migrationMs = 60_000;
@@ -40,7 +42,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
   const workspaces = await openWorkspaces(config);
-  const admission = new TurnAdmission(config.limits.turns, (limit) => metrics.rateLimited.inc({ limit }));
+  const admission = new TurnAdmission({
+    turns: config.limits.turns,
+    principalTurns: turnsOfPrincipal(config.limits.principal_turns),
+    onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+  });
   const mcp = openMcp(gateway, config, logger, metrics);
   const health = new Health('gateway', healthChecks(gateway));
   const access = new OperatorAccess(config.metrics.token);
@@ -66,6 +72,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
   const connections = new QuietConnections(fastify.server);
+  boundConnections(fastify.server, {
+    openFiles: openFileLimit(),
+    onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
+    logger,
+  });
   prepare(fastify, config, logger);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,

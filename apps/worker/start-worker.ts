@@ -8,12 +8,14 @@ import { migrate } from '#libs/database/migrate.js';
 import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
+import { boundConnections } from '#libs/http-door/bound-connections.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { listeningPort } from '#libs/process/listening-port.js';
+import { openFileLimit } from '#libs/process/open-file-limit.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
 import { databaseUrl } from '#libs/config/database-url.js';
 import { ConfigurationReloads } from './configuration-reloads.js';
@@ -54,6 +56,11 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     forceCloseConnections: true,
   });
   watchReplies(adapter.getInstance());
+  boundConnections(adapter.getInstance().server, {
+    openFiles: openFileLimit(),
+    onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
+    logger,
+  });
   const app = await NestFactory.create<NestFastifyApplication>(WorkerModule.of({ health, scrape, access }), adapter, {
     logger: new NestLog(logger),
     abortOnError: false,

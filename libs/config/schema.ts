@@ -57,7 +57,9 @@ export const providerSchema = z.strictObject({
     .describe(
       'How tools are offered: by the API, written into the system message for models without tool use, or not at all',
     ),
-  context_window: count('Tokens that a request and its answer may have').optional(),
+  context_window: count(
+    'Tokens that its models take; a request with more words than that is refused unasked',
+  ).optional(),
   reasoning_replay: z
     .enum(['always', 'tool_turns', 'never'])
     .default('never')
@@ -241,8 +243,10 @@ export const configSchema = z.strictObject({
       repeated_failures: count('Same failing call in a row that ends the loop').default(3),
       session_calls: count('Tool calls at once: session').default(8),
       principal_calls: count('Tool calls at once: principal').default(32),
-      principal_turns: count('Turns at once: principal').default(64),
-      turns: count('Turns at once: one gateway').default(1_024),
+      principal_turns: count(
+        'Turns at once, calls of tools too: principal, on one gateway; absent: 64 of a key, any without keys',
+      ).optional(),
+      turns: count('Turns at once, single calls of tools too: one gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),
       mcp_sessions: count('Sessions of MCP clients from before 2026 at once: one gateway').default(1_000),
       mcp_session_idle_ms: ms('Idle life of such a session').default(600_000),
@@ -284,7 +288,7 @@ export const configSchema = z.strictObject({
       otlp_endpoint: z
         .url({ protocol: /^https?$/ })
         .optional()
-        .describe('Where traces go; absent: nowhere'),
+        .describe('Where traces will go. Without effect: no traces are made yet'),
     })
     .prefault({}),
 });

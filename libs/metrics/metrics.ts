@@ -108,7 +108,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     sessions: gauge('sessions', 'Sessions known'),
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces that a worker sees'),
     approvalsPending,
-    auditSpoolRows: gauge('audit_spool_rows', 'Outcomes and their audit rows that wait on disk for the store'),
+    auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 
     models: new BoundedLabels(maxModels),
     tools: new BoundedLabels(maxTools),

@@ -28,6 +28,8 @@ export interface StartedProcess {
 export interface ProcessOptions {
   environment: Record<string, string>;
   timeoutMs?: number;
+  /** File descriptors that it may have; absent: as many as this process. */
+  openFiles?: number;
 }
 
 const running = new Set<ChildProcess>();
@@ -36,7 +38,13 @@ process.once('exit', () => {
 });
 
 export async function startProcess(app: 'gateway' | 'worker', options: ProcessOptions): Promise<StartedProcess> {
-  const child = spawn(process.execPath, [join(root, 'dist/apps', app, 'main.js')], {
+  const { openFiles } = options;
+  const main = join(root, 'dist/apps', app, 'main.js');
+  const [file, args] =
+    openFiles === undefined
+      ? [process.execPath, [main]]
+      : ['prlimit', [`--nofile=${openFiles}`, process.execPath, main]];
+  const child = spawn(file, args, {
     // Not the checkout: a developer's own signalbox.yaml must not change a test.
     cwd: tmpdir(),
     env: {

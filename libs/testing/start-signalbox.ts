@@ -5,7 +5,9 @@ import { inject } from 'vitest';
 import { createMigratedDatabase } from './test-database.js';
 import { type ScriptedUpstream, startScriptedUpstream, type Script } from './scripted-upstream.js';
 import { startRedis, type TestRedis } from './start-redis.js';
-import { type StartedProcess, startProcess, temporaryDirectory } from './start-process.js';
+import { type ProcessOptions, type StartedProcess, startProcess, temporaryDirectory } from './start-process.js';
+
+type ProcessLimits = Pick<ProcessOptions, 'openFiles'>;
 
 export interface Signalbox {
   url: string;
@@ -19,8 +21,8 @@ export interface Signalbox {
   upstream: ScriptedUpstream;
   /** Of the database, by a connection of its own. */
   rows<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  startGateway(environment?: Record<string, string>): Promise<StartedProcess>;
-  startWorker(environment?: Record<string, string>): Promise<StartedProcess>;
+  startGateway(environment?: Record<string, string>, limits?: ProcessLimits): Promise<StartedProcess>;
+  startWorker(environment?: Record<string, string>, limits?: ProcessLimits): Promise<StartedProcess>;
   close(): Promise<void>;
 }
 
@@ -58,13 +60,13 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     workspacesDir: `${directory.path}/workspaces`,
     upstream,
     rows: (sql, values) => rowsOf(database.url, sql, values),
-    async startGateway(more = {}) {
-      const gateway = await startProcess('gateway', { environment: { ...environment, ...more } });
+    async startGateway(more = {}, limits = {}) {
+      const gateway = await startProcess('gateway', { ...limits, environment: { ...environment, ...more } });
       box.gateways.push(gateway);
       return gateway;
     },
-    async startWorker(more = {}) {
-      const worker = await startProcess('worker', { environment: { ...environment, ...more } });
+    async startWorker(more = {}, limits = {}) {
+      const worker = await startProcess('worker', { ...limits, environment: { ...environment, ...more } });
       box.workers.push(worker);
       return worker;
     },

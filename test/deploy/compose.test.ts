@@ -11,6 +11,8 @@ import {
   anySecret,
   composeFile,
   makeSecrets,
+  readText,
+  readYaml,
   root,
   seconds,
   unknownSettings,
@@ -18,6 +20,7 @@ import {
 } from './deployment-files.js';
 
 const compose = composeFile();
+const dockerLogs = '/var/lib/docker/containers';
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { image }]) => image.startsWith('signalbox:'));
 
@@ -37,7 +40,7 @@ verifies('deployment.compose-consistent', 'what a service names is there', () =>
       if (condition === 'service_completed_successfully') expect(wanted?.restart, `${other} ends`).toBe('no');
     }
     const named = (service.volumes ?? []).map((volume) => volume.split(':')[0]!);
-    for (const volume of named) {
+    for (const volume of named.filter((source) => !source.startsWith('/'))) {
       const there = volume.startsWith('./') ? existsSync(join(root, volume)) : volume in compose.volumes;
       expect(there, `${name} mounts ${volume}`).toBe(true);
     }
@@ -55,8 +58,11 @@ verifies('deployment.compose-hardened', 'user, root, capabilities, ports, networ
       security_opt: ['no-new-privileges:true'],
       user: expect.stringMatching(/^\d+:\d+$/) as string,
     });
-    // The image of Ollama has no other user; it runs on request only.
-    if (name !== 'ollama') expect(service.user, name).not.toMatch(/^0:/);
+    // The image of Ollama has no other user, the files of Docker no other reader; both run on request only.
+    if (['ollama', 'collector'].includes(name)) expect(service.profiles, name).toHaveLength(1);
+    else expect(service.user, name).not.toMatch(/^0:/);
+    const ofHost = (service.volumes ?? []).filter((volume) => volume.startsWith('/'));
+    expect(ofHost, name).toEqual(name === 'collector' ? [`${dockerLogs}:${dockerLogs}:ro`] : []);
     if (service.restart !== 'no') expect(service.healthcheck, `${name} says its health`).toBeDefined();
   }
   const published = services.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
@@ -65,10 +71,46 @@ verifies('deployment.compose-hardened', 'user, root, capabilities, ports, networ
     ['grafana', '127.0.0.1:3000:3000'],
   ]);
   expect(compose.networks['backend']).toEqual({ internal: true });
-  for (const store of ['redis', 'postgres', 'prometheus']) {
+  for (const store of ['redis', 'postgres', 'prometheus', 'loki', 'collector']) {
     expect(compose.services[store]?.networks, store).toEqual(['backend']);
   }
   expect(compose.services['worker']?.volumes).toContain('spool:/var/lib/signalbox');
+});
+
+verifies('deployment.compose-logs', 'bounded on the host, and found by the collector', () => {
+  const alloy = readText('config/alloy/logs.alloy');
+  const [, path] = /"__path__" = "([^"]+)"/.exec(alloy)!;
+  expect(path!.startsWith(`${dockerLogs}/`)).toBe(true);
+  const [, tag] = /expression = "\^(\w+\/)\(\?P<container>/.exec(alloy)!;
+  const [, label] = /service = "attrs\.\\"([^"\\]+)\\""/.exec(alloy)!;
+  for (const [name, { logging }] of services) {
+    expect(logging, name).toEqual({
+      driver: 'json-file',
+      options: {
+        'max-size': expect.stringMatching(/^\d+m$/) as string,
+        'max-file': expect.stringMatching(/^\d$/) as string,
+        labels: label,
+        tag: `${tag}{{.Name}}`,
+      },
+    });
+  }
+  const { server } = readYaml('config/loki/loki.yml') as { server: { http_listen_port: number } };
+  const { datasources } = readYaml('config/grafana/provisioning/datasources/loki.yml') as {
+    datasources: { url: string }[];
+  };
+  const address = `http://loki:${server.http_listen_port}`;
+  expect(datasources.map(({ url }) => url)).toEqual([address]);
+  expect(alloy).toContain(`url = "${address}/loki/api/v1/push"`);
+  for (const [name, file] of [
+    ['loki', '/etc/loki/loki.yml'],
+    ['collector', '/etc/alloy/logs.alloy'],
+  ] as const) {
+    const { command, volumes, profiles } = compose.services[name]!;
+    const [source, target] = volumes!.find((volume) => volume.startsWith('./'))!.split(':') as [string, string];
+    expect(command!.at(-1)).toContain(file);
+    expect(existsSync(join(root, source, file.slice(target.length)))).toBe(true);
+    expect(profiles).toEqual(['logs']);
+  }
 });
 
 verifies('deployment.compose-settings', 'each is known, and together they make a configuration', () => {

@@ -28,6 +28,8 @@ export interface ComposeService {
   read_only?: boolean;
   restart?: string;
   stop_grace_period?: string;
+  profiles?: string[];
+  logging?: { driver: string; options: Settings };
 }
 
 export interface ComposeFile {

@@ -43,10 +43,12 @@ interface ScrapeConfig {
 const { groups } = readYaml('config/prometheus/alerts.yml') as RuleFile;
 const rules = groups.flatMap((group) => group.rules);
 const folder = 'config/grafana/dashboards';
-const dashboards = readdirSync(join(root, folder)).map((name) => ({
-  name,
-  ...(JSON.parse(readText(`${folder}/${name}`)) as { uid: string; panels: Panel[] }),
-}));
+const dashboards = readdirSync(join(root, folder))
+  .sort()
+  .map((name) => ({
+    name,
+    ...(JSON.parse(readText(`${folder}/${name}`)) as { uid: string; panels: Panel[] }),
+  }));
 const panelQueries = dashboards.flatMap(({ name, panels }) =>
   panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: `${name}: ${title}`, query: expr }))),
 );
@@ -81,6 +83,13 @@ verifies(
   () => {
     const provisioned = readYaml('config/grafana/provisioning/datasources/prometheus.yml') as DataSources;
     const sources = provisioned.datasources.map(({ uid }) => uid);
+    expect(dashboards.map(({ name }) => name)).toEqual([
+      'audit.json',
+      'models.json',
+      'overview.json',
+      'tools.json',
+      'workers.json',
+    ]);
     for (const { name, panels } of dashboards) {
       expect(new Set(panels.map(({ id }) => id)).size, name).toBe(panels.length);
       const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>

@@ -1,20 +1,28 @@
-// Ten times as many turns as a gateway takes: those above are refused while the others still run, and leave nothing.
+// Ten times as many turns as a gateway takes, and one principal with more than its share: those above are refused while
+// the others still run, and leave nothing.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
-import { effects, post, turnOf } from '../support/scripts.js';
+import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
 const limit = 20;
 let box: Signalbox;
+let told: Promise<void>;
 let goOn!: () => void;
 
+const hold = () => {
+  told = new Promise<void>((resolve) => (goOn = resolve));
+};
+
 beforeAll(async () => {
-  const told = new Promise<void>((resolve) => (goOn = resolve));
+  hold();
   box = await startSignalbox({
     script: async (request) => {
       await told;
-      return effects(request);
+      const said = messagesOf(request)[0]!['content'] as string;
+      if (said === 'fail') return { status: 500, json: { error: { message: 'broken' } } };
+      return said.startsWith('turn_') || said === 'later' ? effects(request) : { text: 'hi' };
     },
     environment: { LIMITS_TURNS: String(limit) },
   });
@@ -45,4 +53,58 @@ verifies('chat.overload', '200 turns at once where 20 are taken', async () => {
   await client.end();
   expect(rows).toEqual([{ runs: limit }]);
   expect((await post(box.url, '/api/chat/completions', turnOf('later'))).status).toBe(200);
+});
+
+const chat = { model: 'scripted/model', messages: [{ role: 'user', content: 'hi' }] };
+const toolCall = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_time', arguments: {} } };
+const refusedAt: [path: string, body: object][] = [
+  ['/v1/chat/completions', chat],
+  ['/api/chat/completions', { ...chat, stream: true }],
+  ['/v1/messages', { ...chat, max_tokens: 9 }],
+  ['/v1/messages/count_tokens', chat],
+  ['/v1/responses', { model: 'scripted/model', input: 'hi' }],
+  ['/api/tools/call', { name: 'get_time' }],
+  ['/mcp', toolCall],
+];
+
+/** What refused it: of each door in its own shape. */
+async function refusal(url: string, path: string, body: object): Promise<unknown[]> {
+  const headers = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' };
+  const answer = await post(url, path, body, path === '/mcp' ? headers : {});
+  const error = answer.body.error as unknown as { code?: unknown; data?: { code: string } } | undefined;
+  return [path, answer.status, error?.data?.code ?? error?.code, answer.headers.get('retry-after')];
+}
+
+verifies('chat.overload.principal', 'two places, given back by an end, a caller who goes, a failure', async () => {
+  const { url } = await box.startGateway({ LIMITS_PRINCIPAL_TURNS: '2' });
+  const ask = (content: string, more: RequestInit = {}) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content }], stream: content === 'stream' }),
+      ...more,
+    });
+  const asked = box.upstream.requests.length;
+  hold();
+  const gone = new AbortController();
+  const left = ask('stream', { signal: gone.signal }).catch(() => undefined);
+  const failing = ask('fail');
+  await box.upstream.received(asked + 2);
+  const refusals = await Promise.all(refusedAt.map(([path, body]) => refusal(url, path, body)));
+  expect(refusals).toEqual(refusedAt.map(([path]) => [path, 429, 'concurrency_exceeded', '1']));
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain(`signalbox_rate_limited_total{limit="principal_turns"} ${refusedAt.length}\n`);
+  gone.abort();
+  await left;
+  goOn();
+  expect((await failing).status).toBe(502);
+  // Both have come back, and no more than both.
+  await expect.poll(async () => (await ask('plain')).status, { timeout: 10_000 }).toBe(200);
+  hold();
+  const before = box.upstream.requests.length;
+  const taken = [ask('one'), ask('two')];
+  await box.upstream.received(before + 2);
+  expect((await ask('three')).status).toBe(429);
+  goOn();
+  expect((await Promise.all(taken)).map(({ status }) => status)).toEqual([200, 200]);
 });

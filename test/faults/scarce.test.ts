@@ -1,8 +1,10 @@
 // What a machine runs out of, taken from processes that run: space for files (RLIMIT_FSIZE 0: no byte can be written) and
 // file descriptors (RLIMIT_NOFILE where the next one would be: no file or connection can be opened).
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
@@ -27,7 +29,7 @@ afterEach(() => {
 afterAll(() => box?.close());
 
 const openFiles = 1_024;
-const everyone = () => [...box.gateways, ...box.workers];
+const everyone = () => [box.gateways[0]!, box.workers[0]!];
 
 /** No descriptor is left below its number: the next one that is opened is one too many. */
 function lowestFree({ pid }: StartedProcess): number {
@@ -97,4 +99,51 @@ verifies('reliability.no-descriptors', 'of a worker: the call fails with a reaso
   limit(worker!, `--nofile=${openFiles}:`);
   expect(await call('read_file', { path: 'open.txt' })).toMatchObject({ success: true });
   await expectOneRecordEach(box, 10_000);
+});
+
+/** Asks on a connection of its own, which stays open: the status, or undefined where it was closed instead. */
+function hold(url: string, text: string): { socket: Socket; status: Promise<number | undefined> } {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  socket.write(text);
+  const status = new Promise<number | undefined>((resolve) => {
+    socket.once('data', (bytes: Buffer) => resolve(Number(bytes.toString('latin1', 9, 12))));
+    socket.once('close', () => resolve(undefined));
+  });
+  return { socket, status };
+}
+
+verifies('reliability.connections', 'of a gateway and a worker that many connect to at once', async () => {
+  const limits = { openFiles: 512 };
+  const processes = await Promise.all([box.startGateway({}, limits), box.startWorker({}, limits)]);
+  const alive = 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  for (const { url, log } of processes) {
+    const held = Array.from({ length: 500 }, () => hold(url, alive));
+    const taken = (await Promise.all(held.map(({ status }) => status))).filter((status) => status !== undefined);
+    expect(taken).toEqual(Array(256).fill(200));
+    const refusals = log.filter(({ message }) => String(message).startsWith('connections were refused'));
+    expect(refusals[0]).toMatchObject({ level: 'warn', metadata: { connections: 256, openFiles: 512 } });
+    expect(refusals.length).toBeLessThan(10);
+    // Whoever is in is served, with all that it takes.
+    const [{ socket }] = held.filter((each) => !each.socket.destroyed) as [(typeof held)[number]];
+    const answered = once(socket, 'data');
+    socket.write(alive.replace('live', 'ready'));
+    expect(String(await answered)).toContain('"status":"ok"');
+    if (url === processes[0].url) {
+      const said = once(socket, 'data');
+      const body = JSON.stringify(plainChat);
+      const head = `Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`;
+      socket.write(`POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n${body}`);
+      expect(String(await said)).toMatch(/^HTTP\/1\.1 200 /);
+    }
+    for (const each of held) each.socket.destroy();
+    const metrics = async () => {
+      const answer = await fetch(`${url}/metrics`).catch(() => undefined);
+      return answer?.text();
+    };
+    await expect
+      .poll(metrics, { timeout: 10_000 })
+      .toMatch(/^signalbox_rate_limited_total\{limit="connections"\} 2[4-9]\d$/m);
+  }
 });

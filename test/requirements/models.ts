@@ -3,6 +3,8 @@ export const modelRequirements = {
   'models.backpressure': 'a slow reader slows the upstream',
   'models.circuit': 'a provider that fails again and again is not asked for a while, and its callers are told at once',
   'models.concurrency': 'calls under way at once are bounded, a call too many is told so',
+  'models.context-window':
+    'a request that certainly does not fit into the context window is refused before the model is asked, no other is',
   'models.count-tokens': 'tokens of a request are counted by the model that would answer it, or not at all',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
   'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',

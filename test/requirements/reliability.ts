@@ -80,6 +80,8 @@ export const reliabilityRequirements = {
   'reliability.killed-at-random':
     'whatever is killed under load: one terminal state and one audit row a call, unsafe effects at most once, all turns complete',
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
+  'reliability.connections':
+    'connections leave descriptors for what answers them: those above are closed, counted and told, and there is room again when some close',
   'reliability.no-descriptors':
     'a worker without file descriptors refuses with a reason and serves again when it has some',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',

@@ -29,7 +29,10 @@ export async function openDoor(
     module: Nothing,
     controllers,
     providers: [
-      { provide: TurnAdmission, useValue: new TurnAdmission(100, () => undefined) },
+      {
+        provide: TurnAdmission,
+        useValue: new TurnAdmission({ turns: 100, principalTurns: () => 100, onRefused: () => undefined }),
+      },
       { provide: CONFIG, useValue: config },
       { provide: ERROR_OBSERVER, useValue: () => undefined },
       ...providers,

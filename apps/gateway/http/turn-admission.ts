@@ -1,28 +1,48 @@
-// How many turns one gateway has under way: above the bound the answer is 429 at once, never a queue.
+// How many turns one gateway has under way, in all and of one principal: above a bound the answer is 429 at once, never
+// a queue.
 import { AppError } from '#libs/schemas/errors.js';
+
+const keyTurns = 64;
+
+/** `local` is everyone who calls without a key: bounded only where the operator says so. */
+export const turnsOfPrincipal =
+  (configured: number | undefined) =>
+  (principal: string): number =>
+    configured ?? (principal === 'local' ? Infinity : keyTurns);
+
+export interface TurnBounds {
+  turns: number;
+  principalTurns: (principal: string) => number;
+  /** Told the name of the limit. */
+  onRefused: (limit: string) => void;
+}
 
 export class TurnAdmission {
   private underWay = 0;
+  /** Of those principals only that have a turn under way. */
+  private readonly ofPrincipals = new Map<string, number>();
   private stopping = false;
   private idle: (() => void) | undefined;
 
-  constructor(
-    private readonly limit: number,
-    private readonly onRefused: (limit: string) => void,
-  ) {}
+  constructor(private readonly bounds: TurnBounds) {}
 
   /** Returns what to call when the turn has ended. @throws AppError concurrency_exceeded, shutting_down */
-  enter(): () => void {
+  enter(principal: string): () => void {
     if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
-    if (this.underWay >= this.limit) {
-      this.onRefused('turns');
-      throw new AppError('concurrency_exceeded', `${this.limit} turns are under way here`, { retryAfterSeconds: 1 });
-    }
+    const { turns, principalTurns } = this.bounds;
+    const own = this.ofPrincipals.get(principal) ?? 0;
+    if (own >= principalTurns(principal))
+      throw this.refusal('principal_turns', `${own} turns of yours are under way here`);
+    if (this.underWay >= turns) throw this.refusal('turns', `${turns} turns are under way here`);
     this.underWay++;
+    this.ofPrincipals.set(principal, own + 1);
     let left = false;
     return () => {
       if (left) return;
       left = true;
+      const others = this.ofPrincipals.get(principal)! - 1;
+      if (others === 0) this.ofPrincipals.delete(principal);
+      else this.ofPrincipals.set(principal, others);
       if (--this.underWay === 0) this.idle?.();
     };
   }
@@ -38,5 +58,10 @@ export class TurnAdmission {
         resolve();
       };
     });
+  }
+
+  private refusal(limit: string, message: string): AppError {
+    this.bounds.onRefused(limit);
+    return new AppError('concurrency_exceeded', message, { retryAfterSeconds: 1 });
   }
 }

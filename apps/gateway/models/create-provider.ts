@@ -8,6 +8,7 @@ import { anthropicFamily } from './anthropic/anthropic-family.js';
 import { geminiFamily } from './gemini/gemini-family.js';
 import { openAiFamily } from './openai/openai-family.js';
 import type { WireFamily } from './wire-family.js';
+import { WindowedProvider } from './windowed-provider.js';
 import { WireProvider } from './wire-provider.js';
 import { PromptedProvider } from './prompted/prompted-provider.js';
 
@@ -21,7 +22,9 @@ export function createProvider(name: string, config: ProviderConfig, parts: Prov
   // The offline model calls tools in its own way, and never fails: there is nothing to prompt or to guard.
   if (kind === 'offline') return tools === 'none' ? new PromptedProvider(parts.offline, tools) : parts.offline;
   const family = wireFamily(kind, config, parts.logger);
-  const provider = guardProvider(new WireProvider(name, config, family, parts.onAttempt), config.circuit, parts);
+  const guarded = guardProvider(new WireProvider(name, config, family, parts.onAttempt), config.circuit, parts);
+  const { context_window: tokens } = config;
+  const provider = tokens === undefined ? guarded : new WindowedProvider(guarded, tokens);
   return tools === 'native' ? provider : new PromptedProvider(provider, tools);
 }
 

@@ -40,6 +40,16 @@ verifies('reliability.outcome-spool', 'kept over a restart, loaded once, bounded
   expect(second.rows).toBe(0);
   expect(await readdir(directory)).toEqual([]);
 
+  // A worker that shares the directory: what it adds is seen, counted and settled like what is one's own.
+  await first.add(end('call_4'));
+  expect([second.rows, second.has('call_4')]).toEqual([0, false]);
+  await expect(second.load(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
+  expect([second.rows, second.has('call_4'), second.hasRoom(9_900)]).toEqual([1, true, false]);
+  await second.load(async () => true);
+  expect([second.rows, first.has('call_4')]).toEqual([0, true]);
+  await first.load(() => Promise.reject(new Error('nothing is left')));
+  expect(first.rows).toBe(0);
+
   const full = new OutcomeSpool(directory, 100, silentLogger);
   await full.open();
   await expect(full.add(end('call_3'))).rejects.toMatchObject({ code: 'store_unavailable' });

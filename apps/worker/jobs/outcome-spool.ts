@@ -1,5 +1,5 @@
 // Outcomes that the store could not take: one fsynced file each, loaded once it is back. Bounded in bytes; what does
-// not fit is refused, never half written.
+// not fit is refused, never half written. Workers may share the directory: each counts, and loads, what is there.
 import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -40,12 +40,10 @@ export class OutcomeSpool {
   /** Counts what an earlier process left. */
   async open(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
-    for (const name of await this.#names()) {
-      const { size } = await stat(join(this.directory, name)).catch(() => ({ size: 0 }));
-      this.#count(callIdOf(name), size);
-    }
+    await this.#look();
   }
 
+  /** In the directory, whoever put them there; what others do shows with the next `load`. */
   get rows(): number {
     return this.#spooled.size;
   }
@@ -94,13 +92,7 @@ export class OutcomeSpool {
 
   /** Hands each outcome to `write` until it throws; what was taken is removed. */
   async load(write: (end: CallEnd) => Promise<boolean>): Promise<void> {
-    // Taken before the look: what is added meanwhile may not be seen by it.
-    const known = [...this.#spooled.keys()];
-    const names = await this.#names();
-    // Workers may share a directory: what another one has loaded is settled too.
-    const there = new Set(names.map(callIdOf));
-    for (const callId of known) if (!there.has(callId)) this.#forget(callId);
-    for (const name of names) {
+    for (const name of await this.#look()) {
       const path = join(this.directory, name);
       const text = await readFile(path, 'utf8').catch(unlessGone);
       if (text === undefined) continue;
@@ -141,8 +133,19 @@ export class OutcomeSpool {
     this.#spooled.delete(callId);
   }
 
-  async #names(): Promise<string[]> {
-    return (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
+  /** Counts what is there: others add to it, and what another one has loaded is settled too. */
+  async #look(): Promise<string[]> {
+    // Taken before: what is added meanwhile may not be seen.
+    const known = [...this.#spooled.keys()];
+    const names = (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
+    const there = new Set(names.map(callIdOf));
+    for (const callId of known) if (!there.has(callId)) this.#forget(callId);
+    for (const name of names) {
+      if (this.#spooled.has(callIdOf(name))) continue;
+      const found = await stat(join(this.directory, name)).catch(unlessGone);
+      if (found !== undefined) this.#count(callIdOf(name), found.size);
+    }
+    return names;
   }
 }
 

@@ -46,7 +46,7 @@ export class OutcomeWriter {
     return this.#homeless === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
   }
 
-  /** The call has ended here, and the store will be told. */
+  /** The call has ended, here or in a worker that shares the spool, and the store will be told. */
   isSpooled(callId: string): boolean {
     return this.spool.has(callId);
   }
@@ -90,7 +90,7 @@ export class OutcomeWriter {
   #load(): Promise<void> {
     this.#loading ??= this.spool
       .recover()
-      .then(() => (this.spool.rows === 0 ? undefined : this.spool.load((end) => this.journal.end(end))))
+      .then(() => this.spool.load((end) => this.journal.end(end)))
       .catch((error: unknown) => this.logger.debug({ error }, 'spooled outcomes could not be loaded yet'))
       .finally(() => (this.#loading = undefined));
     return this.#loading;

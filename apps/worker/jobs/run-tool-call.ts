@@ -46,7 +46,7 @@ export class RunToolCall {
     const { running, outcomes } = this.parts;
     // Delivered twice to this process: the first one is still at it.
     if (running.has(job.callId)) return;
-    // It has ended here; the store, which was away, is about to be told.
+    // It has ended; the store, which was away, is about to be told.
     if (outcomes.isSpooled(job.callId)) return;
     if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
     const controller = running.begin(job.callId);
