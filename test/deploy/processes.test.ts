@@ -12,7 +12,9 @@ import { createTestDatabase, type TestDatabase } from '#libs/testing/test-databa
 import { killAll, type Program } from '../faults/processes.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { rawRequest } from '../support/raw-request.js';
+import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
+import { gatewayCommands } from './checklist.js';
 import {
   composePlan,
   ContainerFiles,
@@ -89,7 +91,7 @@ withTools(['kubectl', 'redis-server'], () => {
       const { code } = await inContainer(files, composePlan(compose, 'redis'), ['sh', '-c', question]);
       expect(code).toBe(0);
       const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) => composePlan(compose, name));
-      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
+      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! }, followChecklist);
     },
     LIFE_MS,
   );
@@ -114,8 +116,21 @@ withTools(['kubectl', 'redis-server'], () => {
   );
 });
 
+/** Commands of the checklist that ask the gateway alone. */
+async function followChecklist(url: string): Promise<void> {
+  for (const command of gatewayCommands()) {
+    const here = command.replaceAll('http://127.0.0.1:8000', url).replaceAll('secrets/', `${files.inside('/made')}/`);
+    const { code, stdout, stderr } = await runProgram('sh', ['-c', here]);
+    expect([command, code === 0 ? 'ran' : stderr]).toEqual([command, 'ran']);
+    expect(stdout.trim(), command).not.toBe('');
+  }
+}
+
 /** Migrate, start, be healthy, run a tool, stop in time. */
-async function liveThrough({ files, migrate, worker, gateway }: Deployment): Promise<void> {
+async function liveThrough(
+  { files, migrate, worker, gateway }: Deployment,
+  whileItLives: (url: string) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   for (const path of ['/mcp_workspaces', '/var/lib/signalbox']) files.volume(path, gateway.uid);
   const applied = start(migrate);
   expect([await applied.ended, applied.lines.at(-1)]).toEqual([0, 'The database is up to date.']);
@@ -132,6 +147,7 @@ async function liveThrough({ files, migrate, worker, gateway }: Deployment): Pro
   expect(await answer.json()).toMatchObject({
     tool_execution: { tools_called: ['write_file'], calls: [{ success: true }] },
   });
+  await whileItLives(url);
   await drains(processes, { worker, gateway }, { url, port: gatewayPort });
 }
 

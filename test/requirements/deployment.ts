@@ -1,5 +1,7 @@
 export const deploymentRequirements = {
   'deployment.alerts': 'each alert fires when it should and not otherwise, and names a page of the runbooks',
+  'deployment.checklist':
+    'each line of the deployment checklist has a command that checks it, of things that there are',
   'deployment.compose-consistent': 'what a service of the compose file names is there',
   'deployment.compose-hardened':
     'no container is root or may write its image or gain privileges; only gateway and Grafana are published, on loopback',
