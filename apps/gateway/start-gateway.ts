@@ -29,7 +29,7 @@ import { registerOriginGuard } from './http/origin-guard.js';
 import { registerRequestContext } from './http/request-context.js';
 import { registerRequestLog } from './http/request-log.js';
 import { McpDoor } from './http/mcp-door.js';
-import { TurnAdmission } from './http/turn-admission.js';
+import { TurnAdmission, turnsOfPrincipal } from './http/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
 import { boundConnections } from '#libs/http-door/bound-connections.js';
 import { openFileLimit } from '#libs/process/open-file-limit.js';
@@ -44,7 +44,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const workspaces = await openWorkspaces(config);
   const admission = new TurnAdmission({
     turns: config.limits.turns,
-    principalTurns: config.limits.principal_turns,
+    principalTurns: turnsOfPrincipal(config.limits.principal_turns),
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);

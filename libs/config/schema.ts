@@ -239,7 +239,9 @@ export const configSchema = z.strictObject({
       repeated_failures: count('Same failing call in a row that ends the loop').default(3),
       session_calls: count('Tool calls at once: session').default(8),
       principal_calls: count('Tool calls at once: principal').default(32),
-      principal_turns: count('Turns at once, single calls of tools too: principal, on one gateway').default(64),
+      principal_turns: count(
+        'Turns at once, calls of tools too: principal, on one gateway; absent: 64 of a key, any without keys',
+      ).optional(),
       turns: count('Turns at once, single calls of tools too: one gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),
       mcp_sessions: count('Sessions of MCP clients from before 2026 at once: one gateway').default(1_000),

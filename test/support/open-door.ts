@@ -31,7 +31,7 @@ export async function openDoor(
     providers: [
       {
         provide: TurnAdmission,
-        useValue: new TurnAdmission({ turns: 100, principalTurns: 100, onRefused: () => undefined }),
+        useValue: new TurnAdmission({ turns: 100, principalTurns: () => 100, onRefused: () => undefined }),
       },
       { provide: CONFIG, useValue: config },
       { provide: ERROR_OBSERVER, useValue: () => undefined },

@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
-import { TurnAdmission } from './turn-admission.js';
+import { TurnAdmission, turnsOfPrincipal } from './turn-admission.js';
 
-function open(bounds: { turns: number; principalTurns: number }) {
+function open({ turns, principalTurns }: { turns: number; principalTurns?: number }) {
   const refused: string[] = [];
+  const bounds = { turns, principalTurns: turnsOfPrincipal(principalTurns) };
   const admission = new TurnAdmission({ ...bounds, onRefused: (limit) => refused.push(limit) });
   return { admission, refused };
 }
@@ -35,4 +36,17 @@ verifies('chat.overload', 'whoever they are of, with room left for each principa
   leave();
   admission.enter('cid');
   expect(() => admission.enter('ann')).toThrow(full);
+});
+
+verifies('chat.overload.principal', 'unless it is set: 64 of a key, any number without keys', () => {
+  const { admission } = open({ turns: 1_000 });
+  const enterAll = (principal: string, times: number) => {
+    for (let turn = 0; turn < times; turn += 1) admission.enter(principal);
+  };
+  enterAll('ann', 64);
+  expect(() => admission.enter('ann')).toThrow(full);
+  enterAll('local', 200);
+  const { admission: set } = open({ turns: 1_000, principalTurns: 1 });
+  set.enter('local');
+  expect(() => set.enter('local')).toThrow(full);
 });

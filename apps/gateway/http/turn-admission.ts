@@ -2,9 +2,17 @@
 // a queue.
 import { AppError } from '#libs/schemas/errors.js';
 
+const keyTurns = 64;
+
+/** `local` is everyone who calls without a key: bounded only where the operator says so. */
+export const turnsOfPrincipal =
+  (configured: number | undefined) =>
+  (principal: string): number =>
+    configured ?? (principal === 'local' ? Infinity : keyTurns);
+
 export interface TurnBounds {
   turns: number;
-  principalTurns: number;
+  principalTurns: (principal: string) => number;
   /** Told the name of the limit. */
   onRefused: (limit: string) => void;
 }
@@ -23,7 +31,8 @@ export class TurnAdmission {
     if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
     const { turns, principalTurns } = this.bounds;
     const own = this.ofPrincipals.get(principal) ?? 0;
-    if (own >= principalTurns) throw this.refusal('principal_turns', `${own} turns of yours are under way here`);
+    if (own >= principalTurns(principal))
+      throw this.refusal('principal_turns', `${own} turns of yours are under way here`);
     if (this.underWay >= turns) throw this.refusal('turns', `${turns} turns are under way here`);
     this.underWay++;
     this.ofPrincipals.set(principal, own + 1);
