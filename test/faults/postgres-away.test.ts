@@ -58,13 +58,14 @@ const post = (path: string) => ({ name: 'fetch', arguments: { url: `${web.url}${
 const workspace = [{ type: 'mcp', server_label: 'workspace' }];
 
 /** Outcomes that wait on disk, of both workers as each tells. */
-async function spoolRows(): Promise<number> {
+/** As each worker tells them: they share the directory. */
+async function spoolRows(): Promise<number[]> {
   const headers = { authorization: 'Bearer a-token-of-the-operator' };
   const rows = workers.map(async ({ url }) => {
     const text = await (await fetch(`${url}/metrics`, { headers })).text();
     return Number(/^signalbox_audit_spool_rows (\d+)$/m.exec(text)![1]);
   });
-  return (await Promise.all(rows)).reduce((sum, each) => sum + each, 0);
+  return Promise.all(rows);
 }
 
 const audits = (callId: string) =>
@@ -119,13 +120,13 @@ for (const [path, how, awayMs] of [
     await web.reached(path);
     proxy[how]();
     web.answer(path);
-    await expect.poll(spoolRows, { timeout: 15_000 }).toBe(1);
+    await expect.poll(spoolRows, { timeout: 15_000 }).toEqual(workers.map(() => 1));
     // What is waited for is time itself: leases and locks must run out.
     await new Promise((resolve) => setTimeout(resolve, awayMs));
     proxy.restore();
     const { status, told } = await call;
     expect(status).toBe(200);
-    await expect.poll(spoolRows, { timeout: 10_000 }).toBe(0);
+    await expect.poll(spoolRows, { timeout: 10_000 }).toEqual(workers.map(() => 0));
     expect(await audits(told.id!)).toEqual([{ state: 'completed' }]);
     expect(web.count(path)).toBe(1);
     await probe.servesAgain();
