@@ -26,6 +26,8 @@ describe('what says that a store is away', () => {
   test('what the driver says without a code, and several addresses that refuse', () => {
     expect(isStoreAway(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isStoreAway(new Error('Query read timeout'))).toBe(true);
+    // Of a connection outside a pool that was taken and got no answer.
+    expect(isStoreAway(new Error('timeout expired'))).toBe(true);
     expect(isStoreAway(new AggregateError([coded('ECONNREFUSED')]))).toBe(true);
     expect(isStoreAway(new Error('a fault of ours'))).toBe(false);
     expect(isStoreAway('text')).toBe(false);

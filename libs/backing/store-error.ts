@@ -27,11 +27,11 @@ const sqlStates = /^(?:08|40|53|57|58|25006)/;
 
 /** pg raises these without a code. */
 const driverMessages =
-  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed|after calling end/i;
+  /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|not queryable|connection error|Client was closed|after calling end/i;
 
 /** Of pg and ioredis. */
 const driverTimeouts =
-  /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout|Query read timeout|Command timed out)$/;
+  /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated due to connection timeout|Query read timeout|Command timed out)$/;
 
 /** Whether `error` says that the database is away or overloaded, so that the same statement may succeed later. */
 export function isStoreAway(error: unknown): boolean {

@@ -50,7 +50,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   tool_failed: 'The tool answered with an error.',
   tool_crashed: 'The server of the tool ended while the call ran.',
   tool_unavailable: 'The server of the tool cannot be reached.',
-  tool_outcome_unknown: 'A worker died while the call ran: it may or may not have had its effect.',
+  tool_outcome_unknown:
+    'A worker died while the call ran, or the store went away as it began: it may or may not have had its effect.',
   tool_denied: 'The policy refuses this call.',
   approval_denied: 'A person refused this call.',
   approval_expired: 'Nobody decided about this call in time.',

@@ -80,6 +80,8 @@ export const toolRequirements = {
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
   'tools.pool-spares':
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
+  'tools.refusal-means-nothing-ran':
+    'a call that is refused because a store is away does not run: where nobody can say so, its outcome is told as unknown',
   'tools.slow-queue':
     'a call whose queue is slow to take it ends by what its worker says or its caller does, whatever the queue says later',
   'tools.starts-bounded':

@@ -7,6 +7,7 @@ import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { cancelLater } from './cancel-later.js';
 import type { Decide } from './policy.js';
 import { auditContext } from './queued-tool-runner.js';
 import type { ArgumentValidator, ToolCatalog } from './tool-catalog.js';
@@ -73,7 +74,7 @@ export class ToolCalls {
     if (!this.ports.runner.hasWorker()) {
       throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
     }
-    await this.ports.journal.plan(this.ports.planCall(tool, validated.arguments, context), auditContext(context));
+    await this.#plan(this.ports.planCall(tool, validated.arguments, context), context, request);
     return {
       tool,
       context,
@@ -83,6 +84,19 @@ export class ToolCalls {
         return { id: context.callId, sessionId: context.sessionId, tool, outcome };
       },
     };
+  }
+
+  /** A plan that is told as failed may have been written: then the call would be found, and run. */
+  async #plan(planned: PlannedCall, context: CallContext, { callId }: ToolCallRequest): Promise<void> {
+    const { journal } = this.ports;
+    const audit = auditContext(context);
+    try {
+      await journal.plan(planned, audit);
+    } catch (error) {
+      // Under an id that is known its caller, who comes again, is to find it.
+      if (callId === undefined) void cancelLater(journal, planned.id, audit);
+      throw error;
+    }
   }
 
   async #refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {

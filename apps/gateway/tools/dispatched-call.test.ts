@@ -4,7 +4,13 @@ import type { Channels } from '#libs/backing/channels.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome } from '#libs/testing/stored-rows.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { verifies } from '../../../test/verifies.js';
+import { type ToolCallPorts, ToolCalls } from './call-tool.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
@@ -25,12 +31,18 @@ class SlowQueue extends MapQueue {
   }
 }
 
-function open(queue: MapQueue, given: { journal?: Partial<Journal>; signal?: AbortSignal } = {}) {
+interface Given {
+  journal?: Partial<Journal>;
+  signal?: AbortSignal;
+  job?: Partial<ToolJob>;
+}
+
+function open(queue: MapQueue, given: Given = {}) {
   const { journal = {}, signal = new AbortController().signal } = given;
   // Told of calls that are cancelled, and nothing else.
   const channels = { publish: async () => undefined } as unknown as Channels;
   const told: ToolProgress[] = [];
-  const job = someJob(someCall());
+  const job = { ...someJob(someCall()), ...given.job };
   const call = new DispatchedCall(
     {
       queue,
@@ -83,6 +95,76 @@ verifies('tools.slow-queue', 'a worker runs what the queue is not known to have'
   await expect(queue.answered).rejects.toThrow('cut');
   call.reply({ kind: 'outcome', callId, outcome: someOutcome });
   expect(await ended).toEqual(someOutcome);
+});
+
+const away = new AppError('store_unavailable', 'The store did not answer in time');
+
+verifies('tools.refusal-means-nothing-ran', 'the queue has the call, and its answer was lost', async () => {
+  const queue = new SlowQueue();
+  const { call, callId } = open(queue, { journal: { cancelPlanned: async () => [] } });
+  const ended = call.run();
+  queue.fail(away);
+  await expect(queue.answered).rejects.toThrow();
+  await new Promise((resolve) => setImmediate(resolve));
+  call.reply({ kind: 'outcome', callId, outcome: someOutcome });
+  expect(await ended).toEqual(someOutcome);
+});
+
+verifies('tools.refusal-means-nothing-ran', 'neither queue nor journal can say', async () => {
+  const states: string[] = [];
+  for (const [members, ended] of [
+    [{}, { state: 'indeterminate', error: { code: 'tool_outcome_unknown' } }],
+    [{ safe: true }, away],
+    [{ runId: 'run_1' }, away],
+  ] as const) {
+    const queue = new SlowQueue();
+    let asked = 0;
+    const cancelPlanned: Journal['cancelPlanned'] = async ([callId]) => {
+      asked += 1;
+      if (asked < 3) throw away;
+      states.push(callId!);
+      return [callId!];
+    };
+    const { call, callId } = open(queue, { journal: { cancelPlanned }, job: members });
+    const run = call.run().catch((error: unknown) => error);
+    queue.fail(away);
+    expect(await run).toMatchObject(ended);
+    // A run ends its calls itself; others are ended as soon as the journal takes it.
+    if (!('runId' in members)) await expect.poll(() => states).toContain(callId);
+  }
+  expect(states).toHaveLength(2);
+});
+
+verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody was told so', async () => {
+  const planned: string[] = [];
+  const cancelled: string[] = [];
+  const journal: Partial<Journal> = {
+    plan: async ({ id }) => {
+      planned.push(id);
+      throw away;
+    },
+    cancelPlanned: async ([callId]) => {
+      // At first the statement is still under way.
+      if (cancelled.push(callId!) < 2) return [];
+      return [callId!];
+    },
+  };
+  const tool = { name: 'write_file', timeoutMs: 1_000, maxTimeoutMs: 1_000 } as CatalogTool;
+  const calls = new ToolCalls({
+    catalog: { find: () => tool },
+    validator: { validate: async () => ({ ok: true, arguments: {} }) },
+    decide: () => ({ effect: 'allow' }),
+    journal,
+    runner: { hasWorker: () => true },
+    planCall: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => someCall({ id: callId }),
+  } as unknown as ToolCallPorts);
+  const from = { requestId: 'req_1', principal: 'local', signal: new AbortController().signal, deadline: Infinity };
+  const request = { name: 'write_file', argumentsText: '{}' };
+  await expect(calls.prepare(request, from as RequestContext)).rejects.toBe(away);
+  await expect.poll(() => cancelled).toEqual([planned[0], planned[0]]);
+  // Under a key its caller comes again and finds it.
+  await expect(calls.prepare({ ...request, callId: 'call_key' }, from as RequestContext)).rejects.toBe(away);
+  expect(cancelled).not.toContain('call_key');
 });
 
 verifies('tools.early-progress-bounded', '1,000 reports before the queue has answered', async () => {

@@ -7,6 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { cancelLater } from './cancel-later.js';
 import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
 import type { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
@@ -66,7 +67,7 @@ export class DispatchedCall implements ReplyListener {
     private readonly options: DispatchOptions,
   ) {}
 
-  /** @throws AppError store_unavailable when the job could not be added; the call is then ended in the journal. */
+  /** @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
   async run(): Promise<ToolOutcome> {
     const { inbox } = this.services;
     const { signal, onProgress } = this.options;
@@ -88,8 +89,7 @@ export class DispatchedCall implements ReplyListener {
       this.#armPoll();
       return await this.#outcome;
     } catch (error) {
-      await this.#giveUpPlanned();
-      throw error;
+      return await this.#refused(error);
     } finally {
       this.#over = true;
       over.abort();
@@ -262,13 +262,33 @@ export class DispatchedCall implements ReplyListener {
     }
   }
 
-  async #giveUpPlanned(): Promise<void> {
+  /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
+  async #refused(error: unknown): Promise<ToolOutcome> {
+    const { callId, runId, safe } = this.job;
+    const ended = await this.#endPlanned();
+    if (ended === true) throw error;
+    if (ended === undefined) {
+      // Of a run: its end takes the call along.
+      if (runId !== undefined) throw error;
+      void cancelLater(this.services.journal, callId, this.options.audit);
+      if (safe) throw error;
+      return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store went away: the call may have begun');
+    }
+    // Only the queue's answer was lost: a worker has the call.
+    this.#armPoll();
+    return this.#outcome;
+  }
+
+  /** False: it is not planned any more; undefined: the journal cannot say. */
+  async #endPlanned(): Promise<boolean | undefined> {
     const { journal, logger } = this.services;
     try {
-      await journal.cancelPlanned([this.job.callId], this.options.audit);
-      this.#takeOut();
+      const ended = await journal.cancelPlanned([this.job.callId], this.options.audit);
+      if (ended.length > 0) this.#takeOut();
+      return ended.length > 0;
     } catch (error) {
-      logger.warn({ error }, 'a call that was never queued could not be ended in the journal');
+      logger.warn({ error }, 'a call that was not known to be queued could not be ended in the journal');
+      return undefined;
     }
   }
 

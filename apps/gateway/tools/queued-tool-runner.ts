@@ -12,6 +12,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { cancelLater } from './cancel-later.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { QueueGauge } from './queue-gauge.js';
@@ -147,6 +148,7 @@ export class QueuedToolRunner implements ToolRunner {
       await this.parts.journal.cancelPlanned([context.callId], audit);
     } catch (cause) {
       this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
+      void cancelLater(this.parts.journal, context.callId, audit);
     }
     if (context.signal.aborted) return failedOutcome('cancelled', 'cancelled', 'The call was cancelled');
     throw error;

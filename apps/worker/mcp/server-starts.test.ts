@@ -65,7 +65,7 @@ verifies('tools.starts-bounded', 'a worker that stops lets go who waits', async 
 verifies('tools.starts-bounded', 'refused in time, and no failure of the server that was refused', async () => {
   const refused: string[] = [];
   const starts = { limit: 1, waitMs: 1_000, holdMs: 60_000, onRefused: (server: string) => void refused.push(server) };
-  const servers = await openToolServers({ silent: hostile('--silent'), good: hostile() }, { starts });
+  const servers = await openToolServers({ silent: hostile('--silent', '--ignore-term'), good: hostile() }, { starts });
   try {
     const holding = servers.call('silent', 'echo').catch((error: Error) => error);
     await expect.poll(countOwnProcesses, soon).toBe(1);
@@ -90,7 +90,7 @@ verifies(
   'one that says nothing while it starts holds up the others for a moment only',
   async () => {
     const servers = await openToolServers(
-      { silent: hostile('--silent'), good: hostile() },
+      { silent: hostile('--silent', '--ignore-term'), good: hostile() },
       { starts: { limit: 1, holdMs: 100 } },
     );
     try {
