@@ -8,6 +8,7 @@ import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { CircuitBreaker, type CircuitPass, type CircuitState } from './circuit-breaker.js';
 import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
+import { WrappedProvider } from './wrapped-provider.js';
 
 export interface CircuitParts {
   logger: Logger;
@@ -31,14 +32,13 @@ export function guardProvider(
   return new GuardedProvider(provider, new CircuitBreaker({ failures, coolDownMs }, onChange));
 }
 
-class GuardedProvider implements ModelProvider {
-  readonly name: string;
-
+/** Counting tokens is not guarded: it says nothing of what answers. */
+class GuardedProvider extends WrappedProvider {
   constructor(
-    private readonly inner: ModelProvider,
+    inner: ModelProvider,
     private readonly circuit: CircuitBreaker,
   ) {
-    this.name = inner.name;
+    super(inner);
   }
 
   call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]> {
@@ -59,19 +59,6 @@ class GuardedProvider implements ModelProvider {
   private async *refuse(seconds: number): AsyncGenerator<readonly ModelEvent[]> {
     const message = `Model provider '${this.name}' failed again and again and is not asked for ${seconds} s`;
     yield [{ type: 'error', error: new AppError('model_unavailable', message, { retryAfterSeconds: seconds }) }];
-  }
-
-  /** Not guarded: what counts tokens says nothing of what answers. */
-  countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
-    return this.inner.countTokens(request, call);
-  }
-
-  listModels(signal: AbortSignal): Promise<string[]> {
-    return this.inner.listModels(signal);
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
   }
 }
 

@@ -4,33 +4,20 @@ import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
+import { WrappedProvider } from './wrapped-provider.js';
 
 const SPACE = 0x20;
 
-export class WindowedProvider implements ModelProvider {
-  readonly name: string;
-
+export class WindowedProvider extends WrappedProvider {
   constructor(
-    private readonly inner: ModelProvider,
+    inner: ModelProvider,
     private readonly tokens: number,
   ) {
-    this.name = inner.name;
+    super(inner);
   }
 
   call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]> {
     return exceeds(request, this.tokens) ? this.refuse() : this.inner.call(request, call);
-  }
-
-  countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
-    return this.inner.countTokens(request, call);
-  }
-
-  listModels(signal: AbortSignal): Promise<string[]> {
-    return this.inner.listModels(signal);
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
   }
 
   private async *refuse(): AsyncGenerator<readonly ModelEvent[]> {

@@ -3,17 +3,16 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest } from '../model-provider.js';
+import { WrappedProvider } from '../wrapped-provider.js';
 import { readPromptedAnswer } from './read-prompted-answer.js';
 import { type PromptedRequest, toPromptedRequest } from './to-prompted-request.js';
 
-export class PromptedProvider implements ModelProvider {
-  readonly name: string;
-
+export class PromptedProvider extends WrappedProvider {
   constructor(
-    private readonly inner: ModelProvider,
+    inner: ModelProvider,
     private readonly mode: 'prompted' | 'none',
   ) {
-    this.name = inner.name;
+    super(inner);
   }
 
   async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<readonly ModelEvent[]> {
@@ -28,19 +27,11 @@ export class PromptedProvider implements ModelProvider {
     yield* prompted.mayCall ? readPromptedAnswer(events, prompted.offered) : events;
   }
 
-  countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
+  override countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
     return this.inner.countTokens(this.prompted(request).request, call);
   }
 
   private prompted(request: ModelRequest): PromptedRequest {
     return toPromptedRequest(this.mode === 'none' ? { ...request, tools: [] } : request);
-  }
-
-  listModels(signal: AbortSignal): Promise<string[]> {
-    return this.inner.listModels(signal);
-  }
-
-  close(): Promise<void> {
-    return this.inner.close();
   }
 }
