@@ -1,6 +1,6 @@
 // A plugin of the build (nest-cli.json): emits `{ ...a, b }` as `{ ...{}, ...a, b }`. Both mean the same. But V8 before 12
-// (Node 20) gives each object of the first form a hidden class of its own: making one takes fifty times as long, and no
-// access to its members is ever cached. To be deleted with the support of Node 20.
+// (Node 20) gives each object of the first form a hidden class of its own: making one is slow, and no access to its members is
+// ever cached. To be deleted with the support of Node 20.
 const ts = require('typescript');
 
 exports.before = () => (context) => {

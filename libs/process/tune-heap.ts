@@ -7,7 +7,7 @@ export const heapFlags = [
   '--heap-growing-percent=50',
   // Every object begins young. V8 learns from the first seconds which places of the code make objects that live long, and
   // was wrong about the closures of a request: they began old, and kept all of their request until the next full
-  // collection, 13 kB of each chat.
+  // collection.
   '--no-allocation-site-pretenuring',
 ] as const;
 
