@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 import { loadConfig } from '#libs/config/load-config.js';
 import { runProcess } from '#libs/process/run-process.js';
-import { tuneHeap } from '#libs/process/tune-heap.js';
+import { tuneV8 } from '#libs/process/tune-v8.js';
 import { startWorker } from './start-worker.js';
 
-tuneHeap();
+tuneV8();
 await runProcess('worker', loadConfig, startWorker);
