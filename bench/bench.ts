@@ -58,6 +58,7 @@ interface Row {
 interface Figures {
   perSecond: number;
   p50Ms: number;
+  firstBytesMs: number;
   /** Over what it is compared with. */
   addedMs: number | undefined;
   gatewayMicros: number;
@@ -81,7 +82,14 @@ async function measure(system: System, scenario: Scenario, sessions?: number): P
     const queued = scenario.calls > 0 || scenario.unit === 'trip';
     const gatewayMicros = micros('gateway');
     const both = gatewayMicros + (queued ? micros('worker') : 0);
-    const figures: Figures = { perSecond, p50Ms: result.p50Ms, addedMs, gatewayMicros, micros: both };
+    const figures: Figures = {
+      perSecond,
+      p50Ms: result.p50Ms,
+      firstBytesMs: result.firstBytesMs,
+      addedMs,
+      gatewayMicros,
+      micros: both,
+    };
     const row: Row = {
       scenario: scenario.name,
       'per second': `${Math.round(perSecond)} ${scenario.unit}s`,
@@ -146,7 +154,8 @@ async function comparePeers(system: System, measured: { scenario: Scenario; figu
 function printPeer(scenario: Scenario, we: Figures, peer: PeerFigures): void {
   const rate = `${Math.round(peer.perSecond)} ${scenario.unit}s/s (we: ${(we.perSecond / peer.perSecond).toFixed(2)} ×)`;
   const cpu = `${peer.micros.toFixed(1)} µs (we: ${(we.micros / peer.micros).toFixed(2)} ×)`;
-  const waited = `p50 ${peer.p50Ms.toFixed(2)} ms (we: ${we.p50Ms.toFixed(2)})`;
+  const [theirs, ours] = scenario.unit === 'chunk' ? [peer.firstBytesMs, we.firstBytesMs] : [peer.p50Ms, we.p50Ms];
+  const waited = `${scenario.unit === 'chunk' ? 'first' : 'p50'} ${theirs.toFixed(2)} ms (we: ${ours.toFixed(2)})`;
   console.log(`${peer.peer}, ${scenario.name}`.padEnd(66), `${rate} | ${waited} | CPU ${cpu} | ${peer.megabytes} MB`);
 }
 

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Load } from './load.js';
 import type { Scenario } from './scenarios.js';
 import { toolServer } from './system.js';
@@ -10,19 +11,21 @@ export interface PeerProgram {
   peer: string;
   serves(scenario: Scenario): boolean;
   /** Of Node, by the port that it is to listen on; `directory` has the packages. */
-  argumentsIn(directory: string): Promise<(port: number) => string[]>;
+  argumentsIn(directory: string, upstreamUrl: string): Promise<(port: number) => string[]>;
   load(url: string, scenario: Scenario, upstreamUrl: string): Promise<Pick<Load, 'path' | 'body' | 'headers'>>;
 }
 
 const say = { name: 'say', arguments: { text: 'hello' } };
 const startMs = 10_000;
 
+/** The scenarios that a proxy can serve. */
+const throughToUpstream = ({ beside, path }: Scenario) => beside === 'upstream' && path !== undefined;
 /** The scenarios whose way ends in the bench's own MCP server. */
 const callsToolServer = ({ beside }: Scenario) => beside === 'tool server';
 
 const portkey: PeerProgram = {
   peer: 'Portkey',
-  serves: ({ beside, path }) => beside === 'upstream' && path !== undefined,
+  serves: throughToUpstream,
   argumentsIn: async (directory) => (port) => [
     join(directory, 'node_modules/@portkey-ai/gateway/build/start-server.js'),
     '--headless',
@@ -37,6 +40,18 @@ const portkey: PeerProgram = {
       authorization: 'Bearer none',
     },
   }),
+};
+
+/** No peer, but what stands in every peer's way: the yardstick of this machine. */
+const bareProxy: PeerProgram = {
+  peer: 'Fastify and undici alone',
+  serves: throughToUpstream,
+  argumentsIn: async (_, upstreamUrl) => (port) => [
+    fileURLToPath(new URL('./bare-proxy.js', import.meta.url)),
+    String(port),
+    upstreamUrl,
+  ],
+  load: async (_, { path, body }) => ({ path: path!, body }),
 };
 
 const mcpHub: PeerProgram = {
@@ -91,7 +106,7 @@ const supergateway: PeerProgram = {
   load: (url) => openSession(url),
 };
 
-export const peerPrograms: readonly PeerProgram[] = [portkey, mcpHub, mcpProxy, supergateway];
+export const peerPrograms: readonly PeerProgram[] = [bareProxy, portkey, mcpHub, mcpProxy, supergateway];
 
 /** A session of the older era, which is what these programs serve; a program may need a moment for its server. */
 async function openSession(url: string): Promise<Pick<Load, 'path' | 'body' | 'headers'>> {

@@ -31,6 +31,8 @@ export interface PeerFigures {
   peer: string;
   perSecond: number;
   p50Ms: number;
+  /** Median, to the first bytes. */
+  firstBytesMs: number;
   /** CPU time a unit of the scenario, of the process that asks and, in a queue, of the one that answers. */
   micros: number;
   /** Resident, after the load. */
@@ -94,7 +96,7 @@ async function figuresOf(
     const spent = () => subject.pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
     await subject.put({ inFlight: scenario.inFlight, forMs: warmMs });
     const before = spent();
-    const { requests, elapsedMs, p50Ms, failures } = await subject.put({
+    const { requests, elapsedMs, p50Ms, firstBytesMs, failures } = await subject.put({
       inFlight: scenario.inFlight,
       forMs: measureMs,
     });
@@ -102,14 +104,21 @@ async function figuresOf(
     if (failures.length > 0) throw new Error(`not everything put to ${peer} succeeded: ${failures.join('\n')}`);
     const units = requests * (scenario.unit === 'chunk' ? CHUNKS_A_STREAM : 1);
     const megabytes = subject.pids.reduce((sum, pid) => sum + residentMegabytes(pid), 0);
-    return { peer, perSecond: (units * 1_000) / elapsedMs, p50Ms, micros: (spentMs * 1_000) / units, megabytes };
+    return {
+      peer,
+      perSecond: (units * 1_000) / elapsedMs,
+      p50Ms,
+      firstBytesMs,
+      micros: (spentMs * 1_000) / units,
+      megabytes,
+    };
   } finally {
     await subject.close();
   }
 }
 
 async function openProgram(program: PeerProgram, directory: string, { system, scenario }: Measuring): Promise<Subject> {
-  const { url, pid, stop } = await startProgram(await program.argumentsIn(directory));
+  const { url, pid, stop } = await startProgram(await program.argumentsIn(directory, system.upstreamUrl));
   try {
     const load = await program.load(url, scenario, system.upstreamUrl);
     return { pids: [pid], put: (busy) => system.put({ ...load, ...busy, url }), close: stop };

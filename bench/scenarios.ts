@@ -46,6 +46,7 @@ export const scenarios: readonly Scenario[] = [
     unit: 'request',
     beside: 'upstream',
     calls: 0,
+    goal: { maxAddedMs: 0.2 },
   },
   {
     name: 'plain chat, JSON, 16 in flight',
@@ -56,6 +57,16 @@ export const scenarios: readonly Scenario[] = [
     beside: 'upstream',
     calls: 0,
     goal: { maxGatewayMicros: 90 },
+  },
+  {
+    name: `SSE, 1 stream of ${CHUNKS_A_STREAM} chunks`,
+    path: chat,
+    body: { model: 'bench/model', messages, stream: true },
+    inFlight: 1,
+    unit: 'chunk',
+    beside: 'upstream',
+    calls: 0,
+    goal: { maxAddedMs: 0.25 },
   },
   {
     name: `SSE, 16 streams of ${CHUNKS_A_STREAM} chunks`,
