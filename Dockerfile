@@ -27,7 +27,10 @@ COPY package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/dist ./dist
+# The allocator's are those of libs/process/allocator-environment.ts.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_TRIM_THRESHOLD_=1048576 \
     HOST=0.0.0.0 \
     DATA_DIR=/var/lib/signalbox \
     WORKSPACES_DIR=/mcp_workspaces

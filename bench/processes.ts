@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
+import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
@@ -71,7 +72,7 @@ export async function startService({ app, environment, directory, home, profile 
   const child = own(
     spawn(process.execPath, [...flags, main], {
       cwd: home,
-      env: { PATH: process.env['PATH'], ...environment, PORT: port, SERVER_WORKER_PORT: port },
+      env: { PATH: process.env['PATH'], ...allocatorEnvironment, ...environment, PORT: port, SERVER_WORKER_PORT: port },
       stdio: ['ignore', output, output],
     }),
   );

@@ -7,6 +7,7 @@ import { readConfigWithOrigins } from '#libs/config/read-config.js';
 import { migrate } from '#libs/database/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
+import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import { localUrl } from './local-url.js';
 import { choosePort } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
         { name: 'worker', program: [built('apps/worker/main.js')], readyUrl: readyUrls.worker },
       ],
       environment: {
+        ...allocatorEnvironment,
         ...process.env,
         // Only what was chosen here: the rest the services read from the same places.
         ...(gatewayPort === server.port ? {} : { PORT: String(gatewayPort) }),

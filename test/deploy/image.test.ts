@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DockerfileParser, type From } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { expect } from 'vitest';
+import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import { verifies } from '../verifies.js';
 import { composeFile, readText, root } from './deployment-files.js';
 
@@ -34,6 +35,11 @@ verifies('deployment.image', 'an ordinary user, no development, writable only wh
   const mounted = [...gateway!.volumes!, ...worker!.volumes!].map((volume) => volume.split(':')[1]);
   expect(new Set(volumes)).toEqual(new Set(mounted));
   for (const volume of volumes) expect(last('RUN')).toContain(volume);
+});
+
+verifies('deployment.image', 'its processes give back memory as those of `npm start` do', () => {
+  const environment = last('ENV')!.split(/\s+/);
+  for (const [name, value] of Object.entries(allocatorEnvironment)) expect(environment).toContain(`${name}=${value}`);
 });
 
 verifies('deployment.image', 'the build is given its sources and nothing else', () => {

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
 import { type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { toolsReady } from '#libs/testing/start-signalbox.js';
 import { effects, post, turnOf } from '../support/scripts.js';
@@ -27,6 +29,15 @@ afterAll(async () => {
   await whole?.ended;
   await upstream?.close();
   await whole?.remove();
+});
+
+verifies('operations.start-gives-back', 'as each process was started', () => {
+  const pids = [...whole.pids('gateway'), ...whole.pids('worker')];
+  expect(pids).toHaveLength(2);
+  for (const pid of pids) {
+    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    for (const [name, value] of Object.entries(allocatorEnvironment)) expect(variables).toContain(`${name}=${value}`);
+  }
 });
 
 /** The same key until it is answered: what a client of a durable service does. */
