@@ -173,16 +173,14 @@ async function openWorkspaces(config: Config): Promise<Workspaces> {
   });
 }
 
-function healthChecks({ database, backing, registry, catalog }: Gateway) {
-  const servers = async () =>
-    Object.fromEntries(catalog.list().map((tool) => [tool.server, tool.available ? 'ready' : 'unavailable']));
+function healthChecks({ database, backing, registry, toolServers }: Gateway) {
   const isolation = async () =>
     (await registry.alive('worker', 10_000)).map(({ details }) => String(details['isolation'] ?? 'none'));
   return [
     storeCheck((signal) => database.ping(signal)),
     queueCheck((signal) => backing.ping(signal)),
     workersCheck(registry),
-    serversCheck(servers),
+    serversCheck(() => toolServers.states()),
     isolationCheck(isolation),
   ];
 }
