@@ -175,7 +175,9 @@ async function openWorkspaces(config: Config): Promise<Workspaces> {
 
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {
   const isolation = async () =>
-    (await registry.alive('worker', 10_000)).map(({ details }) => String(details['isolation'] ?? 'none'));
+    (await registry.alive('worker', 10_000)).map(({ details: { isolation } }) =>
+      typeof isolation === 'string' ? isolation : 'none',
+    );
   return [
     storeCheck((signal) => database.ping(signal)),
     queueCheck((signal) => backing.ping(signal)),

@@ -47,7 +47,12 @@ function toolServer(
   const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
   const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
   const { id: _, ...report } = worst ?? { id: '', name, state: known, ...(known === 'ready' ? {} : noWorker) };
-  const workers = reports.map(({ name: _, ...each }) => each);
+  const workers = reports.map(({ id, state, isolation, reason }) => ({
+    id,
+    state,
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(reason === undefined ? {} : { reason }),
+  }));
   return { ...report, tools: tools.length, workers };
 }
 
