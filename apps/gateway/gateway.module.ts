@@ -25,6 +25,7 @@ import { MessagesController } from './http/messages.controller.js';
 import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { RunsController } from './http/runs.controller.js';
+import { ServersController } from './http/servers.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
 import { SseController } from './http/sse.controller.js';
 import { ToolChangesController } from './http/tool-changes.controller.js';
@@ -33,6 +34,7 @@ import { TurnAdmission } from './http/turn-admission.js';
 import { TurnDoor } from './http/turn-door.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
+import { ToolServers } from './tools/tool-servers.js';
 
 export interface GatewayModuleParts {
   config: Config;
@@ -69,6 +71,7 @@ export class GatewayModule {
         ModelsController,
         ToolsController,
         ToolChangesController,
+        ServersController,
         McpController,
         SseController,
         SessionsController,
@@ -83,6 +86,7 @@ export class GatewayModule {
         { provide: TOOL_CATALOG, useValue: gateway.catalog },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
+        { provide: ToolServers, useValue: gateway.toolServers },
         { provide: Workspaces, useValue: workspaces },
         { provide: ChatService, useValue: gateway.chat },
         { provide: TurnAdmission, useValue: admission },

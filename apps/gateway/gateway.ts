@@ -39,6 +39,7 @@ import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
 import { decide } from './tools/policy.js';
 import { QueuedToolRunner } from './tools/queued-tool-runner.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
+import { ToolServers } from './tools/tool-servers.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
@@ -178,6 +179,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
+    toolServers: new ToolServers(registry, catalog),
     cancels,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });

@@ -29,6 +29,7 @@ import { registerOriginGuard } from './http/origin-guard.js';
 import { registerRequestContext } from './http/request-context.js';
 import { registerRequestLog } from './http/request-log.js';
 import { McpDoor } from './http/mcp-door.js';
+import { PrincipalPlaces } from './http/principal-places.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
 import { boundConnections } from '#libs/http-door/bound-connections.js';
@@ -42,9 +43,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
   const workspaces = await openWorkspaces(config);
+  const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
     principalTurns: turnsOfPrincipal(config.limits.principal_turns),
+    places,
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
@@ -102,6 +105,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
       door.stopWaiting();
       await admission.drain(config.server.shutdown_grace_ms);
       await door.close();
+      places.close();
       await gateway.close();
       connections.close();
       await app.close();
@@ -169,16 +173,16 @@ async function openWorkspaces(config: Config): Promise<Workspaces> {
   });
 }
 
-function healthChecks({ database, backing, registry, catalog }: Gateway) {
-  const servers = async () =>
-    Object.fromEntries(catalog.list().map((tool) => [tool.server, tool.available ? 'ready' : 'unavailable']));
+function healthChecks({ database, backing, registry, toolServers }: Gateway) {
   const isolation = async () =>
-    (await registry.alive('worker', 10_000)).map(({ details }) => String(details['isolation'] ?? 'none'));
+    (await registry.alive('worker', 10_000)).map(({ details: { isolation } }) =>
+      typeof isolation === 'string' ? isolation : 'none',
+    );
   return [
     storeCheck((signal) => database.ping(signal)),
     queueCheck((signal) => backing.ping(signal)),
     workersCheck(registry),
-    serversCheck(servers),
+    serversCheck(() => toolServers.states()),
     isolationCheck(isolation),
   ];
 }

@@ -8,7 +8,7 @@ import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
-import type { ProcessInfo, ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { ProcessInfo, ProcessRegistry, ServerReport } from '#libs/runs/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { SessionLeases } from '#libs/runs/session-leases.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
@@ -183,6 +183,7 @@ export class Worker {
       details: this.#details(),
     };
     await this.parts.registry.register(info);
+    this.parts.registry.describe(info.id, () => this.#details());
     await this.jobs.start();
     await this.catalog.start();
     this.#pool.warm();
@@ -196,14 +197,16 @@ export class Worker {
     const config = { ...this.parts.config, mcpServers };
     this.#configured = configuredServers({ ...this.#serverParts, config, running: this.#configured });
     this.#pool.replace(this.#configured);
-    this.parts.registry.describe(this.parts.workerId, this.#details());
     await this.catalog.replace(this.#configured);
   }
 
   #details(): ProcessInfo['details'] {
     return {
       isolation: this.isolationLevels()[0] ?? 'builtin tools only',
-      servers: this.#configured.servers.length,
+      servers: this.catalog.states().map((server) => {
+        const isolation = this.#configured.servers.find(({ name }) => name === server.name)?.isolation;
+        return { ...server, ...(isolation === undefined ? {} : { isolation }) } satisfies ServerReport;
+      }),
     };
   }
 

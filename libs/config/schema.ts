@@ -244,7 +244,7 @@ export const configSchema = z.strictObject({
       session_calls: count('Tool calls at once: session').default(8),
       principal_calls: count('Tool calls at once: principal').default(32),
       principal_turns: count(
-        'Turns at once, calls of tools too: principal, on one gateway; absent: 64 of a key, any without keys',
+        'Turns at once, calls of tools too: principal, on all gateways; absent: 64 of a key, any without keys',
       ).optional(),
       turns: count('Turns at once, single calls of tools too: one gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),

@@ -103,7 +103,7 @@ async function openApp(health: Health, scrape: Scrape): Promise<NestFastifyAppli
 }
 
 verifies('operations.metrics-access', 'this machine, else the token', () => {
-  const near = { address: '127.0.0.1', forwarded: false, authorization: undefined };
+  const near = { address: '127.0.0.1', forwarded: false, host: 'localhost:8001', authorization: undefined };
   const far = { ...near, address: '10.0.0.9' };
   const code = (access: OperatorAccess, request: OperatorRequest) => {
     try {
@@ -118,8 +118,13 @@ verifies('operations.metrics-access', 'this machine, else the token', () => {
   expect(code(closed, { ...near, address: '::ffff:127.0.0.1' })).toBe('admitted');
   expect(code(closed, far)).toBe('insufficient_scope');
   expect(code(closed, { ...near, forwarded: true })).toBe('insufficient_scope');
+  expect(code(closed, { ...near, host: '[::1]:8001' })).toBe('admitted');
+  // A page of a stranger's under a name that leads here.
+  for (const host of ['evil.example:8001', undefined]) {
+    expect(code(closed, { ...near, host })).toBe('insufficient_scope');
+  }
   const open = new OperatorAccess('the-token');
   expect(code(open, far)).toBe('invalid_api_key');
   expect(code(open, { ...far, authorization: 'Bearer no' })).toBe('invalid_api_key');
-  expect(code(open, { ...far, authorization: 'Bearer the-token' })).toBe('admitted');
+  expect(code(open, { ...far, host: 'worker:8001', authorization: 'Bearer the-token' })).toBe('admitted');
 });

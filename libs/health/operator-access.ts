@@ -1,6 +1,7 @@
 // Who may see what is the operator's (metrics, API pages): anyone on this machine, else whoever shows METRICS_TOKEN.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { hostAllowed } from '#libs/http-door/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface OperatorRequest {
@@ -8,15 +9,19 @@ export interface OperatorRequest {
   address: string;
   /** True where a proxy says that it speaks for someone else: then the address says nothing. */
   forwarded: boolean;
+  /** A page that was brought here under a name of its own (DNS rebinding) is on this machine too. */
+  host: string | undefined;
   authorization: string | undefined;
 }
+
+const ownNames = new Set(['localhost']);
 
 export class OperatorAccess {
   constructor(private readonly token: string | undefined) {}
 
   /** @throws AppError invalid_api_key, insufficient_scope */
-  admit({ address, forwarded, authorization }: OperatorRequest): void {
-    if (!forwarded && isLoopbackAddress(address)) return;
+  admit({ address, forwarded, host, authorization }: OperatorRequest): void {
+    if (!forwarded && isLoopbackAddress(address) && hostAllowed(host, ownNames)) return;
     if (this.token === undefined) {
       throw new AppError('insufficient_scope', 'This is for callers on the same machine unless METRICS_TOKEN is set');
     }
@@ -31,6 +36,7 @@ export function operatorRequest({ headers, socket }: Pick<IncomingMessage, 'head
   return {
     address: socket.remoteAddress ?? '',
     forwarded: headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined,
+    host: headers.host,
     authorization: headers.authorization,
   };
 }

@@ -16,7 +16,7 @@ export interface ProcessRegistryOptions {
 const registerPatienceMs = 15_000;
 
 export class PostgresProcessRegistry implements ProcessRegistry {
-  private readonly registered = new Map<string, ProcessInfo>();
+  private readonly registered = new Map<string, () => ProcessInfo>();
   private readonly logger: Logger;
   private readonly intervalMs: number;
   private readonly expiryMs: number;
@@ -43,14 +43,14 @@ export class PostgresProcessRegistry implements ProcessRegistry {
       await delay(this.intervalMs / 8);
       beatAt = performance.now();
     }
-    this.registered.set(info.id, info);
+    this.registered.set(info.id, () => info);
     this.held ??= { since: beatAt, beatAt };
     this.timer ??= setInterval(() => void this.beatAll(), this.intervalMs).unref();
   }
 
-  describe(id: string, details: ProcessInfo['details']): void {
+  describe(id: string, details: () => ProcessInfo['details']): void {
     const info = this.registered.get(id);
-    if (info !== undefined) this.registered.set(id, { ...info, details });
+    if (info !== undefined) this.registered.set(id, () => ({ ...info(), details: details() }));
   }
 
   async alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]> {
@@ -75,7 +75,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.leaving = true;
     // One under way may have been sent before.
     await this.beating;
-    await Promise.all([...this.registered.values()].map((info) => this.beat(info)));
+    await Promise.all([...this.registered.values()].map((info) => this.beat(info())));
   }
 
   async close(): Promise<void> {
@@ -93,7 +93,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
   /** One round at a time: a slow database gets no pile of heartbeats. */
   private beatAll(): Promise<void> {
     const beatAt = performance.now();
-    this.beating ??= Promise.all([...this.registered.values()].map((info) => this.beat(info)))
+    this.beating ??= Promise.all([...this.registered.values()].map((info) => this.beat(info())))
       .then(
         () => this.hold(beatAt),
         (error: unknown) => this.logger.warn({ error }, 'Heartbeat was not written'),

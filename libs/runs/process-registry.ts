@@ -1,4 +1,5 @@
 // Heartbeats of gateways and workers, and what happens to the work of those that stopped (reliability: leases).
+import type { JsonObject } from '#libs/schemas/json.js';
 
 /** A process without a heartbeat for this long may be given up by anyone. */
 export const processExpiryMs = 6_000;
@@ -6,8 +7,18 @@ export const processExpiryMs = 6_000;
 export interface ProcessInfo {
   id: string;
   kind: 'gateway' | 'worker';
-  /** Shown in health: version, servers, isolation. */
-  details: Record<string, string | number | boolean>;
+  /** Shown in health: isolation, and the tool servers of a worker. */
+  details: JsonObject;
+}
+
+/** A tool server as one worker has it: `servers` of its details. */
+export interface ServerReport {
+  name: string;
+  state: 'starting' | 'ready' | 'unavailable' | 'refused';
+  /** What its tools run under; absent where it was refused. */
+  isolation?: string;
+  /** For the operator: why it is not ready. */
+  reason?: string;
 }
 
 export interface SeenProcess extends ProcessInfo {
@@ -20,8 +31,8 @@ export interface SeenProcess extends ProcessInfo {
 export interface ProcessRegistry {
   /** Writes the first heartbeat, then one every 2 s until `close`. @throws AppError store_unavailable after 15 s of trying */
   register(info: ProcessInfo): Promise<void>;
-  /** Other details from the next heartbeat on. */
-  describe(id: string, details: ProcessInfo['details']): void;
+  /** From the next heartbeat on each tells what the details are then. */
+  describe(id: string, details: () => ProcessInfo['details']): void;
   /** Processes seen within `withinMs`, those that drain too. */
   alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]>;
   /**

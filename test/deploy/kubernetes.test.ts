@@ -129,6 +129,9 @@ withTools(['kubectl'], () => {
         expect(container?.livenessProbe?.httpGet).toEqual({ path: '/health/live', port: 'http' });
         expect(container?.readinessProbe?.httpGet).toEqual({ path: '/health/ready', port: 'http' });
         expect(names(all, 'PodDisruptionBudget')).toContain(`signalbox-${name}`);
+        // What docs/performance.md has measured, and some air: a node that is short of memory evicts who has more.
+        const memory = container?.resources?.requests['memory'];
+        expect(Number(/^(\d+)Mi$/.exec(String(memory))?.[1]), name).toBeGreaterThanOrEqual(320);
       }
     }
   });
@@ -143,6 +146,13 @@ withTools(['kubectl'], () => {
       expect(four).toEqual(expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']));
       expect(six).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));
     }
+  });
+
+  verifies('deployment.kubernetes-consistent', 'an autoscaler that every KEDA takes, and that only adds', () => {
+    const scaled = manifests('prod').find(({ kind }) => kind === 'ScaledObject')!.spec;
+    const triggers = scaled['triggers'] as { metricType: string }[];
+    expect(triggers.map(({ metricType }) => metricType)).toEqual(['Value']);
+    expect(scaled).not.toHaveProperty('fallback');
   });
 
   verifies('deployment.kubernetes-settings', 'known settings, secrets by file, time to stop', () => {

@@ -2,6 +2,7 @@
 // the others still run, and leave nothing.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
+import type { StartedProcess } from '#libs/testing/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
@@ -76,7 +77,8 @@ async function refusal(url: string, path: string, body: object): Promise<unknown
 }
 
 verifies('chat.overload.principal', 'two places, given back by an end, a caller who goes, a failure', async () => {
-  const { url } = await box.startGateway({ LIMITS_PRINCIPAL_TURNS: '2' });
+  const both = [1, 2].map(() => box.startGateway({ LIMITS_PRINCIPAL_TURNS: '2' }));
+  const [{ url }, another] = (await Promise.all(both)) as [StartedProcess, StartedProcess];
   const ask = (content: string, more: RequestInit = {}) =>
     fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -92,6 +94,9 @@ verifies('chat.overload.principal', 'two places, given back by an end, a caller 
   await box.upstream.received(asked + 2);
   const refusals = await Promise.all(refusedAt.map(([path, body]) => refusal(url, path, body)));
   expect(refusals).toEqual(refusedAt.map(([path]) => [path, 429, 'concurrency_exceeded', '1']));
+  // Nor by another gateway.
+  const [path, body] = refusedAt[0]!;
+  expect(await refusal(another.url, path, body)).toEqual([path, 429, 'concurrency_exceeded', '1']);
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain(`signalbox_rate_limited_total{limit="principal_turns"} ${refusedAt.length}\n`);
   gone.abort();

@@ -100,6 +100,21 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   expect(JSON.stringify(ready)).toContain('unsafe (refused)');
 });
 
+verifies('tools.servers-told', 'health says which, /api/servers why, to the operator only', async () => {
+  const health = async () => (await fetch(`${box.url}/health/ready`)).text();
+  const degraded = '"name":"servers","status":"degraded","reason":"not ready: unsafe (refused)","details":{"count":10}';
+  await expect.poll(health, long).toContain(degraded);
+  type Told = { servers: { name: string; reason?: string }[] };
+  const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as Told;
+  const named = (name: string) => servers.find((server) => server.name === name);
+  expect(named('unsafe')).toMatchObject({ state: 'refused', tools: 0, workers: [{ state: 'refused' }] });
+  expect(named('unsafe')?.reason).toContain('isolation: process');
+  expect(named('files')).toMatchObject({ state: 'ready', isolation: 'process' });
+  expect(named('workspace')).toMatchObject({ state: 'ready', isolation: 'builtin' });
+  const stranger = { headers: { 'x-forwarded-for': '192.0.2.1' } };
+  expect((await fetch(`${box.url}/api/servers`, stranger)).status).toBe(403);
+});
+
 verifies('tools.servers-in-catalog', 'called through the queue, audited with what they ran under', async () => {
   const said = await call('say', { text: 'hello' });
   expect(said).toMatchObject({ status: 200, body: { content: 'hello' } });

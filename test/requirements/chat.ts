@@ -23,6 +23,8 @@ export const chatRequirements = {
     'turns above the limit of a gateway are refused at once with a time to come back, those taken complete',
   'chat.overload.principal':
     'turns of one principal above its limit are refused at once at every door, and each that ends gives its place back',
+  'chat.overload.principal-shared':
+    'turns of one principal are counted over all gateways, and those of a gateway that died are forgotten within its lease',
   'chat.plain.not-stored': 'a plain chat writes nothing to the store',
   'chat.read.requests': 'a request is read as OpenAI reads it, and one fault is named by its field',
   'chat.runs.begin':

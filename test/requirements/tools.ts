@@ -111,6 +111,8 @@ export const toolRequirements = {
     "a command server gets the session's directory, a short environment and no name of the host's directories",
   'tools.servers-in-catalog':
     'tools of command and URL servers are offered and called like builtin ones, and audited with their isolation',
+  'tools.servers-told':
+    'every gateway tells each tool server with its state and isolation, and why one that is configured does not run',
   'tools.session-reopened': 'a server that has forgotten its session is asked again in a new one',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.stateless-anywhere': 'calls that leave nothing behind in a worker run in any, and pay for no lease',

@@ -22,6 +22,7 @@ import {
   session,
   text,
   toolChange,
+  toolServer,
 } from './open-api-shapes.js';
 
 export interface DescribedOperation {
@@ -134,6 +135,11 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     }),
     answers: json(object({ decided: list(object({ server: text, tool: text, change: text })) })),
   },
+  'GET /api/servers': {
+    summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
+    tag: 'tools',
+    answers: json(object({ servers: list(toolServer) })),
+  },
   'POST /api/tools/call': {
     summary: 'Runs one tool through the same queue and journal as a chat',
     tag: 'tools',
@@ -191,7 +197,6 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 'text/plain': text },
     status: 202,
   },
-  'GET /api/servers': { summary: 'Tool servers with their state', tag: 'tools' },
   'GET /api/sessions': { summary: 'The sessions of the caller', tag: 'sessions' },
   'POST /api/sessions': {
     summary: 'Makes a session',

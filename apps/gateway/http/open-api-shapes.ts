@@ -102,6 +102,18 @@ export const run = object(
   ['id', 'state', 'session_id', 'created', 'rounds', 'usage'],
 );
 const definition = { ...object({ hash: text, definition: anything }), type: ['object', 'null'] };
+const serverState = { enum: ['starting', 'ready', 'unavailable', 'refused'] };
+export const toolServer = object(
+  {
+    name: text,
+    state: serverState,
+    isolation: text,
+    reason: text,
+    tools: integer,
+    workers: list(object({ id: text, state: serverState, isolation: text, reason: text }, ['id', 'state'])),
+  },
+  ['name', 'state', 'tools', 'workers'],
+);
 export const toolChange = object({
   server: text,
   tool: text,

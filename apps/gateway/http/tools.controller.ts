@@ -55,7 +55,7 @@ export class ToolsController {
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     // Counted with the turns: a stop waits for it too.
-    const leave = this.admission.enter(requestContext(request).principal);
+    const leave = await this.admission.enter(requestContext(request).principal);
     try {
       await this.#call(request, reply);
     } finally {

@@ -1,6 +1,7 @@
-// How many turns one gateway has under way, in all and of one principal: above a bound the answer is 429 at once, never
-// a queue.
+// How many turns are under way, in all on this gateway and of one principal on all gateways: above a bound the answer is
+// 429 at once, never a queue.
 import { AppError } from '#libs/schemas/errors.js';
+import type { PrincipalPlaces } from './principal-places.js';
 
 const keyTurns = 64;
 
@@ -13,6 +14,8 @@ export const turnsOfPrincipal =
 export interface TurnBounds {
   turns: number;
   principalTurns: (principal: string) => number;
+  /** Those of all gateways; absent: this one counts for itself. */
+  places?: Pick<PrincipalPlaces, 'take'>;
   /** Told the name of the limit. */
   onRefused: (limit: string) => void;
 }
@@ -27,12 +30,27 @@ export class TurnAdmission {
   constructor(private readonly bounds: TurnBounds) {}
 
   /** Returns what to call when the turn has ended. @throws AppError concurrency_exceeded, shutting_down */
-  enter(principal: string): () => void {
+  async enter(principal: string): Promise<() => void> {
+    const limit = this.bounds.principalTurns(principal);
+    const leave = this.enterHere(principal, limit);
+    const { places } = this.bounds;
+    if (places === undefined || limit === Infinity) return leave;
+    const giveBack = await places.take(principal, limit);
+    if (giveBack === undefined) {
+      leave();
+      throw this.refusal('principal_turns', `${limit} turns of yours are under way`);
+    }
+    return () => {
+      giveBack();
+      leave();
+    };
+  }
+
+  private enterHere(principal: string, limit: number): () => void {
     if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
-    const { turns, principalTurns } = this.bounds;
+    const { turns } = this.bounds;
     const own = this.ofPrincipals.get(principal) ?? 0;
-    if (own >= principalTurns(principal))
-      throw this.refusal('principal_turns', `${own} turns of yours are under way here`);
+    if (own >= limit) throw this.refusal('principal_turns', `${own} turns of yours are under way`);
     if (this.underWay >= turns) throw this.refusal('turns', `${turns} turns are under way here`);
     this.underWay++;
     this.ofPrincipals.set(principal, own + 1);

@@ -43,7 +43,7 @@ export class TurnDoor {
     const context = requestContext(request);
     const read = dialect.read(request.body, this.config.limits);
     const idempotencyKey = readIdempotencyKey(request);
-    const leave = this.admission.enter(context.principal);
+    const leave = await this.admission.enter(context.principal);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
@@ -62,7 +62,7 @@ export class TurnDoor {
   async count(dialect: Pick<Dialect, 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
     const context = requestContext(request);
     const read = dialect.read(request.body, this.config.limits);
-    const leave = this.admission.enter(context.principal);
+    const leave = await this.admission.enter(context.principal);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
       return await this.chat.countTokens(turn, context);

@@ -1,0 +1,103 @@
+// The turns of one principal on all gateways together: each holds a place that is leased and kept up while it runs, so
+// that what a killed gateway held is free again within half a minute. Whoever may have any number asks nothing here.
+import type { Counters } from '#libs/backing/counters.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Logger } from '#libs/logging/logger.js';
+
+const leaseMs = 30_000;
+/** A place is taken on the way of every turn: a store that is slow must not hold up plain chats. */
+const answerMs = 500;
+/** After a store that did not answer; until then each gateway counts its own. */
+const leftAloneMs = 5_000;
+
+export interface PlacesOptions {
+  counters: Counters;
+  gatewayId: string;
+  logger: Logger;
+  leaseMs?: number;
+}
+
+interface Place {
+  key: string;
+  holder: string;
+  limit: number;
+}
+
+export class PrincipalPlaces {
+  readonly #held = new Set<Place>();
+  readonly #leaseMs: number;
+  #taken = 0;
+  #awayUntil = 0;
+  /** Of the round that is under way: a place that is given back in it must not be taken again behind it. */
+  #renewing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: PlacesOptions) {
+    this.#leaseMs = options.leaseMs ?? leaseMs;
+  }
+
+  /**
+   * What gives the place back; undefined where all `limit` are taken. Never throws: without the store nobody is refused
+   * here, and the bound of each gateway holds.
+   */
+  async take(principal: string, limit: number): Promise<(() => void) | undefined> {
+    if (steadyNow() < this.#awayUntil) return () => undefined;
+    const holder = `${this.options.gatewayId}:${++this.#taken}`;
+    const place: Place = { key: `principal_turns:${principal}`, holder, limit };
+    try {
+      if (!(await this.#acquire(place))) return undefined;
+    } catch (error) {
+      this.#left(error);
+      // It may have been taken all the same.
+      void this.#release(place);
+      return () => undefined;
+    }
+    this.#held.add(place);
+    this.#timer ??= setInterval(
+      () => void (this.#renewing = this.#renewing.then(() => this.#renew())),
+      this.#leaseMs / 3,
+    );
+    this.#timer.unref();
+    return () => {
+      if (!this.#held.delete(place)) return;
+      if (this.#held.size === 0) this.#rest();
+      void this.#renewing.then(() => this.#release(place));
+    };
+  }
+
+  /** Places that are still held expire. */
+  close(): void {
+    this.#held.clear();
+    this.#rest();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** A place that expired and was given to another is tried for again: the turn itself goes on in any case. */
+  async #renew(): Promise<void> {
+    for (const place of this.#held) {
+      try {
+        await this.#acquire(place);
+      } catch (error) {
+        return this.#left(error);
+      }
+    }
+  }
+
+  #acquire({ key, holder, limit }: Place): Promise<boolean> {
+    return this.options.counters.acquire(key, holder, limit, this.#leaseMs, AbortSignal.timeout(answerMs));
+  }
+
+  async #release({ key, holder }: Place): Promise<void> {
+    // What does not arrive expires.
+    await this.options.counters.release(key, holder, AbortSignal.timeout(answerMs)).catch(() => undefined);
+  }
+
+  #left(error: unknown): void {
+    this.#awayUntil = steadyNow() + leftAloneMs;
+    this.options.logger.warn({ error }, 'turns of a principal are counted by each gateway alone: the store is away');
+  }
+}

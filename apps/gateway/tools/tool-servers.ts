@@ -1,0 +1,59 @@
+// The tool servers as the workers have them, told with their heartbeats: also those that no tool is known of.
+import type { ProcessRegistry, ServerReport } from '#libs/runs/process-registry.js';
+import type { ToolCatalog } from './tool-catalog.js';
+
+const workerSeenMs = 10_000;
+
+export interface ToolServer extends ServerReport {
+  /** In the catalog. */
+  tools: number;
+  /** Those that have it. */
+  workers: ({ id: string } & Omit<ServerReport, 'name'>)[];
+}
+
+/** What stands in the way of calls comes first; one that only starts here runs elsewhere. */
+const severity: ServerReport['state'][] = ['refused', 'unavailable', 'ready', 'starting'];
+
+export class ToolServers {
+  constructor(
+    private readonly registry: Pick<ProcessRegistry, 'alive'>,
+    private readonly catalog: Pick<ToolCatalog, 'list'>,
+  ) {}
+
+  /** By name. @throws AppError store_unavailable */
+  async list(): Promise<ToolServer[]> {
+    const reports = new Map<string, ({ id: string } & ServerReport)[]>();
+    for (const { id, details, draining } of await this.registry.alive('worker', workerSeenMs)) {
+      // A worker of a version before this one tells a number.
+      const servers = Array.isArray(details['servers']) ? (details['servers'] as unknown as ServerReport[]) : [];
+      if (draining) continue;
+      for (const server of servers) reports.set(server.name, [...(reports.get(server.name) ?? []), { id, ...server }]);
+    }
+    const names = new Set([...reports.keys(), ...this.catalog.list().map(({ server }) => server)]);
+    return [...names].sort().map((name) => toolServer(name, reports.get(name) ?? [], this.catalog.list(name)));
+  }
+
+  /** For health: name to state. */
+  async states(): Promise<Record<string, string>> {
+    return Object.fromEntries((await this.list()).map(({ name, state }) => [name, state]));
+  }
+}
+
+function toolServer(
+  name: string,
+  reports: readonly ({ id: string } & ServerReport)[],
+  tools: readonly { available: boolean }[],
+): ToolServer {
+  const [worst] = reports.toSorted((one, other) => severity.indexOf(one.state) - severity.indexOf(other.state));
+  const known = tools.some(({ available }) => available) ? 'ready' : 'unavailable';
+  const { id: _, ...report } = worst ?? { id: '', name, state: known, ...(known === 'ready' ? {} : noWorker) };
+  const workers = reports.map(({ id, state, isolation, reason }) => ({
+    id,
+    state,
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(reason === undefined ? {} : { reason }),
+  }));
+  return { ...report, tools: tools.length, workers };
+}
+
+const noWorker = { reason: 'no worker has it' };
