@@ -34,6 +34,7 @@ import { ToolCalls } from './tools/call-tool.js';
 import { ForwardingToolRunner } from './tools/forwarding-tool-runner.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
+import { LateCancels } from './tools/late-cancels.js';
 import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
 import { decide } from './tools/policy.js';
@@ -80,12 +81,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const router = faulty.models(createModelRouter(config.models, { logger, offline, ...observers }));
   const models = new MeasuredModelRouter(router, measuring);
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
+  const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const queued = new QueuedToolRunner({
     gatewayId: id,
     backing,
     journal,
     sessions,
     registry,
+    lateCancels,
     limits: {
       sessionCalls: config.limits.session_calls,
       principalCalls: config.limits.principal_calls,
@@ -136,7 +139,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, planCall });
+  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, lateCancels, planCall });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     runs,
@@ -194,6 +197,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
+      // What the runner refused to the last.
+      await lateCancels.close();
       try {
         await registry.close();
       } finally {

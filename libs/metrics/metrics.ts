@@ -82,6 +82,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       buckets: callBuckets,
       labels: ['server', 'tool'],
     }),
+    toolCancelsDropped: counter(
+      'tool_cancels_dropped_total',
+      'Refused tool calls of which the journal was not told: too many at once, or the gateway stopped',
+    ),
     toolCache: counter('tool_cache_total', 'Calls of tools whose results may be kept', ['outcome']),
     toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
       buckets: callBuckets,

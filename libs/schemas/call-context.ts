@@ -1,8 +1,11 @@
 // Who asks, for what, until when: handed to every port between a request and a tool's result.
 import type { AppError } from './errors.js';
 
+/** Everyone who calls without a key (governance: principals). */
+export const keylessPrincipal = 'local';
+
 export interface RequestContext {
-  /** `local` while no keys are configured (governance: principals). */
+  /** `keylessPrincipal` while no keys are configured. */
   principal: string;
   /** The key that was shown, never the secret itself. */
   keyId?: string;

@@ -118,6 +118,7 @@ export const reliabilityRequirements = {
   'runs.ended-by-owner': 'a run is ended once, by the gateway that owns it',
   'runs.event-numbers-never-reused': 'the numbers of events are never used again, also after events were forgotten',
   'runs.events-resume': 'stored events can be read from any number on',
+  'runs.follower-leaves-nothing': 'who waits for the events of a run keeps one listener, however long it says nothing',
   'runs.idempotency-expires': 'an Idempotency-Key is free again after its life',
   'runs.idempotency-one-run': 'requests with one Idempotency-Key at once begin one run',
   'runs.mixed-turn-found': 'a client call leads its principal back to the whole turn',

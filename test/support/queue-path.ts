@@ -31,6 +31,7 @@ import { ForwardingToolRunner } from '../../apps/gateway/tools/forwarding-tool-r
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
 import { decide } from '../../apps/gateway/tools/policy.js';
+import { LateCancels } from '../../apps/gateway/tools/late-cancels.js';
 import { QueuedToolRunner } from '../../apps/gateway/tools/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { ProbeTools } from './probe-tools.js';
@@ -99,7 +100,9 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const id = `gw_${randomBytes(4).toString('hex')}`;
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
   const { limits, tools } = config;
+  const lateCancels = new LateCancels({ journal, onDropped: () => undefined });
   const runner = new QueuedToolRunner({
+    lateCancels,
     gatewayId: id,
     backing,
     journal,
@@ -122,7 +125,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const forwarding = new ForwardingToolRunner(runner, backing.cache, silentLogger);
   const planCall = forwarding.planCall.bind(forwarding);
-  const calls = new ToolCalls({ catalog, validator, decide, journal, runner: forwarding, planCall });
+  const calls = new ToolCalls({ catalog, validator, decide, journal, runner: forwarding, lateCancels, planCall });
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({
     calls,
@@ -141,6 +144,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     keyed,
     close: async () => {
       await runner.close();
+      await lateCancels.close();
       await catalog.close();
     },
   };

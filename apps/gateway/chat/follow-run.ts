@@ -63,12 +63,12 @@ class Bell {
   async heard(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (!this.rung && !signal.aborted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
         const settle = () => {
           clearTimeout(timer);
           signal.removeEventListener('abort', settle);
           resolve();
         };
+        const timer = setTimeout(settle, timeoutMs);
         this.wake = settle;
         signal.addEventListener('abort', settle, { once: true });
       });

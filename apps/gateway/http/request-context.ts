@@ -1,7 +1,7 @@
 // Who asks and whether they are still there: made once a request, before anything else sees it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import type { StoppableContext } from '#libs/schemas/call-context.js';
+import { keylessPrincipal, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 
@@ -34,7 +34,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
     const requestId = typeof given === 'string' && shownRequestId.test(given) ? given : mintRequestId();
     const trace = request.headers['traceparent'];
     request.signalboxContext = {
-      principal: 'local',
+      principal: keylessPrincipal,
       requestId,
       ip: request.ip,
       ...(/\bno-(?:cache|store)\b/i.test(request.headers['cache-control'] ?? '') ? { noCache: true } : {}),

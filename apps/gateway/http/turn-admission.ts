@@ -1,15 +1,16 @@
 // How many turns are under way, in all on this gateway and of one principal on all gateways: above a bound the answer is
 // 429 at once, never a queue.
+import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { PrincipalPlaces } from './principal-places.js';
 
 const keyTurns = 64;
 
-/** `local` is everyone who calls without a key: bounded only where the operator says so. */
+/** Everyone who calls without a key is one principal: bounded only where the operator says so. */
 export const turnsOfPrincipal =
   (configured: number | undefined) =>
   (principal: string): number =>
-    configured ?? (principal === 'local' ? Infinity : keyTurns);
+    configured ?? (principal === keylessPrincipal ? Infinity : keyTurns);
 
 export interface TurnBounds {
   turns: number;

@@ -7,7 +7,7 @@ import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { cancelLater } from './cancel-later.js';
+import type { LateCancels } from './late-cancels.js';
 import type { Decide } from './policy.js';
 import { auditContext } from './queued-tool-runner.js';
 import type { ArgumentValidator, ToolCatalog } from './tool-catalog.js';
@@ -44,6 +44,7 @@ export interface ToolCallPorts {
   decide: Decide;
   journal: Journal;
   runner: ToolRunner;
+  lateCancels: LateCancels;
   /** The journal's row of a server call, with the job that would run it. */
   planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
 }
@@ -88,13 +89,13 @@ export class ToolCalls {
 
   /** A plan that is told as failed may have been written: then the call would be found, and run. */
   async #plan(planned: PlannedCall, context: CallContext, { callId }: ToolCallRequest): Promise<void> {
-    const { journal } = this.ports;
+    const { journal, lateCancels } = this.ports;
     const audit = auditContext(context);
     try {
       await journal.plan(planned, audit);
     } catch (error) {
       // Under an id that is known its caller, who comes again, is to find it.
-      if (callId === undefined) void cancelLater(journal, planned.id, audit);
+      if (callId === undefined) lateCancels.add(planned.id, audit);
       throw error;
     }
   }

@@ -12,6 +12,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { verifies } from '../../../test/verifies.js';
 import { type ToolCallPorts, ToolCalls } from './call-tool.js';
 import { DispatchedCall } from './dispatched-call.js';
+import { LateCancels } from './late-cancels.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
@@ -50,6 +51,7 @@ function open(queue: MapQueue, given: Given = {}) {
       journal: journal as Journal,
       inbox: new ReplyInbox(channels, 'gateway-1', silentLogger),
       routes: new SessionRoutes({ takesJobs: () => true }),
+      lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
       cancelGraceMs: 1_000,
       logger: silentLogger,
     },
@@ -156,6 +158,7 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     decide: () => ({ effect: 'allow' }),
     journal,
     runner: { hasWorker: () => true },
+    lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
     planCall: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => someCall({ id: callId }),
   } as unknown as ToolCallPorts);
   const from = { requestId: 'req_1', principal: 'local', signal: new AbortController().signal, deadline: Infinity };

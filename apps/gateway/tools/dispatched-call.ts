@@ -7,7 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { cancelLater } from './cancel-later.js';
+import type { LateCancels } from './late-cancels.js';
 import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
 import type { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
@@ -18,6 +18,7 @@ export interface DispatchServices {
   journal: Journal;
   inbox: ReplyInbox;
   routes: SessionRoutes;
+  lateCancels: LateCancels;
   /** How long a cancelled tool may take to stop, ms. */
   cancelGraceMs: number;
   logger: Logger;
@@ -270,7 +271,7 @@ export class DispatchedCall implements ReplyListener {
     if (ended === undefined) {
       // Of a run: its end takes the call along.
       if (runId !== undefined) throw error;
-      void cancelLater(this.services.journal, callId, this.options.audit);
+      this.services.lateCancels.add(callId, this.options.audit);
       if (safe) throw error;
       return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store went away: the call may have begun');
     }

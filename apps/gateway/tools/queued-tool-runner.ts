@@ -12,9 +12,9 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { cancelLater } from './cancel-later.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
+import type { LateCancels } from './late-cancels.js';
 import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
@@ -28,6 +28,7 @@ export interface QueuedToolRunnerParts {
   /** The sessions that were made with their calls: the worker is told where. */
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
+  lateCancels: LateCancels;
   limits: { sessionCalls: number; principalCalls: number; queueLength: number; cancelGraceMs: number };
   logger: Logger;
 }
@@ -109,6 +110,7 @@ export class QueuedToolRunner implements ToolRunner {
           journal: parts.journal,
           inbox: this.#inbox,
           routes: this.#routes,
+          lateCancels: parts.lateCancels,
           cancelGraceMs: parts.limits.cancelGraceMs,
           logger: parts.logger,
         },
@@ -148,7 +150,7 @@ export class QueuedToolRunner implements ToolRunner {
       await this.parts.journal.cancelPlanned([context.callId], audit);
     } catch (cause) {
       this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
-      void cancelLater(this.parts.journal, context.callId, audit);
+      this.parts.lateCancels.add(context.callId, audit);
     }
     if (context.signal.aborted) return failedOutcome('cancelled', 'cancelled', 'The call was cancelled');
     throw error;
