@@ -64,11 +64,18 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
   const method = init.method ?? 'GET';
   const headers = Object.fromEntries(new Headers(init.headers ?? {}));
   const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
-  const signals = [init.signal ?? undefined, tellsNews ? undefined : AbortSignal.timeout(bounds.totalMs)];
-  const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<Response>((resolve, reject) => {
     const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent });
+    // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 lets that go with the garbage, and the time never ends.
+    const over = new AbortController();
+    const { signal } = over;
+    const given = init.signal ?? undefined;
+    const follow = () => over.abort(given?.reason);
+    const tooLong = () => over.abort(new DOMException('The exchange took too long', 'TimeoutError'));
+    const limit = tellsNews ? undefined : setTimeout(tooLong, bounds.totalMs);
+    given?.addEventListener('abort', follow, { once: true });
+    if (given?.aborted === true) follow();
     // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
     // socket, and an error there would end the process. Who waits is told the signal's reason all the same.
     const abort = () => request.destroy();
@@ -81,6 +88,8 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
     });
     request.once('close', () => {
       clearTimeout(late);
+      clearTimeout(limit);
+      given?.removeEventListener('abort', follow);
       signal.removeEventListener('abort', abort);
     });
     // Stays for what comes after the answer has begun: its reader sees that as well.
