@@ -66,7 +66,7 @@ export class GuardedTransport implements Transport {
   #failure?: AppError;
 
   constructor(
-    readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError },
+    readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
     private readonly options: GuardOptions,
   ) {
     // The SDK tells a pipe by these two: there, silence means a server of the old era.
