@@ -1,6 +1,7 @@
 // The HTTP under MCP's HTTP transports: bounds on connecting, on the whole of an exchange and on what is read at all.
 // Follows no redirect (the transport follows those within the server's own origin), decodes no compression. On Node's
 // own client for the reason given in builtin/guarded-request.ts.
+import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
@@ -28,8 +29,11 @@ export interface BoundedFetch {
   close(): void;
 }
 
+/** A server that leaves exchanges open costs no more of our descriptors; those that find no place fail after `connectMs`. */
+const agentOptions = { keepAlive: true, maxSockets: 256 };
+
 export function boundedFetch(bounds: FetchBounds): BoundedFetch {
-  const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
+  const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
   const bounded: BoundedFetch = {
     fetch: async (input, init = {}) => {
       const url = new URL(input);
@@ -74,6 +78,8 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
     const follow = () => over.abort(given?.reason);
     const tooLong = () => over.abort(new DOMException('The exchange took too long', 'TimeoutError'));
     const limit = tellsNews ? undefined : setTimeout(tooLong, bounds.totalMs);
+    // One signal may be that of all exchanges of a connection.
+    if (given !== undefined) setMaxListeners(0, given);
     given?.addEventListener('abort', follow, { once: true });
     if (given?.aborted === true) follow();
     // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
