@@ -2,6 +2,7 @@
 // this machine or an allowed host; who they are it does not know.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
@@ -227,7 +228,7 @@ async function send(answer: Response, response: ServerResponse, signal: AbortSig
 
 async function readerReady(response: ServerResponse): Promise<void> {
   const settled = new AbortController();
-  const signal = AbortSignal.any([settled.signal, AbortSignal.timeout(stuckReaderMs)]);
+  const signal = AbortSignal.any([settled.signal, abortAfter(stuckReaderMs)]);
   try {
     await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
   } catch {

@@ -2,6 +2,7 @@
 // so, and it is stopped by SIGTERM and patience. Its log lines are its own: they go where ours go.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { SUPERVISED_VARIABLE } from '#libs/process/end-with-parent.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Life, Part } from './part.js';
@@ -113,7 +114,7 @@ async function untilReady({ readyUrl, readyDeadlineMs }: ServiceOptions, signal:
 
 async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(2_000)]) });
+    const response = await fetch(url, { signal: AbortSignal.any([signal, abortAfter(2_000)]) });
     await response.body?.cancel();
     return response.ok;
   } catch {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { z } from 'zod';
 import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
 import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
-import { mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
+import { lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
 import { type OpenMcpDoor, openMcpDoor } from '../support/open-mcp-door.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { rawRequest, type RawRequest } from '../support/raw-request.js';
@@ -150,6 +150,23 @@ for (const [name, connect] of Object.entries(mcpClients)) {
     }
   });
 }
+
+verifies(
+  'mcp.progress',
+  'the 1.x client, HTTP+SSE, that reads late: progress and result come in one chunk',
+  async () => {
+    const client = await lateSseClient(url, 300);
+    try {
+      const told: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void told.push(progress);
+      const slow = { name: 'slow', arguments: { ms: 100, progress: true } };
+      expect((await client.callTool(slow, undefined, { onprogress })).content).toEqual(text('done'));
+      expect(told.length).toBeGreaterThan(0);
+    } finally {
+      await client.close();
+    }
+  },
+);
 
 verifies('mcp.workspaces', 'a session each, one named, one a principal', () =>
   withClients(

@@ -82,6 +82,28 @@ async function oldClient(url: string, kind: 'http' | 'sse', onToolsChanged: () =
   };
 }
 
+/** Of SDK 1.x; what comes on its stream is read so much later, in one piece, as by a process that was held up. */
+export async function lateSseClient(url: string, lateMs: number): Promise<OldClient> {
+  const client = new OldClient(identity);
+  const late = async (address: string | URL, init?: RequestInit) => {
+    const { body, status, headers } = await fetch(address, init);
+    let held: Uint8Array[] = [];
+    const hold = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (piece, reader) => {
+        held.push(piece);
+        if (held.length > 1) return;
+        setTimeout(() => {
+          reader.enqueue(Buffer.concat(held));
+          held = [];
+        }, lateMs);
+      },
+    });
+    return new Response(body?.pipeThrough(hold), { status, headers });
+  };
+  await client.connect(new SSEClientTransport(new URL(`${url}/sse`), { eventSourceInit: { fetch: late } }));
+  return client;
+}
+
 export const mcpClients = {
   'the 2.x client, 2026-07-28': (url: string, onToolsChanged: () => void = () => undefined) =>
     newClient(url, 'auto', onToolsChanged),

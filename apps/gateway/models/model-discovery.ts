@@ -1,5 +1,6 @@
 // What each upstream lists under /models, kept for a minute; one question at a time to each. An upstream that does not
 // answer has no list: that fails nobody.
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ModelProvider } from './model-provider.js';
@@ -43,7 +44,7 @@ export class ModelDiscovery {
 
   private async ask(name: string, provider: ModelProvider): Promise<readonly string[]> {
     try {
-      const models = await provider.listModels(AbortSignal.any([this.closing.signal, AbortSignal.timeout(answerMs)]));
+      const models = await provider.listModels(AbortSignal.any([this.closing.signal, abortAfter(answerMs)]));
       this.known.set(name, { models, until: steadyNow() + freshMs });
       return models;
     } catch (error) {

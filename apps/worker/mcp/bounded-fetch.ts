@@ -1,6 +1,7 @@
 // The HTTP under MCP's HTTP transports: bounds on connecting, on the whole of an exchange and on what is read at all.
 // Follows no redirect (the transport follows those within the server's own origin), decodes no compression. On Node's
 // own client for the reason given in builtin/guarded-request.ts.
+import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
@@ -28,8 +29,11 @@ export interface BoundedFetch {
   close(): void;
 }
 
+/** A server that leaves exchanges open costs no more of our descriptors; those that find no place fail after `connectMs`. */
+const agentOptions = { keepAlive: true, maxSockets: 256 };
+
 export function boundedFetch(bounds: FetchBounds): BoundedFetch {
-  const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
+  const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
   const bounded: BoundedFetch = {
     fetch: async (input, init = {}) => {
       const url = new URL(input);
@@ -64,11 +68,20 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
   const method = init.method ?? 'GET';
   const headers = Object.fromEntries(new Headers(init.headers ?? {}));
   const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
-  const signals = [init.signal ?? undefined, tellsNews ? undefined : AbortSignal.timeout(bounds.totalMs)];
-  const signal = AbortSignal.any(signals.filter((each) => each !== undefined));
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<Response>((resolve, reject) => {
     const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent });
+    // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 lets that go with the garbage, and the time never ends.
+    const over = new AbortController();
+    const { signal } = over;
+    const given = init.signal ?? undefined;
+    const follow = () => over.abort(given?.reason);
+    const tooLong = () => over.abort(new DOMException('The exchange took too long', 'TimeoutError'));
+    const limit = tellsNews ? undefined : setTimeout(tooLong, bounds.totalMs);
+    // One signal may be that of all exchanges of a connection.
+    if (given !== undefined) setMaxListeners(0, given);
+    given?.addEventListener('abort', follow, { once: true });
+    if (given?.aborted === true) follow();
     // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
     // socket, and an error there would end the process. Who waits is told the signal's reason all the same.
     const abort = () => request.destroy();
@@ -81,6 +94,8 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
     });
     request.once('close', () => {
       clearTimeout(late);
+      clearTimeout(limit);
+      given?.removeEventListener('abort', follow);
       signal.removeEventListener('abort', abort);
     });
     // Stays for what comes after the answer has begun: its reader sees that as well.

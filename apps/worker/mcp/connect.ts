@@ -1,5 +1,6 @@
 // Makes connections to MCP servers, to a program or over HTTP; by what is known of the server where something is.
 import { InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { asConnectError, isUnknownToHttp } from './connection-errors.js';
 import { ClientConnection, type ConnectOptions, type EstablishOptions, type ToolConnection } from './connection.js';
@@ -59,7 +60,7 @@ export async function establish(
   });
   const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
   const connection = new ClientConnection(guard, options);
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeout)]);
+  const signal = AbortSignal.any([options.signal, abortAfter(timeout)]);
   try {
     await unlessAborted(connection.open(signal, timeout), signal);
   } catch (error) {

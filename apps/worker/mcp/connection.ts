@@ -132,13 +132,18 @@ export class ClientConnection implements ToolConnection {
       this.#ended.abort();
       this.#tell(this.#closedListeners);
     };
+    // It may have changed while nobody listened.
+    const onAgain = () => this.#tell(this.#changedListeners);
     // A stream of the older transport that broke takes its session with it; the SDK would open one that knows nothing.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     this.#client.onerror = (error) => {
-      if (error instanceof SseError) this.#giveUp();
+      if (!(error instanceof SseError) || this.closed) return;
+      this.#giveUp();
+      // Whoever lists now connects anew.
+      onAgain();
     };
-    // It may have changed while nobody listened.
-    void keepListening(this.#client, this.#ended.signal, () => this.#tell(this.#changedListeners));
+    this.guard.inner.onnewsagain = onAgain;
+    void keepListening(this.#client, this.#ended.signal, onAgain);
   }
 
   /** What the next connection need not find out. */

@@ -5,6 +5,7 @@ import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions 
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { CountWindow } from './count-window.js';
 import { FloodGate } from './flood-gate.js';
 import { messageSize } from './message-size.js';
 import type { OnServerBound } from './pool-events.js';
@@ -35,6 +36,7 @@ export const tooLargeAnswer = -32_097;
 export const tooLargePhrase = 'larger than what is read';
 
 const maxDepth = 256;
+const answeredStreamMs = 1_000;
 const maxErrorLength = 2_000;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
@@ -58,15 +60,17 @@ export class GuardedTransport implements Transport {
   readonly #asked = new Map<Id, { controller: AbortController; token?: string }>();
   readonly #progress = new Map<string, (progress: Progress) => void>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #second = new Window(secondMs);
+  /** Streams that have brought their answer, and when they are ended. */
+  readonly #streams = new Map<Id, NodeJS.Timeout>();
+  readonly #second = new CountWindow(secondMs);
   readonly #flood = new FloodGate();
-  readonly #refused = new Window(refusedWindowMs);
+  readonly #refused = new CountWindow(refusedWindowMs);
   #tokens = 0;
   #lastError = '';
   #failure?: AppError;
 
   constructor(
-    readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError },
+    readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
     private readonly options: GuardOptions,
   ) {
     // The SDK tells a pipe by these two: there, silence means a server of the old era.
@@ -180,6 +184,7 @@ export class GuardedTransport implements Transport {
     }
     this.#asked.delete(id);
     if (asked.token !== undefined) this.#progress.delete(asked.token);
+    if (this.hasPerRequestStream) this.#endStreamLater(id, asked.controller);
     this.onmessage?.(this.#readable(read, id), extra);
   }
 
@@ -204,10 +209,10 @@ export class GuardedTransport implements Transport {
     if (!isJsonObject(params)) return;
     const { progressToken, progress, total, message } = params;
     const listener = typeof progressToken === 'string' ? this.#progress.get(progressToken) : undefined;
-    if (listener === undefined || typeof progress !== 'number') return;
+    if (listener === undefined || !isNumber(progress)) return;
     listener({
       progress,
-      ...(typeof total === 'number' ? { total } : {}),
+      ...(isNumber(total) ? { total } : {}),
       ...(typeof message === 'string' ? { message: message.slice(0, maxProgressMessage) } : {}),
     });
   }
@@ -225,7 +230,19 @@ export class GuardedTransport implements Transport {
     return this.inner.frameBytes ?? messageSize(read);
   }
 
+  /** A server may leave the stream of an answer open. One that ends in time leaves its connection to the next request. */
+  #endStreamLater(id: Id, controller: AbortController): void {
+    const timer = setTimeout(() => {
+      this.#streams.delete(id);
+      controller.abort();
+    }, answeredStreamMs);
+    timer.unref();
+    this.#streams.set(id, timer);
+  }
+
   #streamEnded(id: Id): void {
+    clearTimeout(this.#streams.get(id));
+    this.#streams.delete(id);
     if (!this.#asked.delete(id)) return;
     const tooLarge = this.#lastError.includes(tooLargePhrase);
     this.#lastError = '';
@@ -254,12 +271,16 @@ export class GuardedTransport implements Transport {
   #forgetAll(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
+    for (const timer of this.#streams.values()) clearTimeout(timer);
+    this.#streams.clear();
     for (const { controller } of this.#asked.values()) controller.abort();
     this.#asked.clear();
     this.#progress.clear();
   }
 }
 
+/** JSON can say more than a number holds, 1e400 say, and what is passed on then is none. */
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
 const isUnreadable = (error: Error) => error instanceof SyntaxError || error.name === 'ZodError';
 
 /** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */
@@ -277,21 +298,3 @@ const failure = (id: Id, code: number, message: string): JSONRPCMessage => ({
   id,
   error: { code, message },
 });
-
-/** Counts within a time, from zero again after it. */
-class Window {
-  #since = performance.now();
-  #count = 0;
-
-  constructor(private readonly ms: number) {}
-
-  count(): number {
-    const now = performance.now();
-    if (now - this.#since > this.ms) {
-      this.#since = now;
-      this.#count = 0;
-    }
-    this.#count += 1;
-    return this.#count;
-  }
-}

@@ -24,6 +24,9 @@ const dense = Array.from({ length: maxValues + 1 }, () => 0);
 const sentElsewhere: string[] = [];
 let sessions = 0;
 
+/** Streams that go on after their answer. */
+const leftOpen = new Set<ServerResponse>();
+
 /** What the tool of each name answers with. */
 const tools: Record<string, Answer> = {
   echo: ({ id }, response) => json(response, result(id, 'hello')),
@@ -51,6 +54,12 @@ const tools: Record<string, Answer> = {
   },
   endedEvents: (_request, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing follows\nretry: 1000000000000\n\n'),
+  leftOpen: ({ id }, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(result(id, 'left open'))}\n\n`);
+    leftOpen.add(response);
+    response.once('close', () => leftOpen.delete(response));
+  },
   reset: (_request, response) => void response.socket?.resetAndDestroy(),
   trickle: (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -149,6 +158,12 @@ for (const [tool, code] of Object.entries(codes)) {
 
 verifies('tools.hostile-http', 'a byte now and then: the exchange has an end of its own', async () => {
   await expect(servers.call('short', 'trickle')).rejects.toMatchObject({ code: 'tool_timeout' });
+});
+
+verifies('tools.hostile-http', 'streams that go on after their answer are ended', async () => {
+  const answers = await Promise.all(Array.from({ length: 12 }, () => servers.call('web', 'leftOpen')));
+  expect(answers.map(({ content }) => content)).toEqual(answers.map(() => [{ type: 'text', text: 'left open' }]));
+  await expect.poll(() => leftOpen.size, { timeout: 10_000 }).toBe(0);
 });
 
 verifies('tools.hostile-http', 'connecting: 401, nobody there', async () => {

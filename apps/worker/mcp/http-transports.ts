@@ -1,8 +1,12 @@
-// The SDK's transports over HTTP, on a fetch with bounds. Redirects stay within the server's origin, as the SDK has it.
+// The SDK's transports over HTTP, on a fetch with bounds. Redirects stay within the server's origin, as the SDK has it. The
+// stream that an older server tells news on is asked for again until it is there: the SDK would give up at the third failure.
+import { setTimeout as delay } from 'node:timers/promises';
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { boundedFetch, type BoundedFetch, type FetchBounds } from './bounded-fetch.js';
+import { listenPauseMs } from './keep-listening.js';
 import { withParamHeaders } from './param-header-transport.js';
 
 export interface HttpOptions {
@@ -20,12 +24,15 @@ const reconnectMs = { least: 250, most: 30_000 };
 export interface HttpTransport extends Transport {
   /** Why it is over, where the server is to blame. */
   failure?: AppError;
+  /** The stream of news had broken, and has been answered again: nobody has listened meanwhile. */
+  onnewsagain?: () => void;
 }
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
   const http = boundedFetch(bounds);
+  const fetch = persistentNews(http.fetch, () => over.onnewsagain?.());
   const transport = new StreamableHTTPClientTransport(new URL(url), {
-    fetch: http.fetch,
+    fetch,
     requestInit: { headers },
     reconnectionScheduler: (reconnect, delay) => {
       const timer = setTimeout(reconnect, Math.min(Math.max(delay, reconnectMs.least), reconnectMs.most));
@@ -34,7 +41,38 @@ export function streamableTransport({ url, headers, bounds }: HttpOptions): Http
     },
   });
   const leave = () => unlessAborted(transport.terminateSession(), AbortSignal.timeout(terminateTimeoutMs));
-  return endingWith(http, withParamHeaders(transport), leave);
+  const over = endingWith(http, withParamHeaders(transport), leave);
+  return over;
+}
+
+/**
+ * The first GET is that of the stream of news, and so are those with the same signal: whoever resumes the answer of a call
+ * has a signal of its own. What the server refuses is for the SDK to judge, and counts as an answer: its session may be gone.
+ */
+function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): BoundedFetch['fetch'] {
+  let listening: AbortSignal | undefined;
+  const pause = new GrowingPause(listenPauseMs);
+  return async (url, init = {}) => {
+    const { method, signal } = init;
+    if (method !== 'GET' || !(signal instanceof AbortSignal)) return fetch(url, init);
+    if (listening === undefined) listening = signal;
+    else if (signal === listening) return again(url, init, signal);
+    return fetch(url, init);
+  };
+
+  async function again(url: string | URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
+    for (;;) {
+      const answer = await fetch(url, init).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+      });
+      if (answer !== undefined && answer.status < 500) {
+        onAgain();
+        return answer;
+      }
+      await answer?.body?.cancel();
+      await delay(pause.next(), undefined, { signal, ref: false });
+    }
+  }
 }
 
 export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {

@@ -70,6 +70,7 @@ class TableTools {
   @McpTool({ description: 'Waits to be cancelled.', input: z.object({}) })
   async wait(_input: object, context: ToolContext): Promise<string> {
     context.reportProgress(1, 2, 'x'.repeat(3_000));
+    context.reportProgress(0 / 0);
     context.reportProgress(2);
     this.late = () => context.reportProgress(3);
     await new Promise<void>((resolve) => context.signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -61,7 +61,9 @@ export class InProcessConnection implements ToolConnection {
         ...request,
         signal: call.signal,
         onProgress: (progress) => {
-          if (this.#calls.has(call) && this.#progress.allows()) onProgress(shortened(progress));
+          if (!this.#calls.has(call) || !this.#progress.allows()) return;
+          // Nothing of nothing, say, is no number, and cannot be passed on.
+          if (Number.isFinite(progress.progress)) onProgress(shortened(progress));
         },
       });
       if (call.signal.aborted) throw call.signal.reason;
@@ -106,9 +108,12 @@ class ProgressBound {
   }
 }
 
-function shortened(progress: Progress): Progress {
-  const { message } = progress;
-  return message === undefined ? progress : { ...progress, message: message.slice(0, maxProgressMessage) };
+function shortened({ progress, total, message }: Progress): Progress {
+  return {
+    progress,
+    ...(Number.isFinite(total) ? { total: total! } : {}),
+    ...(message === undefined ? {} : { message: message.slice(0, maxProgressMessage) }),
+  };
 }
 
 function tell(listeners: readonly (() => void)[]): void {

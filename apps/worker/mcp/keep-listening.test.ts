@@ -1,7 +1,9 @@
-// News of a server of 2026-07-28 come on a stream that outlasts every call, and that is asked for again when it breaks.
+// News of a server come on a stream that outlasts every call, and that is asked for again when it breaks: of 2026-07-28 by
+// us, of the era before by GET. With the stream of HTTP+SSE its session is gone, and another one is begun.
 import { EventEmitter, once } from 'node:events';
-import { createServer, request as httpRequest, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -41,19 +43,66 @@ const front = createServer((request, response) => {
   request.pipe(onward.on('error', () => response.destroy()));
 });
 
+/** Of the era before: `/mcp` or `/sse`. Its streams, and what they are refused with meanwhile. */
+const older = { tools: ['one'], open: new Set<ServerResponse>(), refuse: 0, refused: 0 };
+const olderServer = createServer((request, response) => void serveOlder(request, response));
+
+async function serveOlder(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const sse = request.url !== '/mcp';
+  if (request.method === 'GET') {
+    if (older.refuse > older.refused) return void response.writeHead(503, { 'x-at': (older.refused += 1) }).end();
+    older.open.add(response);
+    response.once('close', () => older.open.delete(response));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse ? 'event: endpoint\ndata: /messages\n\n' : 'retry: 250\n\n');
+    return void olderServer.emit('stream');
+  }
+  if (request.method === 'DELETE') return void response.writeHead(200).end();
+  const { id, method, params } = JSON.parse(await readText(request)) as {
+    id?: number;
+    method: string;
+    params?: { protocolVersion: string };
+  };
+  if (id === undefined) return void response.writeHead(202).end();
+  const result =
+    method === 'tools/list'
+      ? { tools: older.tools.map((name) => ({ name, inputSchema: { type: 'object' } })) }
+      : {
+          protocolVersion: params?.protocolVersion,
+          capabilities: { tools: { listChanged: true } },
+          serverInfo: { name: 'older', version: '1' },
+        };
+  const unknown = method !== 'tools/list' && method !== 'initialize';
+  const answer = { jsonrpc: '2.0', id, ...(unknown ? { error: { code: -32_601, message: 'no' } } : { result }) };
+  if (!sse) {
+    response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 's1' });
+    return void response.end(JSON.stringify(answer));
+  }
+  response.writeHead(202).end();
+  for (const stream of older.open) stream.write(`data: ${JSON.stringify(answer)}\n\n`);
+}
+
 beforeAll(async () => {
+  await once(olderServer.listen(0, '127.0.0.1'), 'listening');
+  const at = `http://127.0.0.1:${(olderServer.address() as AddressInfo).port}`;
   serving = await serveOverHttp(own, { logger: silentLogger });
   await once(front.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/mcp`;
   servers = await openToolServers(
-    { own: { url, timeout_ms: 200, max_timeout_ms: 200 } },
+    {
+      own: { url, timeout_ms: 200, max_timeout_ms: 200 },
+      http: { url: `${at}/mcp`, transport: 'http' },
+      sse: { url: `${at}/sse`, transport: 'sse' },
+    },
     { environment: { TOOLS_CANCEL_GRACE_MS: '10' } },
   );
 });
 afterAll(async () => {
   await servers?.close();
-  front.closeAllConnections();
-  front.close();
+  for (const each of [front, olderServer]) {
+    each.closeAllConnections();
+    each.close();
+  }
   await serving?.close();
 });
 
@@ -80,3 +129,27 @@ verifies('tools.list-changed-heard', 'after the time of the longest call, and af
     await second;
   });
 });
+
+const names = (listed: unknown[]) => listed.map((tool) => (tool as { name: string }).name);
+
+for (const transport of ['http', 'sse'] as const) {
+  verifies('tools.list-changed-heard', `${transport}: before 2026, after a stream that broke`, async () => {
+    const signal = AbortSignal.timeout(20_000);
+    Object.assign(older, { tools: ['one'], refuse: 0, refused: 0 });
+    const streaming = once(olderServer, 'stream', { signal });
+    await servers.use(transport, async (connection) => {
+      const told = new EventEmitter();
+      let changes = 0;
+      connection.onToolsChanged(() => told.emit('change', (changes += 1)));
+      await streaming;
+      const changed = once(told, 'change', { signal });
+      older.tools = ['two'];
+      // The SDK would ask no more.
+      older.refuse = transport === 'http' ? 2 : 0;
+      for (const stream of older.open) stream.destroy();
+      await changed;
+      expect([older.refused, changes]).toEqual([older.refuse, 1]);
+    });
+    expect(names(await servers.use(transport, (connection) => connection.listTools(signal)))).toEqual(['two']);
+  });
+}

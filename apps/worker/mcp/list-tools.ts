@@ -1,6 +1,7 @@
 // What a server offers, asked of an instance that no session has: a shared server's own, or one that is made for this
 // and thrown away with its workspace. What a session does to its instance changes no other session's catalog.
 import { randomBytes } from 'node:crypto';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from './configured-server.js';
@@ -20,7 +21,7 @@ export async function listTools(
   parts: ListParts,
   hooks: { signal: AbortSignal; onConnection: (connection: ToolConnection) => void },
 ): Promise<unknown[]> {
-  const signal = AbortSignal.any([hooks.signal, AbortSignal.timeout(parts.timeoutMs)]);
+  const signal = AbortSignal.any([hooks.signal, abortAfter(parts.timeoutMs)]);
   if (server.scope === 'session') return listOnce(server, parts.workspaces, signal);
   const user = { principal: '', sessionId: '', directory: '' };
   const options = { user, signal, deadline: steadyNow() + parts.timeoutMs };

@@ -1,5 +1,6 @@
 // One server's place in the catalog: listed, again when its tools changed or it could not be reached, until it is no
 // longer configured like this. After that it publishes nothing any more.
+import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from './configured-server.js';
@@ -10,8 +11,11 @@ import type { CatalogPublisher } from './publish-catalog.js';
 
 const retryMs = { first: 5_000, most: 60_000 };
 const listTimeoutMs = 60_000;
-/** Several changes in a row are one; a process is not started anew for each. */
-const changeDelayMs = { shared: 50, session: 2_000 };
+/**
+ * Several changes in a row are one; a process is not started anew for each. A server that says so without end is listed
+ * less and less often.
+ */
+const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };
 
 export interface ListingParts {
   pool: ServerPool;
@@ -23,9 +27,16 @@ export interface ListingParts {
 export class ListedServer {
   #state: 'starting' | 'ready' | 'unavailable' = 'starting';
   #timer?: NodeJS.Timeout;
+  /** When the timer fires, by performance.now(). */
+  #due = Infinity;
   #failures = 0;
-  /** Listings under way. */
-  readonly #listing = new Set<Promise<void>>();
+  /** A change that no listing has begun after. */
+  #changed = false;
+  readonly #pause: GrowingPause;
+  /** The listing under way: there is one at a time. */
+  #listing: Promise<void> | undefined;
+  /** Its time came while another one was under way. */
+  #again = false;
   /** What is being written of them. */
   readonly #writing = new Set<Promise<unknown>>();
   readonly #watched = new WeakSet<ToolConnection>();
@@ -34,7 +45,9 @@ export class ListedServer {
   constructor(
     private configured: ConfiguredServer,
     private readonly parts: ListingParts,
-  ) {}
+  ) {
+    this.#pause = new GrowingPause(changeDelayMs[configured.scope]);
+  }
 
   get server(): ConfiguredServer {
     return this.configured;
@@ -52,9 +65,13 @@ export class ListedServer {
   }
 
   list(): Promise<void> {
-    const listing = this.#listNow().finally(() => this.#listing.delete(listing));
-    this.#listing.add(listing);
-    return listing;
+    this.#listing ??= this.#listNow().finally(() => {
+      this.#listing = undefined;
+      if (!this.#again) return;
+      this.#again = false;
+      void this.list();
+    });
+    return this.#listing;
   }
 
   /** It may have changed while nobody was connected to it; what only sessions are connected to is listed by itself. */
@@ -63,7 +80,7 @@ export class ListedServer {
     this.#watch(connection);
     const { scope, builtin, forwardHeaders } = this.server;
     const forAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
-    if (forAll && this.#listing.size === 0) this.#listLater(changeDelayMs.shared);
+    if (forAll && this.#listing === undefined) this.#onChanged();
   }
 
   onUnreachable(): void {
@@ -78,7 +95,7 @@ export class ListedServer {
   }
 
   async ended(): Promise<void> {
-    await Promise.all(this.#listing);
+    await this.#listing;
   }
 
   async #listNow(): Promise<void> {
@@ -86,6 +103,7 @@ export class ListedServer {
     if (signal.aborted) return;
     const { pool, workspaces, publisher, logger } = this.parts;
     const { name } = this.server;
+    this.#changed = false;
     try {
       const listed = await listTools(
         this.server,
@@ -121,13 +139,26 @@ export class ListedServer {
   #watch(connection: ToolConnection): void {
     if (this.#watched.has(connection)) return;
     this.#watched.add(connection);
-    connection.onToolsChanged(() => this.#listLater(changeDelayMs[this.server.scope]));
+    connection.onToolsChanged(() => this.#onChanged());
   }
 
+  #onChanged(): void {
+    if (this.#changed) return;
+    this.#changed = true;
+    this.#listLater(this.server.builtin ? changeDelayMs.shared.least : this.#pause.next());
+  }
+
+  /** A listing that is planned for sooner is enough. */
   #listLater(afterMs: number): void {
+    const due = performance.now() + afterMs;
+    if (this.#leaving.signal.aborted || due >= this.#due) return;
     clearTimeout(this.#timer);
-    if (this.#leaving.signal.aborted) return;
-    this.#timer = setTimeout(() => void this.list(), afterMs);
+    this.#due = due;
+    this.#timer = setTimeout(() => {
+      this.#due = Infinity;
+      if (this.#listing === undefined) void this.list();
+      else this.#again = true;
+    }, afterMs);
     this.#timer.unref();
   }
 }

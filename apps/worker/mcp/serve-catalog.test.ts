@@ -1,5 +1,7 @@
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter, on, once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
@@ -105,3 +107,51 @@ verifies('tools.reload', 'what a server answers by an older configuration does n
   await close();
   expect(await published()).toEqual(['echo']);
 });
+
+verifies(
+  'tools.list-changed-heard',
+  'a server that changes without end is listed meanwhile, seldom, once at a time',
+  async () => {
+    const server = createMcpServer(new ProbeTools(), { logger: silentLogger });
+    const events = new EventEmitter();
+    let [listings, atOnce, most] = [0, 0, 0];
+    const configured = configuredServer({
+      builtin: false,
+      isolation: 'remote',
+      concurrency: 4,
+      changes: { cosmetic: 'allow', wording: 'allow', contract: 'allow', new: 'allow', removed: 'allow' },
+      open: async () => {
+        const connection = new InProcessConnection(server);
+        const list = connection.listTools.bind(connection);
+        connection.listTools = async (signal) => {
+          events.emit('listed', (listings += 1));
+          most = Math.max(most, (atOnce += 1));
+          await delay(150);
+          atOnce -= 1;
+          return list(signal);
+        };
+        return connection;
+      },
+    });
+    const add = (name: string) => {
+      const options = { description: 'Nothing.', input: z.object({}) };
+      server.register({ name, place: 'this test', options, handler: () => 'x' });
+    };
+    const told = on(events, 'listed', { signal: AbortSignal.timeout(10_000) });
+    const { published, close } = await openCatalog(configured);
+    await told.next();
+    let added = 0;
+    const storm = setInterval(() => add(`storm_${(added += 1)}`), 10);
+    try {
+      // At the start, and three times while it goes on.
+      for (let at = 0; at < 3; at += 1) await told.next();
+    } finally {
+      clearInterval(storm);
+    }
+    add('last');
+    await expect.poll(published, { timeout: 10_000 }).toContain('last');
+    await close();
+    expect(most).toBe(1);
+    expect(listings).toBeLessThanOrEqual(6);
+  },
+);

@@ -26,6 +26,12 @@ class ProbeTools {
     return 'late';
   }
 
+  @McpTool({ description: 'Tells how far it is.', input: z.object({}) })
+  step(_input: object, { reportProgress }: ToolContext): string {
+    reportProgress(1);
+    return 'stepped';
+  }
+
   @McpTool({ description: 'Says much.', input: z.object({ bytes: z.number() }) })
   say({ bytes }: { bytes: number }): string {
     return 'x'.repeat(bytes);
@@ -100,6 +106,34 @@ verifies('mcp.sse', 'answers come on the stream, and end what they answer', asyn
     expect(readerBehind).toBe(true);
     // Of the stream: the request is over, its answer is not.
     expect(context.signal).toBe(client.made.context.signal);
+  } finally {
+    await endpoint.close();
+  }
+});
+
+verifies('mcp.progress', 'SSE: the result waits until progress was read, and not for who does not say so', async () => {
+  const { endpoint } = openEndpoint();
+  const step = (id: number) => rpc(id, 'tools/call', { name: 'step', arguments: {}, _meta: { progressToken: id } });
+  try {
+    const client = await openStream(endpoint);
+    const next = async () => JSON.parse((await client.next())!.data) as { id?: unknown; method?: string };
+    const first = client.post(step(1));
+    expect(await next()).toMatchObject({ method: 'notifications/progress', params: { progress: 1 } });
+    const { id, method } = await next();
+    expect([method, first.ended]).toEqual(['ping', []]);
+    expect(client.post({ jsonrpc: '2.0', id, result: {} }).ended).toEqual([true]);
+    expect(await next()).toMatchObject({ id: 1 });
+    for (const silent of [2, 3]) {
+      client.post(step(silent));
+      expect(await next()).toMatchObject({ method: 'notifications/progress' });
+      if (silent === 2) expect(await next()).toMatchObject({ method: 'ping' });
+      expect(await next()).toMatchObject({ id: silent });
+    }
+    const other = await openStream(endpoint);
+    const left = other.post(step(4));
+    while (JSON.parse((await other.next())!.data).method !== 'ping');
+    other.leave();
+    await expect.poll(() => left.ended, patient).toEqual([true]);
   } finally {
     await endpoint.close();
   }

@@ -1,13 +1,21 @@
 // The server's side of HTTP+SSE, the transport of 2024: one stream that tells everything, and messages posted beside it.
 // Knows web streams only; who may open one, and how many there are, is not its business.
+//
+// The official client drops progress that it reads together with the result (SDK 1.x, EventSource: the result of one chunk
+// overtakes it). So a result that progress went before waits until the client has answered a ping in between.
 import {
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   type MessageExtraInfo,
+  type RequestId,
   type Transport,
+  type TransportSendOptions,
 } from '@modelcontextprotocol/server';
+
+/** A client that has not answered a ping by then is asked none again. */
+const readMs = 1_000;
 
 export class SseTransport implements Transport {
   onclose?: () => void;
@@ -17,6 +25,12 @@ export class SseTransport implements Transport {
   readonly body: ReadableStream<Uint8Array>;
   readonly #encoder = new TextEncoder();
   readonly #unanswered = new Map<string | number, { method: string; onEnd: () => void }>();
+  /** Requests whose progress was told. */
+  readonly #progressed = new Set<RequestId>();
+  /** Pings under way. */
+  readonly #asked = new Map<RequestId, () => void>();
+  #pings = 0;
+  #answersPings = true;
   #stream!: ReadableStreamDefaultController<Uint8Array>;
   #closed = false;
 
@@ -41,6 +55,12 @@ export class SseTransport implements Transport {
 
   /** Hands on a posted message. `onEnd`: called once, when a request has its answer or will have none. */
   receive(message: JSONRPCMessage, request: Request, onEnd: () => void): void {
+    const read = isAnswer(message) && message.id !== undefined ? this.#asked.get(message.id) : undefined;
+    if (read !== undefined) {
+      read();
+      onEnd();
+      return;
+    }
     if (isJSONRPCRequest(message)) this.#unanswered.set(message.id, { method: message.method, onEnd });
     this.onmessage?.(message, { request });
     if (isJSONRPCRequest(message)) return;
@@ -55,14 +75,39 @@ export class SseTransport implements Transport {
   /** For a request that was cancelled: nobody waits for an answer. */
   leaveUnanswered(id: string | number): void {
     const request = this.#unanswered.get(id);
+    this.#progressed.delete(id);
     this.#unanswered.delete(id);
     request?.onEnd();
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!isAnswer(message) || message.id === undefined) {
+      this.#write('message', JSON.stringify(message));
+      const progress = 'method' in message && message.method === 'notifications/progress';
+      if (progress && options?.relatedRequestId !== undefined) this.#progressed.add(options.relatedRequestId);
+      return;
+    }
+    if (this.#progressed.delete(message.id) && this.#answersPings) await this.#untilRead();
     this.#write('message', JSON.stringify(message));
-    const answers = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-    if (answers && message.id !== undefined) this.leaveUnanswered(message.id);
+    this.leaveUnanswered(message.id);
+  }
+
+  /** Resolves when the client has taken what it was sent so far, or will not say so. */
+  async #untilRead(): Promise<void> {
+    const id = `read-${(this.#pings += 1)}`;
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => {
+        this.#answersPings = false;
+        settle();
+      }, readMs);
+      const settle = () => {
+        clearTimeout(late);
+        this.#asked.delete(id);
+        resolve();
+      };
+      this.#asked.set(id, settle);
+      this.#write('message', JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
+    });
   }
 
   async close(): Promise<void> {
@@ -73,6 +118,7 @@ export class SseTransport implements Transport {
     } catch {
       // Its reader has left already.
     }
+    for (const settle of this.#asked.values()) settle();
     for (const id of this.#unanswered.keys()) this.leaveUnanswered(id);
     this.onclose?.();
   }
@@ -81,3 +127,5 @@ export class SseTransport implements Transport {
     if (!this.#closed) this.#stream.enqueue(this.#encoder.encode(`event: ${event}\ndata: ${data}\n\n`));
   }
 }
+
+const isAnswer = (message: JSONRPCMessage) => isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
