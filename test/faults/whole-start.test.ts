@@ -22,7 +22,9 @@ beforeAll(async () => {
     MODELS_PROVIDERS: JSON.stringify({ scripted: provider }),
     DEFAULT_MODEL: 'scripted/model',
   });
-  await toolsReady(whole.url);
+  await toolsReady(whole.url).catch((cause: unknown) => {
+    throw new Error(`no tools: ${whole.output.slice(-40).join('')}`, { cause });
+  });
 });
 afterAll(async () => {
   whole?.kill('SIGKILL');
