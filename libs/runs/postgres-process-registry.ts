@@ -21,6 +21,8 @@ export class PostgresProcessRegistry implements ProcessRegistry {
   private readonly intervalMs: number;
   private readonly expiryMs: number;
   private timer: NodeJS.Timeout | undefined;
+  private again: NodeJS.Timeout | undefined;
+  private failing = false;
   private beating: Promise<void> | undefined;
   private leaving = false;
   /** When the last round of heartbeats that were all written began, and the first of those without a gap between. */
@@ -80,6 +82,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
 
   async close(): Promise<void> {
     clearInterval(this.timer);
+    clearTimeout(this.again);
     this.timer = undefined;
     this.held = undefined;
     const ids = [...this.registered.keys()];
@@ -95,13 +98,25 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     const beatAt = performance.now();
     this.beating ??= Promise.all([...this.registered.values()].map((info) => this.beat(info())))
       .then(
-        () => this.hold(beatAt),
-        (error: unknown) => this.logger.warn({ error }, 'Heartbeat was not written'),
+        () => {
+          this.failing = false;
+          this.hold(beatAt);
+        },
+        (error: unknown) => this.tryAgain(error),
       )
       .finally(() => {
         this.beating = undefined;
       });
     return this.beating;
+  }
+
+  /** Not at the next interval: it may have waited on a connection that is stuck, and the others may work. */
+  private tryAgain(error: unknown): void {
+    if (!this.failing) this.logger.warn({ error }, 'Heartbeat was not written');
+    this.failing = true;
+    if (this.timer === undefined) return;
+    clearTimeout(this.again);
+    this.again = setTimeout(() => void this.beatAll(), this.intervalMs / 8).unref();
   }
 
   /** After a gap the lease is a new one: what was held under the old one may be another's by now. */

@@ -121,6 +121,27 @@ verifies('reaper.frees-sessions', 'five reapers, a dead worker with thirty sessi
   expect(await leases.take(session, 'worker-3')).toMatchObject({ worker: 'worker-2', fence: kept!.fence });
 });
 
+verifies('processes.beat-again', 'a statement that was stuck, and a long interval', async () => {
+  const impatient = openDatabase({ url: testDatabase.url, poolSize: 2, timeoutMs: 300, applicationName: 'test' });
+  let failures = 0;
+  const logger = { ...silentLogger, warn: () => void failures++ };
+  const registry = new PostgresProcessRegistry(impatient, { logger, intervalMs: 3_000 });
+  await registry.register({ id: 'worker-5', kind: 'worker', details: {} });
+  const [{ at }] = await database.prisma.$transaction(
+    async (transaction) => {
+      await transaction.$executeRaw`select id from processes where id = 'worker-5' for update`;
+      await expect.poll(() => failures, { timeout: 8_000, interval: 20 }).toBe(1);
+      return transaction.$queryRaw<[{ at: Date }]>`select clock_timestamp() as at`;
+    },
+    { timeout: 10_000 },
+  );
+  const beatAt = async () =>
+    (await database.prisma.process.findUniqueOrThrow({ where: { id: 'worker-5' } })).heartbeatAt;
+  await expect.poll(async () => (await beatAt()) > at, { timeout: 2_000, interval: 20 }).toBe(true);
+  await registry.close();
+  await impatient.close();
+});
+
 verifies('processes.lease-is-known', 'held without a gap, or not at all', async () => {
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger, intervalMs: 20, expiryMs: 1_000 });
   expect(registry.heldSince()).toBeUndefined();

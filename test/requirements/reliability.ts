@@ -51,6 +51,7 @@ export const reliabilityRequirements = {
   'migrations.drift-refused': 'a migration that was changed after it was applied stops the start and is named',
   'migrations.prisma-ledger': 'applied migrations stand in Prisma’s own ledger',
   'processes.heartbeats': 'processes are known as alive by heartbeats, timed by the database',
+  'processes.beat-again': 'a heartbeat that could not be written is tried again at once, not at its next time',
   'processes.lease-is-known': 'a process knows by its own clock whether others may have given it up',
   'processes.leaving-is-told': 'a worker that takes no more work says so at once',
   'reaper.clears-what-is-old': 'events, runs and calls go when their time is over, the audit stays',
