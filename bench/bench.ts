@@ -218,9 +218,9 @@ async function checkRows(system: System): Promise<boolean> {
 
 async function runTurns(system: System, turns: number): Promise<void> {
   const step = Math.ceil(turns / 5);
-  const [chat, loop] = [scenarios[1]!, scenarios[4]!];
+  const at16 = (unit: Scenario['unit']) => scenarios.find((each) => each.unit === unit && each.inFlight === 16)!;
   for (let done = 0; done < turns; done += step) {
-    for (const scenario of [chat, loop]) {
+    for (const scenario of [at16('request'), at16('loop')]) {
       count(
         scenario,
         await system.put({ ...scenario, path: scenario.path!, url: system.gateway.url, forMs: 600_000, atMost: step }),

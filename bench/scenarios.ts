@@ -32,80 +32,33 @@ const messages = [
   { role: 'system', content: 'You are a helpful assistant. Answer in one sentence.' },
   { role: 'user', content: 'What time is it, and is there anything that I should know about today?' },
 ];
-const chat = '/v1/chat/completions';
+const path = '/v1/chat/completions';
+const toUpstream = { path, beside: 'upstream', calls: 0 } as const;
+const plainChat = { ...toUpstream, body: { model: 'bench/model', messages }, unit: 'request' } as const;
+const stream = { ...toUpstream, body: { model: 'bench/model', messages, stream: true }, unit: 'chunk' } as const;
+const loop = {
+  path,
+  body: { messages, tools: [{ type: 'mcp', server_label: 'workspace' }] },
+  unit: 'loop',
+  calls: 1,
+} as const;
 const toolCall = '/api/tools/call';
 const say = { name: 'say', arguments: { text: 'hello' }, session_id: 'bench' };
-const loop = { messages, tools: [{ type: 'mcp', server_label: 'workspace' }] };
 
 export const scenarios: readonly Scenario[] = [
+  { ...plainChat, name: 'plain chat, JSON, 1 in flight', inFlight: 1, goal: { maxAddedMs: 0.2 } },
+  { ...plainChat, name: 'plain chat, JSON, 16 in flight', inFlight: 16, goal: { maxGatewayMicros: 90 } },
+  { ...stream, name: `SSE, 1 stream of ${CHUNKS_A_STREAM} chunks`, inFlight: 1, goal: { maxAddedMs: 0.25 } },
+  { ...stream, name: `SSE, 16 streams of ${CHUNKS_A_STREAM} chunks`, inFlight: 16, goal: { maxGatewayMicros: 8 } },
   {
-    name: 'plain chat, JSON, 1 in flight',
-    path: chat,
-    body: { model: 'bench/model', messages },
-    inFlight: 1,
-    unit: 'request',
-    beside: 'upstream',
-    calls: 0,
-    goal: { maxAddedMs: 0.2 },
-  },
-  {
-    name: 'plain chat, JSON, 16 in flight',
-    path: chat,
-    body: { model: 'bench/model', messages },
-    inFlight: 16,
-    unit: 'request',
-    beside: 'upstream',
-    calls: 0,
-    goal: { maxGatewayMicros: 90 },
-  },
-  {
-    name: `SSE, 1 stream of ${CHUNKS_A_STREAM} chunks`,
-    path: chat,
-    body: { model: 'bench/model', messages, stream: true },
-    inFlight: 1,
-    unit: 'chunk',
-    beside: 'upstream',
-    calls: 0,
-    goal: { maxAddedMs: 0.25 },
-  },
-  {
-    name: `SSE, 16 streams of ${CHUNKS_A_STREAM} chunks`,
-    path: chat,
-    body: { model: 'bench/model', messages, stream: true },
-    inFlight: 16,
-    unit: 'chunk',
-    beside: 'upstream',
-    calls: 0,
-    goal: { maxGatewayMicros: 8 },
-  },
-  {
+    ...loop,
     name: 'loop: 2 model calls, 1 tool, 1 in flight',
-    path: chat,
-    body: loop,
     inFlight: 1,
-    unit: 'loop',
-    calls: 1,
     goal: { maxP50Ms: 10 },
     goalOnRedis: { maxP50Ms: 2.5 },
   },
-  {
-    name: 'loop: 2 model calls, 1 tool, 16 in flight',
-    path: chat,
-    body: loop,
-    inFlight: 16,
-    unit: 'loop',
-    calls: 1,
-    goal: { minPerSecond: 250 },
-  },
-  {
-    name: 'loop: 2 model calls, 1 tool, 64 in flight',
-    path: chat,
-    body: loop,
-    inFlight: 64,
-    unit: 'loop',
-    calls: 1,
-    goalOnRedis: { minPerSecond: 2_600 },
-  },
+  { ...loop, name: 'loop: 2 model calls, 1 tool, 16 in flight', inFlight: 16, goal: { minPerSecond: 250 } },
+  { ...loop, name: 'loop: 2 model calls, 1 tool, 64 in flight', inFlight: 64, goalOnRedis: { minPerSecond: 2_600 } },
   {
     name: 'tools API, get_time, 16 in flight',
     path: toolCall,

@@ -2,8 +2,8 @@
 // before the program begins. The image has the same.
 
 /**
- * V8 compiles on four threads, and glibc keeps what each of them once took in an arena of its own: 30 to 60 MB of a process
- * that nothing uses. Two arenas do for what contention there is; what is free at the end of one goes back from 1 MiB on.
+ * V8 compiles on four threads, and glibc keeps what each of them once took in an arena of its own, free and unused by
+ * anything else. Two arenas do for what contention there is; what is free at the end of one goes back from 1 MiB on.
  * Other C libraries ignore it.
  */
 export const allocatorEnvironment: Readonly<Record<string, string>> = {

@@ -18,7 +18,7 @@ export const v8Flags: readonly string[] = [
   '--no-parallel-scavenge',
   ...(hasMiddleCompiler
     ? []
-    : // Compile after a third of the runs that V8 waits for: a flat profile reaches its speed in seconds, not minutes.
+    : // Compile after a third of the runs that V8 waits for: where no function is hot, speed comes sooner.
       ['--interrupt-budget=20000']),
 ];
 
