@@ -5,9 +5,9 @@ import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
-import type { LoadResult } from './keep-busy.js';
+import type { Busy, LoadResult } from './keep-busy.js';
 import { installPeers, type PeerFigures } from './peers.js';
-import { CHUNKS_A_STREAM, type Scenario, scenarios } from './scenarios.js';
+import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
 
@@ -69,9 +69,9 @@ interface Figures {
 async function measure(system: System, scenario: Scenario, sessions?: number): Promise<{ row: Row; figures: Figures }> {
   const subject = await openSubject(system, scenario, sessions);
   try {
-    count(scenario, await subject.put(warmMs));
+    count(scenario, await subject.put(warmingUp(scenario, warmMs)));
     const before = cpuNow(system, subject);
-    const result = await subject.put(measureMs);
+    const result = await subject.put({ inFlight: scenario.inFlight, forMs: measureMs });
     const after = cpuNow(system, subject);
     count(scenario, result);
     const direct = await askDirectly(system, scenario);
@@ -114,7 +114,7 @@ async function measure(system: System, scenario: Scenario, sessions?: number): P
 interface Subject {
   gatewayPid: number;
   workerPid: number;
-  put(forMs: number): Promise<LoadResult>;
+  put(busy: Busy): Promise<LoadResult>;
   close(): void;
 }
 
@@ -125,7 +125,7 @@ async function openSubject(system: System, scenario: Scenario, sessions?: number
     return {
       gatewayPid: system.gateway.pid,
       workerPid: system.worker.pid,
-      put: (forMs) => system.put({ ...load, forMs }),
+      put: (busy) => system.put({ ...load, ...busy }),
       close: () => undefined,
     };
   }
@@ -133,7 +133,7 @@ async function openSubject(system: System, scenario: Scenario, sessions?: number
   return {
     gatewayPid: parts.trips.pid!,
     workerPid: parts.echo.pid!,
-    put: (forMs) => parts.put({ inFlight: scenario.inFlight, forMs }),
+    put: (busy) => parts.put(busy),
     close: () => parts.close(),
   };
 }

@@ -9,7 +9,7 @@ import type { AiSdkLoops } from './ai-sdk.js';
 import type { Busy, LoadResult } from './keep-busy.js';
 import { type PeerProgram, peerPrograms } from './peer-programs.js';
 import { answerOf, cpuMs, residentMegabytes, startPart, startProgram } from './processes.js';
-import { CHUNKS_A_STREAM, type Scenario } from './scenarios.js';
+import { CHUNKS_A_STREAM, type Scenario, warmingUp } from './scenarios.js';
 import type { System } from './system.js';
 
 const packages = {
@@ -94,7 +94,7 @@ async function figuresOf(
 ): Promise<PeerFigures> {
   try {
     const spent = () => subject.pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
-    await subject.put({ inFlight: scenario.inFlight, forMs: warmMs });
+    await subject.put(warmingUp(scenario, warmMs));
     const before = spent();
     const { requests, elapsedMs, p50Ms, firstBytesMs, failures } = await subject.put({
       inFlight: scenario.inFlight,

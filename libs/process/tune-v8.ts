@@ -16,6 +16,10 @@ export const v8Flags: readonly string[] = [
   // What survives among young objects is copied by the thread that stopped for it: it is little, and other processes want
   // the cores that helpers would be woken on.
   '--no-parallel-scavenge',
+  // Simple machine code and counts from the first call of a function on: most of what a request runs is called once in it,
+  // and would be interpreted for hundreds of requests.
+  '--always-sparkplug',
+  '--no-lazy-feedback-allocation',
   ...(hasMiddleCompiler
     ? []
     : // Compile after a third of the runs that V8 waits for: where no function is hot, speed comes sooner.
