@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { turnExecution } from '../../../test/support/turn-with-calls.js';
 import { verifies } from '../../../test/verifies.js';
 import { answerEvents, TurnFold } from '../chat/fold-turn.js';
 import { EventsSseRenderer } from './render-events.js';
@@ -8,15 +9,6 @@ import { OpenAiSseRenderer } from './render-sse.js';
 
 const rendering = { id: 'chatcmpl-1', created: 1 };
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
-const execution = {
-  executed: true,
-  tools_called: ['read_file'],
-  session_id: 's',
-  workspace_path: '/mcp_workspaces/s',
-  rounds: 2,
-  stopped_by: null,
-  calls: [],
-};
 
 /** Two rounds: text, a server call, then text and a client call beside it. */
 const turn: TurnEvent[] = [
@@ -35,7 +27,7 @@ const turn: TurnEvent[] = [
   { type: 'tool_call', index: 1, clientIndex: 0, id: 'call_b', name: 'mine', arguments: '' },
   { type: 'tool_call', index: 1, clientIndex: 0, arguments: '{"a":' },
   { type: 'tool_call', index: 1, clientIndex: 0, arguments: '1}' },
-  { type: 'done', finishReason: 'tool_calls', usage, toolExecution: execution },
+  { type: 'done', finishReason: 'tool_calls', usage, toolExecution: turnExecution },
 ];
 
 type Chunk = {
@@ -93,7 +85,7 @@ verifies('chat.stream.strict', 'no type, no tool turn; tool_execution rides on t
   const chunks = strict(turn);
   expect(chunks.some((chunk) => chunk.type !== undefined)).toBe(false);
   expect(JSON.stringify(chunks)).not.toContain('call_a');
-  expect(chunks.at(-1)!.tool_execution).toEqual(execution);
+  expect(chunks.at(-1)!.tool_execution).toEqual(turnExecution);
 });
 
 verifies('chat.usage.summed', 'the usage chunk of /v1', () => {
@@ -142,7 +134,7 @@ verifies('chat.json.fold', 'text of all rounds, the client call, members that no
       },
     ],
     usage,
-    tool_execution: execution,
+    tool_execution: turnExecution,
   });
 });
 

@@ -4,40 +4,9 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
+import { ask } from '../../../../test/support/ask-offline-model.js';
 import { verifies } from '../../../../test/verifies.js';
-import type { ModelRequest } from '../model-provider.js';
-import { OfflineProvider } from './offline-provider.js';
-
-const provider = new OfflineProvider('offline', () => Date.UTC(2027, 2, 10));
-
-async function ask(
-  messages: ChatMessage[],
-  tools: ToolDefinition[],
-  more: Partial<ModelRequest> = {},
-): Promise<ModelEvent[]> {
-  const request: ModelRequest = {
-    model: 'offline',
-    messages,
-    tools,
-    stream: true,
-    parameters: {},
-    unknown: {},
-    ...more,
-  };
-  const events: ModelEvent[] = [];
-  for await (const event of oneByOne(
-    provider.call(request, {
-      requestId: 'r',
-      deadline: 0,
-      signal: new AbortController().signal,
-    }),
-  ))
-    events.push(event);
-  return events;
-}
 
 const names = fc.oneof(
   fc.constantFrom(
@@ -148,10 +117,10 @@ verifies(
         fc.constantFrom('auto', 'required', 'none'),
         async (request, offered, toolChoice) => {
           const tools = offered.map(([name, parameters]) => ({ name, description: name, parameters }));
-          const events = await ask([{ role: 'user', content: request }], tools, { toolChoice: toolChoice as 'auto' });
-          expect(['stop', 'tool_calls']).toContain(
-            events.flatMap((event) => (event.type === 'message_end' ? [event.finishReason] : []))[0],
-          );
+          const { events, finish } = await ask([{ role: 'user', content: request }], tools, {
+            toolChoice: toolChoice as 'auto',
+          });
+          expect(['stop', 'tool_calls']).toContain(finish);
           for (const event of events) {
             if (event.type !== 'tool_call_end') continue;
             const named = tools.filter((tool) => tool.name === event.name);
@@ -186,9 +155,8 @@ verifies(
       const messages: ChatMessage[] = [{ role: 'user', content: 'read a.txt and b.txt, then read a.txt' }];
       const seen = new Set<string>();
       for (let round = 0; round < 12; round += 1) {
-        const calls = (await ask(messages, [{ name: 'read_file', parameters }])).filter(
-          (event) => event.type === 'tool_call_end',
-        );
+        const { events } = await ask(messages, [{ name: 'read_file', parameters }]);
+        const calls = events.filter((event) => event.type === 'tool_call_end');
         if (calls.length === 0) break;
         messages.push({
           role: 'assistant',
