@@ -1,39 +1,26 @@
 // The queue's part of the conformance suite: what is added is delivered, once an id, in order, and can be looked at.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Backing } from '#libs/backing/backing.js';
+import { describe, expect, test } from 'vitest';
 import { type JobConsumer, type JobDelivery, type JobHandler, PutBack } from '#libs/backing/job-queue.js';
-import { openBacking } from '#libs/backing/open-backing.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { eventually } from '#libs/testing/eventually.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
-import { Collected, type ConformanceStore, makeJob, type MakeStore, never } from './conformance-store.js';
+import { Collected, makeJob, type MakeStore, never, sharedStore } from './conformance-store.js';
 
 export function queueConformance(makeStore: MakeStore): void {
   describe('queue', () => {
-    let store: ConformanceStore;
-    let gateway: Backing;
-    let worker: Backing;
-
-    beforeAll(async () => {
-      store = await makeStore();
-      gateway = await openBacking(store.options);
-      worker = await openBacking(store.options);
-    });
-    afterAll(async () => {
-      await Promise.all([gateway?.close(), worker?.close()]);
-      await store?.drop();
-    });
+    // `one` adds, as a gateway does, `two` takes, as a worker does.
+    const shared = sharedStore(makeStore);
 
     const add = (job: ToolJob, to?: string) =>
-      gateway.queue.add(job, { signal: never(), ...(to === undefined ? {} : { worker: to }) });
+      shared.one.queue.add(job, { signal: never(), ...(to === undefined ? {} : { worker: to }) });
 
     const consuming = async (
       handler: JobHandler,
       body: (consumer: JobConsumer) => Promise<void>,
       options = { worker: 'w1', concurrency: 16 },
     ) => {
-      const consumer = await worker.consume(handler, options);
+      const consumer = await shared.two.consume(handler, options);
       try {
         await body(consumer);
       } finally {
@@ -50,7 +37,7 @@ export function queueConformance(makeStore: MakeStore): void {
         async () => {
           await Promise.all(Array.from({ length: 200 }, () => add(job)));
           await taken.count(1);
-          await eventually(async () => (await gateway.queue.counts(never())).active === 0);
+          await eventually(async () => (await shared.one.queue.counts(never())).active === 0);
           await add(job);
           const other = makeJob();
           await add(other);
@@ -63,7 +50,10 @@ export function queueConformance(makeStore: MakeStore): void {
     verifies('backing.job-delivered', '200 adds at once to two consumers', async () => {
       const taken = new Collected<string>();
       const jobs = Array.from({ length: 200 }, () => makeJob());
-      const second = await gateway.consume(async ({ job }) => taken.add(job.callId), { worker: 'w2', concurrency: 4 });
+      const second = await shared.one.consume(async ({ job }) => taken.add(job.callId), {
+        worker: 'w2',
+        concurrency: 4,
+      });
       await consuming(
         async ({ job }) => taken.add(job.callId),
         async () => {
@@ -79,7 +69,10 @@ export function queueConformance(makeStore: MakeStore): void {
     verifies('backing.job-worker-queue', 'of two workers only the named one', async () => {
       const mine = new Collected<string>();
       const others = new Collected<string>();
-      const second = await gateway.consume(async ({ job }) => others.add(job.callId), { worker: 'w2', concurrency: 4 });
+      const second = await shared.one.consume(async ({ job }) => others.add(job.callId), {
+        worker: 'w2',
+        concurrency: 4,
+      });
       await consuming(
         async ({ job }) => mine.add(job.callId),
         async () => {
@@ -112,7 +105,7 @@ export function queueConformance(makeStore: MakeStore): void {
       const started = new Collected<string>();
       const running = makeJob();
       const left = makeJob();
-      const consumer = await worker.consume(
+      const consumer = await shared.two.consume(
         async ({ job }) => {
           started.add(job.callId);
           if (job.callId === running.callId) await new Promise<void>((resolve) => (finish = resolve));
@@ -127,7 +120,7 @@ export function queueConformance(makeStore: MakeStore): void {
       const drained = consumer.drain(AbortSignal.timeout(5_000));
       finish();
       await drained;
-      const counts = await gateway.queue.counts(never());
+      const counts = await shared.one.queue.counts(never());
       await consumer.close();
       expect({ started: started.items, ...counts, oldestAgeMs: 0 }).toEqual({
         started: [running.callId],
@@ -136,11 +129,11 @@ export function queueConformance(makeStore: MakeStore): void {
         failed: 0,
         oldestAgeMs: 0,
       });
-      expect(await gateway.queue.remove(left.callId, never())).toBe(true);
+      expect(await shared.one.queue.remove(left.callId, never())).toBe(true);
     });
 
     verifies('backing.job-drain', 'an idle consumer stops at once', async () => {
-      const consumer = await worker.consume(async () => undefined, { worker: 'w1', concurrency: 2 });
+      const consumer = await shared.two.consume(async () => undefined, { worker: 'w1', concurrency: 2 });
       const start = performance.now();
       await consumer.drain(AbortSignal.timeout(5_000));
       await consumer.close();
@@ -177,16 +170,16 @@ export function queueConformance(makeStore: MakeStore): void {
         },
       );
       expect(taken.items).not.toContain(job.callId);
-      expect(await gateway.queue.existing([job.callId], never())).toEqual(new Set([job.callId]));
-      expect((await gateway.queue.counts(never())).failed).toBe(0);
-      expect(await gateway.queue.remove(job.callId, never())).toBe(true);
+      expect(await shared.one.queue.existing([job.callId], never())).toEqual(new Set([job.callId]));
+      expect((await shared.one.queue.counts(never())).failed).toBe(0);
+      expect(await shared.one.queue.remove(job.callId, never())).toBe(true);
     });
 
     verifies('backing.job-remove', 'waiting, running, ended, unknown', async () => {
       const job = makeJob();
       await add(job, 'w9');
-      expect(await gateway.queue.remove(job.callId, never())).toBe(true);
-      expect(await gateway.queue.remove(job.callId, never())).toBe(false);
+      expect(await shared.one.queue.remove(job.callId, never())).toBe(true);
+      expect(await shared.one.queue.remove(job.callId, never())).toBe(false);
       const running = makeJob();
       const taken = new Collected<string>();
       let finish = () => {};
@@ -198,10 +191,10 @@ export function queueConformance(makeStore: MakeStore): void {
         async () => {
           await add(running);
           await taken.count(1);
-          expect(await gateway.queue.remove(running.callId, never())).toBe(false);
+          expect(await shared.one.queue.remove(running.callId, never())).toBe(false);
           finish();
-          await eventually(async () => (await gateway.queue.counts(never())).active === 0);
-          expect(await gateway.queue.remove(running.callId, never())).toBe(false);
+          await eventually(async () => (await shared.one.queue.counts(never())).active === 0);
+          expect(await shared.one.queue.remove(running.callId, never())).toBe(false);
         },
       );
       expect(taken.items).toEqual([running.callId]);
@@ -209,7 +202,7 @@ export function queueConformance(makeStore: MakeStore): void {
 
     verifies('backing.job-replaced', 'completed, failed, waiting, running', async () => {
       const taken = new Collected<string>();
-      const again = (job: ToolJob) => gateway.queue.add(job, { signal: never(), replaceEnded: true });
+      const again = (job: ToolJob) => shared.one.queue.add(job, { signal: never(), replaceEnded: true });
       const [completed, failing, running] = [makeJob(), makeJob(), makeJob()];
       let finish = () => {};
       await consuming(
@@ -221,13 +214,13 @@ export function queueConformance(makeStore: MakeStore): void {
         async () => {
           await Promise.all([add(completed), add(failing)]);
           await taken.count(2);
-          await eventually(async () => (await gateway.queue.counts(never())).active === 0);
+          await eventually(async () => (await shared.one.queue.counts(never())).active === 0);
           const ids = [completed.callId, failing.callId];
-          expect(await gateway.queue.existing(ids, never())).toEqual(new Set());
+          expect(await shared.one.queue.existing(ids, never())).toEqual(new Set());
           await Promise.all([again(completed), again(failing), add(running)]);
           await taken.count(5);
           await Promise.all([again(running), again(running)]);
-          expect(await gateway.queue.existing([running.callId], never())).toEqual(new Set([running.callId]));
+          expect(await shared.one.queue.existing([running.callId], never())).toEqual(new Set([running.callId]));
           finish();
           const last = makeJob();
           await add(last);
@@ -238,16 +231,16 @@ export function queueConformance(makeStore: MakeStore): void {
       expect([completed, failing, running].map(times)).toEqual([2, 2, 1]);
       const waiting = makeJob();
       await Promise.all([again(waiting), again(waiting)]);
-      expect((await gateway.queue.counts(never())).waiting).toBe(1);
-      expect(await gateway.queue.remove(waiting.callId, never())).toBe(true);
+      expect((await shared.one.queue.counts(never())).waiting).toBe(1);
+      expect(await shared.one.queue.remove(waiting.callId, never())).toBe(true);
     });
 
     verifies('backing.job-counts', 'waiting in two queues, failed, age of the oldest', async () => {
-      const before = await gateway.queue.counts(never());
+      const before = await shared.one.queue.counts(never());
       expect(before).toMatchObject({ waiting: 0, oldestAgeMs: 0 });
       const waiting = makeJob();
       await add(waiting, 'w9');
-      await eventually(async () => (await gateway.queue.counts(never())).oldestAgeMs >= 100);
+      await eventually(async () => (await shared.one.queue.counts(never())).oldestAgeMs >= 100);
       const failing = makeJob();
       await consuming(
         async () => {
@@ -255,12 +248,12 @@ export function queueConformance(makeStore: MakeStore): void {
         },
         async () => {
           await add(failing);
-          await eventually(async () => (await gateway.queue.counts(never())).failed === before.failed + 1);
+          await eventually(async () => (await shared.one.queue.counts(never())).failed === before.failed + 1);
         },
       );
-      expect((await gateway.queue.counts(never())).waiting).toBe(1);
+      expect((await shared.one.queue.counts(never())).waiting).toBe(1);
       const ids = [waiting.callId, failing.callId, 'call_unknown'];
-      expect(await gateway.queue.existing(ids, never())).toEqual(new Set([waiting.callId]));
+      expect(await shared.one.queue.existing(ids, never())).toEqual(new Set([waiting.callId]));
     });
 
     verifies('backing.job-waiting-for', 'of either priority, its own only, not what runs', async () => {
@@ -278,10 +271,10 @@ export function queueConformance(makeStore: MakeStore): void {
         async () => {
           await started.count(2);
           await Promise.all([add(jobs[0]!, 'w1'), add(jobs[1]!, 'w1'), add(jobs[2]!, 'w2')]);
-          const waiting = await gateway.queue.waitingFor('w1', never());
+          const waiting = await shared.one.queue.waitingFor('w1', never());
           expect(new Set(waiting)).toEqual(new Set([jobs[0], jobs[1]]));
-          expect(await gateway.queue.waitingFor('unknown', never())).toEqual([]);
-          await Promise.all(jobs.map(({ callId }) => gateway.queue.remove(callId, never())));
+          expect(await shared.one.queue.waitingFor('unknown', never())).toEqual([]);
+          await Promise.all(jobs.map(({ callId }) => shared.one.queue.remove(callId, never())));
           finish();
         },
         { worker: 'w1', concurrency: 1 },
@@ -293,10 +286,10 @@ export function queueConformance(makeStore: MakeStore): void {
       await add(dead, 'dead');
       await add(alive, 'alive');
       await add(common);
-      await gateway.queue.forgetWorker('dead', never());
+      await shared.one.queue.forgetWorker('dead', never());
       const ids = [dead.callId, alive.callId, common.callId];
-      expect(await gateway.queue.existing(ids, never())).toEqual(new Set([alive.callId, common.callId]));
-      await Promise.all(ids.map((id) => gateway.queue.remove(id, never())));
+      expect(await shared.one.queue.existing(ids, never())).toEqual(new Set([alive.callId, common.callId]));
+      await Promise.all(ids.map((id) => shared.one.queue.remove(id, never())));
     });
 
     test('ids and worker names that BullMQ would refuse', async () => {

@@ -1,31 +1,18 @@
 // The part of the conformance suite for jobs that share their place in the queue: each is delivered, none is lost with others.
-import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Backing } from '#libs/backing/backing.js';
+import { describe, expect } from 'vitest';
 import { type JobDelivery, type JobHandler, PutBack } from '#libs/backing/job-queue.js';
-import { openBacking } from '#libs/backing/open-backing.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { eventually } from '#libs/testing/eventually.js';
 import { verifies } from '../verifies.js';
-import { Collected, type ConformanceStore, makeJob, type MakeStore, never } from './conformance-store.js';
+import { Collected, makeJob, type MakeStore, never, sharedStore } from './conformance-store.js';
 
 export function togetherConformance(makeStore: MakeStore): void {
   describe('queue, jobs that go together', () => {
-    let store: ConformanceStore;
-    let gateway: Backing;
-    let worker: Backing;
-
-    beforeAll(async () => {
-      store = await makeStore();
-      gateway = await openBacking(store.options);
-      worker = await openBacking(store.options);
-    });
-    afterAll(async () => {
-      await Promise.all([gateway?.close(), worker?.close()]);
-      await store?.drop();
-    });
+    // `one` adds, as a gateway does, `two` takes, as a worker does.
+    const shared = sharedStore(makeStore);
 
     const consuming = async (handler: JobHandler, body: () => Promise<void>) => {
-      const consumer = await worker.consume(handler, { worker: 'w1', concurrency: 16 });
+      const consumer = await shared.two.consume(handler, { worker: 'w1', concurrency: 16 });
       try {
         await body();
       } finally {
@@ -34,15 +21,15 @@ export function togetherConformance(makeStore: MakeStore): void {
       }
     };
 
-    const addTogether = (job: ToolJob) => gateway.queue.add(job, { signal: never(), together: true });
+    const addTogether = (job: ToolJob) => shared.one.queue.add(job, { signal: never(), together: true });
 
     verifies('backing.job-together', '40 of one moment, one of which is not done', async () => {
       const jobs = Array.from({ length: 40 }, () => makeJob());
       const ids = jobs.map(({ callId }) => callId);
       await Promise.all(jobs.map((job) => addTogether(job)));
-      expect((await gateway.queue.counts(never())).waiting).toBe(3);
-      expect(await gateway.queue.existing(ids, never())).toEqual(new Set(ids));
-      expect(await gateway.queue.remove(ids[0]!, never())).toBe(false);
+      expect((await shared.one.queue.counts(never())).waiting).toBe(3);
+      expect(await shared.one.queue.existing(ids, never())).toEqual(new Set(ids));
+      expect(await shared.one.queue.remove(ids[0]!, never())).toBe(false);
       const taken = new Collected<JobDelivery>();
       const putBack = new Set(ids.slice(0, 1));
       await consuming(
@@ -52,7 +39,7 @@ export function togetherConformance(makeStore: MakeStore): void {
         },
         async () => {
           await taken.count(40 + 16);
-          await eventually(async () => (await gateway.queue.existing(ids, never())).size === 0);
+          await eventually(async () => (await shared.one.queue.existing(ids, never())).size === 0);
         },
       );
       const [first, again] = [taken.items.slice(0, 40), taken.items.slice(40)];
@@ -65,11 +52,11 @@ export function togetherConformance(makeStore: MakeStore): void {
     verifies('backing.job-together', 'all are given up before a worker comes: nothing is left of them', async () => {
       const jobs = Array.from({ length: 3 }, () => makeJob());
       await Promise.all(jobs.map((job) => addTogether(job)));
-      const waiting = async () => (await gateway.queue.counts(never())).waiting;
+      const waiting = async () => (await shared.one.queue.counts(never())).waiting;
       const removed: boolean[] = [];
       for (const { callId } of [jobs[0]!, jobs[0]!, ...jobs]) {
         expect(await waiting()).toBe(1);
-        removed.push(await gateway.queue.remove(callId, never()));
+        removed.push(await shared.one.queue.remove(callId, never()));
       }
       expect(removed).toEqual([false, false, false, false, true]);
       expect(await waiting()).toBe(0);
@@ -86,7 +73,7 @@ export function togetherConformance(makeStore: MakeStore): void {
         async () => {
           await Promise.all(jobs.map((job) => addTogether(job)));
           await taken.count(4);
-          await gateway.queue.add(jobs[1]!, { signal: never(), replaceEnded: true });
+          await shared.one.queue.add(jobs[1]!, { signal: never(), replaceEnded: true });
           await taken.count(5);
         },
       );
