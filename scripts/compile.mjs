@@ -5,9 +5,10 @@ import { utimesSync } from 'node:fs';
 import { entryPoints } from './entry-points.mjs';
 
 const began = new Date();
-const { status } = spawnSync('nest', ['build', 'gateway', 'worker', 'scripts'], {
+const { status, error } = spawnSync('nest', ['build', 'gateway', 'worker', 'scripts'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
 });
+if (error !== undefined) console.error(error.message);
 if (status !== 0) process.exit(status ?? 1);
 for (const path of entryPoints) utimesSync(path, began, began);
