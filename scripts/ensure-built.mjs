@@ -4,13 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { entryPoints } from './entry-points.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const outputs = ['dist/apps/gateway/main.js', 'dist/apps/worker/main.js', 'dist/scripts/start.js'];
 const sources = ['apps', 'libs', 'scripts', 'prisma/schema.prisma', 'package-lock.json', 'tsconfig.json'];
 
-const missing = outputs.filter((path) => modifiedAt(path) === undefined);
-const oldest = Math.min(...outputs.map((path) => modifiedAt(path) ?? 0));
+const missing = entryPoints.filter((path) => modifiedAt(path) === undefined);
+const oldest = Math.min(...entryPoints.map((path) => modifiedAt(path) ?? 0));
 const stale = missing.length === 0 && newestOf(sources) > oldest;
 if (missing.length > 0 || stale) {
   const why = missing.length > 0 ? `${missing[0]} is missing` : 'dist/ is older than its sources';

@@ -10,7 +10,7 @@ import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
-import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
+import { refusalHandlers, takeAllHeaders, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -74,6 +74,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
+  takeAllHeaders(fastify.server);
   const connections = new QuietConnections(fastify.server);
   boundConnections(fastify.server, {
     openFiles: openFileLimit(),

@@ -9,7 +9,7 @@ import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { boundConnections } from '#libs/http-door/bound-connections.js';
-import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
+import { refusalHandlers, takeAllHeaders, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -55,6 +55,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     ...refusalHandlers(logger, (error) => metrics.countError(error)),
     forceCloseConnections: true,
   });
+  takeAllHeaders(adapter.getInstance().server);
   watchReplies(adapter.getInstance());
   boundConnections(adapter.getInstance().server, {
     openFiles: openFileLimit(),

@@ -1,6 +1,6 @@
 // What never becomes a request (broken framing, headers without end, addresses that cannot be decoded), answered in the
 // same shape as every other failure. It quotes nothing of what was sent.
-import { STATUS_CODES } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
@@ -48,6 +48,14 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
       socket.end(rawAnswer(error, requestId), () => socket.destroy(thrown));
     },
   };
+}
+
+/**
+ * However many they are: their bytes are bounded. By number, versions of Node differ: what is above it some refuse, others
+ * leave out without a word, be it the `Origin`.
+ */
+export function takeAllHeaders(server: Server): void {
+  server.maxHeadersCount = 0;
 }
 
 /** So that no refusal is written into an answer that has begun. */

@@ -99,11 +99,13 @@ verifies('tools.own-server-http', 'what it refuses, and plain JSON', async () =>
     maxBodyBytes: 1_000,
   });
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const manyHeaders = Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`h${at}`, '']));
   const ask = (given: Partial<RawRequest>) =>
     rawRequest(origin, { path: '/mcp', ...(given.method === 'GET' ? {} : { body: JSON.stringify(ping) }), ...given });
   const cases: [Partial<RawRequest>, number, string][] = [
     [{ headers: { host: 'evil.example' } }, 403, 'host_forbidden'],
     [{ headers: { origin: 'https://evil.example' } }, 403, 'origin_forbidden'],
+    [{ headers: { ...manyHeaders, origin: 'https://evil.example' } }, 403, 'origin_forbidden'],
     [{ headers: { 'content-type': 'text/plain' } }, 415, 'unsupported_media_type'],
     [{ path: '/other' }, 404, 'not_found'],
     [{ method: 'PUT' }, 405, 'method_not_allowed'],

@@ -7,6 +7,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
+import { takeAllHeaders } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -73,6 +74,7 @@ class Serving implements HttpServing {
     server: ToolServer,
     private readonly options: HttpServingOptions,
   ) {
+    takeAllHeaders(this.#http);
     const { host = '127.0.0.1', path = '/mcp', allowedHosts = [], allowedOrigins = [], maxSessions = 100 } = options;
     this.#host = host;
     this.#path = path;

@@ -28,7 +28,7 @@ export type ModelEvent =
    */
   | { type: 'tool_call_start'; index: number; id: string; name: string; extraContent?: JsonObject }
   | { type: 'tool_call_delta'; index: number; arguments: string }
-  /** Exactly once a complete call. `arguments` is JSON text of an object unless `parseError` says why it is not. */
+  /** Exactly once a complete call. `arguments` is JSON text of an object unless `parseError` says why it is not, in words of ours. */
   | { type: 'tool_call_end'; index: number; id: string; name: string; arguments: string; parseError?: string }
   | { type: 'usage'; usage: Usage }
   | {

@@ -89,6 +89,16 @@ for (const [what, sent, status, code] of cases) {
   });
 }
 
+verifies('chat.errors.all-headers', 'the last of many counts', async () => {
+  const many = Array.from({ length: 1_500 }, (_, at) => `h${at}:\r\n`).join('');
+  for (const [name, url] of doors()) {
+    const ask = (host: string) =>
+      send(url, `GET /metrics HTTP/1.1\r\n${many}Host: ${host}\r\nConnection: close\r\n\r\n`);
+    const [ours, strange] = await Promise.all([ask('127.0.0.1'), ask('canary.example')]);
+    expect([name, ours.status, strange.status]).toEqual([name, 200, 403]);
+  }
+});
+
 verifies('chat.errors.broken-requests', 'a request with two Hosts', async () => {
   const answer = await send(box.url, get('/v1/models', 'Host: canary.example\r\n'));
   expect(answer.status).toBe(400);

@@ -19,7 +19,7 @@ const loadMs = 120_000 + loadSize.calls * 500;
 
 let box: Signalbox;
 let web: HeldWeb;
-let database: pg.Client;
+let database: pg.Pool;
 
 beforeAll(async () => {
   web = await openHeldWeb();
@@ -42,8 +42,8 @@ beforeAll(async () => {
       }),
     },
   });
-  database = new pg.Client({ connectionString: box.databaseUrl });
-  await database.connect();
+  // A pool: tests ask side by side.
+  database = new pg.Pool({ connectionString: box.databaseUrl, max: 1 });
 });
 afterAll(async () => {
   await database?.end();

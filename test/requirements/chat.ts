@@ -9,6 +9,7 @@ export const chatRequirements = {
   'chat.bounds.time': 'a turn that has used its time still ends with an answer',
   'chat.client.tools': 'a tool of the caller goes back to the caller under an id minted here',
   'chat.errors.bad-input': 'every bad input gets its status and code, never 500, never a hang',
+  'chat.errors.all-headers': 'however many headers a request has, all that fit into the bound of bytes are read',
   'chat.errors.broken-requests': 'what is no HTTP request, or has no readable address, is refused in the same shape',
   'chat.errors.shape': 'an error has message, type, code and request id, and nothing of ours inside',
   'chat.examples': 'the examples of the documentation work as written',

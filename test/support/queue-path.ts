@@ -62,8 +62,8 @@ export async function openServices(overrides: Record<string, string> = {}): Prom
     timeoutMs,
     ...(redis && { redisUrl: redis.url }),
   });
-  const direct = new pg.Client({ connectionString: url });
-  await direct.connect();
+  // A pool: tests ask side by side.
+  const direct = new pg.Pool({ connectionString: url, max: 1 });
   return {
     url,
     environment: { DATABASE_URL: url, DATA_DIR: dataDir, ...(redis && { REDIS_URL: redis.url }) },

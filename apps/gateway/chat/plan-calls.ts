@@ -47,7 +47,7 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   }
   const { tool } = offered;
   if (call.parseError !== undefined) {
-    const message = `The arguments are not valid JSON: ${call.parseError}`;
+    const message = `${call.parseError}; send one complete JSON object`;
     return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), tool);
   }
   const validated = await ports.validator.validate(tool, call.arguments);

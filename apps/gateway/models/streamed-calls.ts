@@ -77,7 +77,7 @@ function completeArguments(text: string): { text: string; parseError?: string } 
   try {
     if (isJsonObject(JSON.parse(trimmed) as unknown)) return { text };
     return { text, parseError: 'The arguments are JSON but not an object' };
-  } catch (error) {
-    return { text, parseError: `The arguments are not JSON: ${(error as Error).message.slice(0, 200)}` };
+  } catch {
+    return { text, parseError: 'The arguments are not valid JSON' };
   }
 }

@@ -198,7 +198,12 @@ function isoIn(timestamp: number, timezone: string): string {
   return `${local.toISOString().slice(0, -1)}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
+/** `+08:00`, `+0800`, `+08`. Intl knows them from Node 22 on. */
+const fixedOffset = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/;
+
 function offsetMinutes(date: Date, timeZone: string): number {
+  const fixed = fixedOffset.exec(timeZone);
+  if (fixed !== null) return signedMinutes(fixed[1]!, fixed[2]!, fixed[3]);
   let shown: string;
   try {
     const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
@@ -207,6 +212,8 @@ function offsetMinutes(date: Date, timeZone: string): number {
     throw new AppError('invalid_tool_arguments', `Unknown time zone '${timeZone}'`);
   }
   const match = /GMT([+-])(\d+):(\d+)/.exec(shown);
-  if (match === null) return 0;
-  return (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3]));
+  return match === null ? 0 : signedMinutes(match[1]!, match[2]!, match[3]);
 }
+
+const signedMinutes = (sign: string, hours: string, minutes = '0') =>
+  (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));

@@ -126,6 +126,7 @@ describe('failures', () => {
     ['search_files', { content: '(a', regex: true }, 'invalid_tool_arguments', /regular expression/],
     ['search_files', {}, 'invalid_tool_arguments', /name, a content/],
     ['get_time', { timezone: 'Mars/Base' }, 'invalid_tool_arguments', /time zone/],
+    ['get_time', { timezone: '+24:00' }, 'invalid_tool_arguments', /time zone/],
     ['get_time', { offset_ms: 1e300 }, 'invalid_tool_arguments', /range/],
     ['read_result', { path: 'twice' }, 'invalid_tool_arguments', /\.results/],
   ];
@@ -265,6 +266,10 @@ verifies('tools.builtin-time', 'shifted, in a zone', async () => {
     ['America/New_York', '2026-01-01T19:00:00.000-05:00'],
     ['Asia/Kolkata', '2026-01-02T05:30:00.000+05:30'],
     ['Europe/London', '2026-01-02T00:00:00.000+00:00'],
+    ['+05:30', '2026-01-02T05:30:00.000+05:30'],
+    ['-0330', '2026-01-01T20:30:00.000-03:30'],
+    ['+14', '2026-01-02T14:00:00.000+14:00'],
+    ['-00:00', '2026-01-02T00:00:00.000+00:00'],
   ];
   for (const [timezone, iso] of zones) {
     expect((await server.call('get_time', { timezone })).structuredContent).toMatchObject({ timestamp: now, iso });

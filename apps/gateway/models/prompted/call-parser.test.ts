@@ -233,11 +233,11 @@ verifies('models.prompted.broken', 'a call that cannot be read is one with a par
     return ends.map(({ name, parseError }) => [name, parseError ?? '']);
   };
   expect(broken('<function_call>{"name": "echo", "arguments": {"a": }}</function_call> x')).toEqual([
-    ['echo', expect.stringContaining('not JSON')],
+    ['echo', 'The call is not valid JSON'],
   ]);
   expect(broken('<function_call>{"name":"echo","arguments":{"a":1}</function_call><tool_call>hi</tool_call>')).toEqual([
-    ['echo', expect.stringContaining('not JSON')],
-    ['unreadable_call', expect.stringContaining('not JSON')],
+    ['echo', 'The call is not valid JSON'],
+    ['unreadable_call', 'The call is not valid JSON'],
   ]);
   expect(broken('<function_call>{"name":"echo","arguments":[1]}</function_call>')).toEqual([
     ['echo', 'The arguments are not a JSON object'],
@@ -247,10 +247,10 @@ verifies('models.prompted.broken', 'a call that cannot be read is one with a par
   ]);
   const commas = (count: number) => `<tool_call>{"name":"echo","arguments":{"a":[${'[1,],'.repeat(count)}2]}}`;
   expect(broken(commas(1_000))).toEqual([['echo', '']]);
-  expect(broken(commas(1_001))).toEqual([['echo', expect.stringContaining('not JSON')]]);
+  expect(broken(commas(1_001))).toEqual([['echo', 'The call is not valid JSON']]);
   // A quote that never closes swallows no call behind it.
   expect(broken(`<function_call>{"name":"echo","arguments":{"a":"x}}</function_call> so ${tagged}`)).toEqual([
-    ['echo', expect.stringContaining('not JSON')],
+    ['echo', 'The call is not valid JSON'],
     ['getTime', ''],
   ]);
 });

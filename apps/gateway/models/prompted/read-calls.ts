@@ -18,10 +18,10 @@ export function readCalls(body: string): ReadCall[] {
   let parsed: LenientJson;
   try {
     parsed = parseLenient(body);
-  } catch (error) {
+  } catch {
     const named = readNamedArguments(body);
     if (named !== undefined) return [named];
-    return [broken(body, `The call is not JSON: ${(error as Error).message.slice(0, 200)}`)];
+    return [broken(body, 'The call is not valid JSON')];
   }
   if (!Array.isArray(parsed.value)) return [readCall(parsed.value, parsed.text)];
   if (parsed.value.length === 0) return [broken(body, 'The list of calls is empty')];
