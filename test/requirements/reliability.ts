@@ -41,6 +41,8 @@ export const reliabilityRequirements = {
   'journal.audit-with-the-end': 'the terminal state of a call and its audit row are written together or not at all',
   'journal.cancel-planned': 'calls that have not begun can be cancelled, ones that have go on',
   'journal.claimed-once': 'of any number of workers one gets a call',
+  'journal.lost-claim':
+    'a call that its worker claimed without getting to know of it ends with its outcome all the same',
   'journal.read-together': 'calls whose outcomes are looked for at one moment are read by one statement',
   'journal.one-terminal-state': 'a call ends in exactly one recorded outcome with exactly one audit row',
   'journal.stale-fence-refused': 'an outcome under any other than the last claim is refused',
