@@ -139,4 +139,5 @@ export const reliabilityRequirements = {
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
+  'worker.lost-answer': 'an outcome whose writing got no answer is told like any other',
 } as const;
