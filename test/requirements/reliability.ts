@@ -56,6 +56,7 @@ export const reliabilityRequirements = {
   'processes.beat-again': 'a heartbeat that could not be written is tried again at once, not at its next time',
   'processes.lease-is-known': 'a process knows by its own clock whether others may have given it up',
   'processes.leaving-is-told': 'a worker that takes no more work says so at once',
+  'processes.stop-without-store': 'a process whose database is away at the end of its stop has stopped all the same',
   'reaper.clears-what-is-old': 'events, runs and calls go when their time is over, the audit stays',
   'reaper.dead-gateway':
     'the runs of a gateway that stopped are interrupted, their calls cancelled or finished, no round is added',
