@@ -31,3 +31,19 @@ test('a full line refuses at once, a wait ends with its signal or deadline', asy
   giveBack();
   (await slots.take('a', inAMinute()))();
 });
+
+test('all may wait under one signal without a warning of Node’s', async () => {
+  const slots = new FairSlots(1, 20, 'test');
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  try {
+    const given = inAMinute();
+    const places = Array.from({ length: 21 }, () => slots.take('a', given));
+    for (const place of places) (await place)();
+    await new Promise(setImmediate);
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off('warning', note);
+  }
+});

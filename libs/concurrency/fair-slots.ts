@@ -1,4 +1,5 @@
 // So many at once a key; who comes later waits in order. The line is bounded: beyond it the answer is at once.
+import { setMaxListeners } from 'node:events';
 import { steadyNow } from './steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -49,6 +50,8 @@ export class FairSlots {
 
   #wait(line: Line, signal: AbortSignal, deadline: number): Promise<void> {
     if (line.waiting.size >= this.maxWaiting) throw this.#refusal();
+    // A process's one signal may stand over all that wait: Node would warn of a leak.
+    setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);

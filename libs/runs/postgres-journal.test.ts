@@ -116,6 +116,17 @@ describe('PostgresJournal', () => {
     expect(await journal.end({ ...context, callId: call.id, fence: next!.fence, outcome: someOutcome })).toBe(true);
   });
 
+  verifies('journal.lost-claim', 'without its fence, of a safe call, by the worker that claimed it', async () => {
+    const [safe, unsafe] = await Promise.all([planned({ safe: true }), planned()]);
+    for (const { id } of [safe, unsafe]) await journal.claim({ callId: id, worker: 'worker-1' });
+    const end = (callId: string, worker: string) => journal.end({ ...context, callId, worker, outcome: someOutcome });
+    expect(await end(safe.id, 'worker-2')).toBe(false);
+    expect(await end(unsafe.id, 'worker-1')).toBe(false);
+    expect(await end(safe.id, 'worker-1')).toBe(true);
+    expect(await end(safe.id, 'worker-1')).toBe(false);
+    expect(await auditOf(safe.id)).toMatchObject([{ attempt: 1, worker: 'worker-1' }]);
+  });
+
   test('only a safe call is taken over, and only from the claim that was seen', async () => {
     const unsafe = await planned();
     const claim = await journal.claim({ callId: unsafe.id, worker: 'worker-1' });

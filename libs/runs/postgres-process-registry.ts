@@ -90,7 +90,11 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     // A beat under way would bring the row back.
     await this.beating;
     if (ids.length === 0 || this.leaving) return;
-    await this.database.call((prisma) => prisma.process.deleteMany({ where: { id: { in: ids } } }));
+    try {
+      await this.database.call((prisma) => prisma.process.deleteMany({ where: { id: { in: ids } } }));
+    } catch (error) {
+      this.logger.warn({ error }, 'A process that stops is still among the living: until its heartbeat expires');
+    }
   }
 
   /** One round at a time: a slow database gets no pile of heartbeats. */

@@ -81,11 +81,16 @@ export const replanSafe = `/* reaper.replan-safe */
 
 export const databaseClock = `/* reaper.clock */ select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
 
+/**
+ * Calls of gateways that are gone; `$5` is the expiry. A living gateway knows better: its call may still wait for a place
+ * in its limits, or go with others under another id, and it looks after a lost job itself.
+ */
 export const plannedAfter = `/* reaper.planned-after */
-  select id, job, planned_at::text as planned_at from tool_calls
+  select id, job, planned_at::text as planned_at from tool_calls call
   where kind = 'server' and state = 'planned' and job is not null
     and planned_at < clock_timestamp() - ${milliseconds('$1')}
     and (planned_at, id) > ($3::timestamptz, $4)
+    and ${nobody("(call.job->>'replyTo')", '$5')}
   order by planned_at, id limit $2`;
 
 export const forgetEvents = `/* reaper.forget-events */ with

@@ -187,6 +187,21 @@ describe('Reaper', () => {
     expect(queue.added.filter((id) => id === calls[5]!.id)).toHaveLength(2);
   });
 
+  verifies(
+    'reaper.missing-jobs',
+    'only those of gateways that are gone: a living one may hold its call back',
+    async () => {
+      const callOf = (gateway: string) => {
+        const call = someCall();
+        return { ...call, job: { ...someJob(call), replyTo: gateway } };
+      };
+      await dead('gateway-dead', 'gateway');
+      const [waits, lost] = [callOf('gateway-alive'), callOf('gateway-dead')];
+      await Promise.all([waits, lost].map((call) => journal.plan(call, context)));
+      expect((await someReaper().sweep(signal)).requeued).toEqual([lost.id]);
+    },
+  );
+
   test('a call that nobody took in its time is ended; a gateway’s wrong clock does not matter', async () => {
     const call = someCall();
     const hourOff = Date.now() - 3_600_000;

@@ -28,7 +28,7 @@ export interface ReaperOptions {
   intervalMs?: number;
   /** A process without a heartbeat for this long is gone. */
   expiryMs?: number;
-  /** A planned call is looked for in the queue after this. */
+  /** A planned call whose gateway is gone is looked for in the queue after this. */
   missingAfterMs?: number;
   /** A call that nobody claimed is given up this long after its time. */
   overdueAfterMs?: number;
@@ -209,10 +209,10 @@ export class Reaper {
 
   /** A stretch of the planned calls each time, so that a long queue is looked through in turns. */
   private async requeueMissing(found: Sweep, signal: AbortSignal): Promise<void> {
-    const { missingAfterMs, batch } = this.options;
+    const { missingAfterMs, batch, expiryMs } = this.options;
     const rows = await this.query<{ id: string; job: unknown; planned_at: string }>(
       statements.plannedAfter,
-      [missingAfterMs, batch, this.lookedAt.at, this.lookedAt.id],
+      [missingAfterMs, batch, this.lookedAt.at, this.lookedAt.id, expiryMs],
       signal,
     );
     const last = rows.at(-1);

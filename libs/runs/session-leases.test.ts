@@ -142,6 +142,17 @@ verifies('processes.beat-again', 'a statement that was stuck, and a long interva
   await impatient.close();
 });
 
+verifies('processes.stop-without-store', 'the row is left to its expiry, and that is told', async () => {
+  const gone = openDatabase({ url: testDatabase.url, poolSize: 1, timeoutMs: 5_000, applicationName: 'test' });
+  const told: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void told.push(message) };
+  const registry = new PostgresProcessRegistry(gone, { logger });
+  await registry.register({ id: 'worker-6', kind: 'worker', details: {} });
+  await gone.close();
+  await registry.close();
+  expect(told).toEqual([expect.stringContaining('until its heartbeat expires')]);
+});
+
 verifies('processes.lease-is-known', 'held without a gap, or not at all', async () => {
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger, intervalMs: 20, expiryMs: 1_000 });
   expect(registry.heldSince()).toBeUndefined();

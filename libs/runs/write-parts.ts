@@ -125,17 +125,21 @@ const claim: WritePart = {
   written: `ordinality, json_build_object('fence', fence::text, 'attempt', attempt) from claim_done`,
 };
 
-/** Without a fence the call must not have been claimed, with one the claim must still hold. */
+/**
+ * With a fence the claim must still hold. Without one the call must not have been claimed, or be safe and claimed by the
+ * same worker, which did not get to know of it: the answer to its claim was lost.
+ */
 const outcome = (audit: boolean): WritePart => ({
   columns: endedCallColumns,
   steps: `outcome_done as (
     update tool_calls as call set state = outcome_rows.state, outcome = outcome_rows.outcome::json,
       ended_at = clock_timestamp(), worker = coalesce(outcome_rows.worker, call.worker),
-      attempt = call.attempt + case when outcome_rows.fence is null and outcome_rows.worker is not null then 1 else 0 end
+      attempt = call.attempt + case when call.state <> 'dispatched' and outcome_rows.worker is not null then 1 else 0 end
     from outcome_rows
     where call.id = any(array(select id from outcome_rows)) and call.id = outcome_rows.id and call.kind = 'server' and (
-      (outcome_rows.fence is null and call.state in ('planned', 'parked'))
-      or (call.state = 'dispatched' and call.fence = outcome_rows.fence))
+      case when outcome_rows.fence is not null then call.state = 'dispatched' and call.fence = outcome_rows.fence
+        else call.state in ('planned', 'parked')
+          or (call.state = 'dispatched' and call.safe and call.worker = outcome_rows.worker) end)
     returning outcome_rows.ordinality, outcome_rows.audit_id, call.id, call.audit || outcome_rows.context as audit,
       call.principal, call.session_id, call.run_id, call.round, call.server, call.tool, call.name, call.definition_hash,
       outcome_rows.result, outcome_rows.result_digest, outcome_rows.success, call.state, outcome_rows.error_code,

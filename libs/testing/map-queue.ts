@@ -1,5 +1,6 @@
 // The queue at its simplest, for tests of who adds what: what was added is there, once; nothing is delivered.
 import type { AddOptions, JobQueue } from '#libs/backing/job-queue.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 
 export class MapQueue implements JobQueue {
@@ -9,7 +10,10 @@ export class MapQueue implements JobQueue {
   readonly workers = new Map<string, string | undefined>();
   /** Kept after their end. */
   readonly ended = new Set<string>();
+  /** Nothing can be added. */
+  away = false;
   async add(job: ToolJob, { replaceEnded, worker }: Partial<AddOptions> = {}): Promise<void> {
+    if (this.away) throw new AppError('store_unavailable', 'The queue is away');
     if (replaceEnded === true && this.ended.delete(job.callId)) this.jobs.delete(job.callId);
     if (this.jobs.has(job.callId)) return;
     this.jobs.set(job.callId, job);

@@ -64,9 +64,10 @@ export class Directory {
     }
   }
 
-  /** A new file; fails where the name exists, as whatever. */
+  /** A new file, written at its end whoever writes too; fails where the name exists, as whatever. */
   createFile(name: string, mode: number): Promise<FileHandle> {
-    return open(this.child(name), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow, mode);
+    const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL | noFollow;
+    return open(this.child(name), flags, mode);
   }
 
   /** Of the name itself, never of what a link names. */

@@ -10,6 +10,7 @@ import {
 } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
 import type { Workspace } from './workspace.js';
+import { Workspaces } from './workspaces.js';
 
 let made: TestWorkspace;
 let workspace: Workspace;
@@ -133,6 +134,30 @@ describe('writes', () => {
     expect((await read('log')).split('\n').sort()).toEqual(['', 'aaaa', 'bbbb', 'cccc']);
     await workspace.write('log', bytes('end'), { append: true });
     expect(await read('log')).toMatch(/end$/);
+  });
+
+  verifies('tools.workspace-writes-whole', 'another worker appends meanwhile: what it wrote stays', async () => {
+    const other = (await Workspaces.open(made.root, limits)).workspace({ id: 'sess_a', directory: 'dir-a' });
+    const append = (last: () => Buffer) =>
+      workspace.write(
+        'log',
+        (async function* () {
+          await other.write('log', bytes('other\n'), { append: true });
+          yield last();
+        })(),
+        { append: true },
+      );
+    const cut = () => {
+      throw new Error('cut');
+    };
+    // On a file that the append made, then on one that was there.
+    await expect(append(cut)).rejects.toThrow('cut');
+    await append(() => bytes('own\n'));
+    await expect(append(cut)).rejects.toThrow('cut');
+    expect(await read('log')).toBe('other\nother\nown\nother\n');
+    await workspace.remove('log');
+    await append(() => bytes('own\n'));
+    expect(await read('log')).toBe('other\nown\n');
   });
 
   test('missing directories are made only when asked', async () => {

@@ -5,7 +5,7 @@ import { constants, type BigIntStats } from 'node:fs';
 import { rename, unlink, type FileHandle } from 'node:fs/promises';
 import { AppError } from '#libs/schemas/errors.js';
 import { checkRegular, type Directory } from './directory.js';
-import { isDirectory, isLink, notRegular } from './file-errors.js';
+import { errorCode, isDirectory, isLink, notRegular } from './file-errors.js';
 import { toFileInfo, type FileInfo } from './open-file.js';
 import { unfinished } from './scan-usage.js';
 import type { Reservation, UsageLedger } from './usage-ledger.js';
@@ -53,20 +53,20 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
     refuseTooMuch(reservation, source, options);
     reservation.grow(0, 1);
     const handle = await parent.createFile(temporary, modeOf(before));
-    let bytes: number;
+    const written = { bytes: 0 };
     try {
       await giveToOwner(handle, parent);
-      bytes = await copy(source, handle, { reservation, signal: options.signal });
+      await copy(source, handle, { reservation, signal: options.signal, written });
     } finally {
       await handle.close();
     }
     return await ledger.exclusively(key, options.signal, async () => {
       // Others may have come first: what is replaced is looked at again while nobody of us changes names.
       const replaced = await current(target, options);
-      reservation.settle(bytes, replaced === undefined ? undefined : Number(replaced.size));
+      reservation.settle(written.bytes, replaced === undefined ? undefined : Number(replaced.size));
       await rename(parent.child(temporary), parent.child(target.name));
       const gone = replaced === undefined ? 0 : Number(replaced.size);
-      reservation.keep({ bytes: bytes - gone, files: replaced === undefined ? 1 : 0 });
+      reservation.keep({ bytes: written.bytes - gone, files: replaced === undefined ? 1 : 0 });
       const info = toFileInfo((await parent.stat(target.name)) ?? missing(target));
       return { info, created: replaced === undefined };
     });
@@ -79,29 +79,32 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
   }
 }
 
-/** Appends hold the workspace's names while they write, so that two of them do not mix. */
+/**
+ * Appends hold the workspace's names while they write, so that two of them do not mix. Another worker may append at the
+ * same time: what it wrote stays.
+ */
 async function append(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
   const { parent, ledger, key } = target;
   return ledger.exclusively(key, options.signal, async () => {
-    const created = (await current(target, options)) === undefined;
+    const isThere = (await current(target, options)) !== undefined;
     const reservation = ledger.reserve(key);
     refuseTooMuch(reservation, source, options);
-    if (created) reservation.grow(0, 1);
+    if (!isThere) reservation.grow(0, 1);
     try {
-      const handle = created
-        ? await parent.createFile(target.name, modeOf(undefined))
-        : await parent.openFile(target.name, constants.O_WRONLY | constants.O_APPEND, target.shown);
+      const { handle, created } = await openToAppend(target, isThere);
       try {
         if (created) await giveToOwner(handle, parent);
-        const before = await handle.stat();
-        const bytes = await copy(source, handle, { reservation, signal: options.signal }).catch(
-          async (error: unknown) => {
-            if (created) await unlink(parent.child(target.name));
-            else await handle.truncate(before.size);
-            throw error;
-          },
-        );
-        reservation.keep({ bytes, files: created ? 1 : 0 });
+        const before = created ? 0 : (await handle.stat()).size;
+        const written = { bytes: 0 };
+        try {
+          await copy(source, handle, { reservation, signal: options.signal, written });
+        } catch (error) {
+          const isOurEnd = (await handle.stat()).size === before + written.bytes;
+          if (isOurEnd && created) await unlink(parent.child(target.name));
+          else if (isOurEnd) await handle.truncate(before);
+          throw error;
+        }
+        reservation.keep({ bytes: written.bytes, files: created ? 1 : 0 });
         return { info: toFileInfo(await handle.stat({ bigint: true })), created };
       } finally {
         await handle.close();
@@ -110,6 +113,19 @@ async function append(target: WriteTarget, source: WriteSource, options: WriteOp
       reservation.release();
     }
   });
+}
+
+async function openToAppend({ parent, name, shown }: WriteTarget, isThere: boolean) {
+  if (!isThere) {
+    try {
+      return { handle: await parent.createFile(name, modeOf(undefined)), created: true };
+    } catch (error) {
+      // Another worker was quicker.
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+  }
+  const flags = constants.O_WRONLY | constants.O_APPEND;
+  return { handle: await parent.openFile(name, flags, shown), created: false };
 }
 
 /** What has the name now, refused where it is nothing that a file may replace. */
@@ -130,27 +146,25 @@ function refuseTooMuch(reservation: Reservation, source: WriteSource, options: W
   reservation.release();
 }
 
-async function copy(
-  source: WriteSource,
-  handle: FileHandle,
-  options: { reservation: Reservation; signal: AbortSignal | undefined },
-): Promise<number> {
+interface CopyOptions {
+  reservation: Reservation;
+  signal: AbortSignal | undefined;
+  /** Counts along, so that it is right also when the copying fails. */
+  written: { bytes: number };
+}
+
+async function copy(source: WriteSource, handle: FileHandle, options: CopyOptions): Promise<void> {
   const chunks = source instanceof Uint8Array ? [source] : source;
-  let bytes = 0;
   for await (const chunk of chunks) {
     options.signal?.throwIfAborted();
     options.reservation.grow(chunk.length);
-    await writeWhole(handle, chunk);
-    bytes += chunk.length;
+    for (let offset = 0; offset < chunk.length;) {
+      const { bytesWritten } = await handle.write(chunk, offset, chunk.length - offset);
+      offset += bytesWritten;
+      options.written.bytes += bytesWritten;
+    }
   }
   options.signal?.throwIfAborted();
-  return bytes;
-}
-
-async function writeWhole(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let offset = 0; offset < chunk.length;) {
-    offset += (await handle.write(chunk, offset, chunk.length - offset)).bytesWritten;
-  }
 }
 
 /** A replaced file keeps its permissions, without set-id bits. */

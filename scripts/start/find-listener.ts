@@ -1,4 +1,5 @@
-// Who listens on a port, for an error that can be acted on. A best effort: other users' processes may be hidden.
+// Who listens on a port: for an error that can be acted on, and to tell a service from a stranger on its port. A best
+// effort: other users' processes may be hidden.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
@@ -7,9 +8,17 @@ export function findListener(port: number): string | undefined {
   return process.platform === 'linux' ? findInProc(port) : findWithLsof(port);
 }
 
+/** Whether the process has a listening socket on the port; true too where that cannot be told. */
+export function listensOn(port: number, pid: number): boolean {
+  if (process.platform !== 'linux') return true;
+  const sockets = listeningSockets(port);
+  return list(`/proc/${pid}/fd`).some((descriptor) => sockets.has(linkOf(`/proc/${pid}/fd/${descriptor}`)));
+}
+
 const LISTEN = '0A';
 
-function findInProc(port: number): string | undefined {
+/** As links of descriptors name them. */
+function listeningSockets(port: number): Set<string> {
   const inodes = new Set<string>();
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
@@ -18,6 +27,11 @@ function findInProc(port: number): string | undefined {
       if (state === LISTEN && local?.endsWith(suffix) === true && inode !== undefined) inodes.add(`socket:[${inode}]`);
     }
   }
+  return inodes;
+}
+
+function findInProc(port: number): string | undefined {
+  const inodes = listeningSockets(port);
   if (inodes.size === 0) return undefined;
   for (const pid of list('/proc').filter((name) => /^\d+$/.test(name))) {
     for (const descriptor of list(`/proc/${pid}/fd`)) {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { SUPERVISED_VARIABLE } from '#libs/process/end-with-parent.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { listensOn } from './find-listener.js';
 import type { Life, Part } from './part.js';
 
 export interface ServiceOptions {
@@ -33,11 +34,11 @@ export function servicePart(options: ServiceOptions): Part {
 }
 
 async function start(options: ServiceOptions, signal: AbortSignal): Promise<Life> {
-  const life = spawnLife(options);
+  const { child, life } = spawnLife(options);
   const gone = new AbortController();
   void life.ended.then((how) => gone.abort(new Error(how)));
   try {
-    await untilReady(options, AbortSignal.any([signal, gone.signal]));
+    await untilReady(child, options, AbortSignal.any([signal, gone.signal]));
     return life;
   } catch (error) {
     await life.stop();
@@ -45,7 +46,7 @@ async function start(options: ServiceOptions, signal: AbortSignal): Promise<Life
   }
 }
 
-function spawnLife(options: ServiceOptions): Life {
+function spawnLife(options: ServiceOptions): { child: ChildProcess; life: Life } {
   // In a session of its own: Ctrl-C reaches us, and we stop the parts in order.
   const child = spawn(process.execPath, options.program, {
     env: { ...options.environment(), [SUPERVISED_VARIABLE]: '1' },
@@ -64,11 +65,12 @@ function spawnLife(options: ServiceOptions): Life {
     });
   });
   let stopped: Promise<void> | undefined;
-  return {
+  const life: Life = {
     ended,
     stop: () => (stopped ??= stop(child, ended, options)),
     reload: () => void child.kill('SIGHUP'),
   };
+  return { child, life };
 }
 
 async function stop(child: ChildProcess, ended: Promise<string>, options: ServiceOptions): Promise<void> {
@@ -102,11 +104,14 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-async function untilReady({ readyUrl, readyDeadlineMs }: ServiceOptions, signal: AbortSignal): Promise<void> {
+async function untilReady(child: ChildProcess, options: ServiceOptions, signal: AbortSignal): Promise<void> {
+  const { readyUrl, readyDeadlineMs } = options;
+  const port = Number(new URL(readyUrl).port);
   const deadline = performance.now() + readyDeadlineMs;
   for (;;) {
     signal.throwIfAborted();
-    if (await answersOk(readyUrl, signal)) return;
+    // Another program that took the port meanwhile answers as well: the service is about to end, because of it.
+    if ((await answersOk(readyUrl, signal)) && listensOn(port, child.pid!)) return;
     if (performance.now() > deadline) throw new Error(`was not ready within ${readyDeadlineMs} ms`);
     await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
   }

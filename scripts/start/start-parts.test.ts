@@ -1,10 +1,13 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
 import { verifies } from '../../test/verifies.js';
 import { choosePort } from './choose-port.js';
 import { describeStart, readIsolation } from './describe-start.js';
 import { RestartPolicy } from './restart-policy.js';
+import { servicePart } from './service-part.js';
 
 const limits = { firstDelayMs: 250, maxDelayMs: 1_500, maxFailures: 5, goodLifeMs: 60_000 };
 
@@ -41,6 +44,35 @@ verifies('operations.start-taken-port', "the worker's moves when nobody chose it
     expect(await choosePort({ ...wanted, name: 'worker', port, mayMove: true })).not.toBe(port);
   }),
 );
+
+verifies('operations.start-ready', 'not by the answer of another program on its port', async () => {
+  let asked = () => {};
+  const readinessAsked = new Promise<void>((resolve) => (asked = resolve));
+  const stranger = createHttpServer((request, response) => {
+    if (request.url === '/health/ready') asked();
+    void readinessAsked.then(() => response.end('{}'));
+  }).listen(0, '127.0.0.1');
+  await once(stranger, 'listening');
+  const { port } = stranger.address() as AddressInfo;
+  // Starts to listen, and cannot, when the stranger has been asked whether the service is ready.
+  const listen = `require('node:net').createServer().on('error', () => process.exit(4)).listen(${port}, '127.0.0.1')`;
+  const service = `fetch('http://127.0.0.1:${port}/').then(() => setImmediate(() => ${listen}))`;
+  const part = servicePart({
+    name: 'gateway',
+    program: ['--eval', service],
+    environment: () => ({}),
+    readyUrl: `http://127.0.0.1:${port}/health/ready`,
+    readyDeadlineMs: 30_000,
+    stopDeadlineMs: 1_000,
+    atOnce: new AbortController().signal,
+    logger: silentLogger,
+  });
+  try {
+    await expect(part.start(new AbortController().signal)).rejects.toThrow('exited with status 4');
+  } finally {
+    stranger.close();
+  }
+});
 
 test('an address that this machine does not have is told with its setting', async () => {
   const port = choosePort({ ...wanted, host: '192.0.2.1', name: 'gateway', port: 0, mayMove: false });

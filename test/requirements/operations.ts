@@ -61,6 +61,7 @@ export const operationsRequirements = {
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',
   'operations.start-leaves-nothing': 'however npm start ends, nothing of it keeps running',
   'operations.start-one-key-press': 'one Ctrl-C that arrives twice is one',
+  'operations.start-ready': 'npm start calls ready what answers on its own port itself',
   'operations.start-reloads': 'npm start passes SIGHUP on to its services; the end of its terminal still stops it',
   'operations.start-restarts': 'npm start starts again what ended, and says so',
   'operations.start-says-what-runs': 'npm start prints what it started, the isolation level and a request to try',

@@ -41,6 +41,8 @@ export const reliabilityRequirements = {
   'journal.audit-with-the-end': 'the terminal state of a call and its audit row are written together or not at all',
   'journal.cancel-planned': 'calls that have not begun can be cancelled, ones that have go on',
   'journal.claimed-once': 'of any number of workers one gets a call',
+  'journal.lost-claim':
+    'a call that its worker claimed without getting to know of it ends with its outcome all the same',
   'journal.read-together': 'calls whose outcomes are looked for at one moment are read by one statement',
   'journal.one-terminal-state': 'a call ends in exactly one recorded outcome with exactly one audit row',
   'journal.stale-fence-refused': 'an outcome under any other than the last claim is refused',
@@ -54,6 +56,7 @@ export const reliabilityRequirements = {
   'processes.beat-again': 'a heartbeat that could not be written is tried again at once, not at its next time',
   'processes.lease-is-known': 'a process knows by its own clock whether others may have given it up',
   'processes.leaving-is-told': 'a worker that takes no more work says so at once',
+  'processes.stop-without-store': 'a process whose database is away at the end of its stop has stopped all the same',
   'reaper.clears-what-is-old': 'events, runs and calls go when their time is over, the audit stays',
   'reaper.dead-gateway':
     'the runs of a gateway that stopped are interrupted, their calls cancelled or finished, no round is added',
@@ -137,4 +140,5 @@ export const reliabilityRequirements = {
   'store.group-commit': 'concurrent writes share statements and commits',
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
+  'worker.lost-answer': 'an outcome whose writing got no answer is told like any other',
 } as const;

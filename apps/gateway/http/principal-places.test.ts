@@ -59,6 +59,39 @@ verifies(
   },
 );
 
+verifies('chat.overload.principal-shared', 'given back at once, while the others are kept up', async () => {
+  const { counters } = services.backing;
+  const leaseMs = 4_500;
+  let isRenewing = () => {};
+  const renewing = new Promise<void>((resolve) => (isRenewing = resolve));
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  const taken = new Set<string>();
+  // A store that keeps the first place that is taken again waiting.
+  const slow: typeof counters = Object.assign(Object.create(counters) as typeof counters, {
+    async acquire(...given: Parameters<typeof counters.acquire>) {
+      if (taken.has(given[1]) && given[0].endsWith(':eve')) {
+        isRenewing();
+        await held;
+      }
+      taken.add(given[1]);
+      return counters.acquire(...given);
+    },
+  });
+  const one = new PrincipalPlaces({ counters: slow, gatewayId: 'slow', logger: silentLogger, leaseMs });
+  const two = open();
+  await one.take('eve', 9);
+  const giveBack = await one.take('fay', 1);
+  await renewing;
+  expect(await two.take('fay', 1)).toBeUndefined();
+  giveBack!();
+  // Long before its lease is over.
+  await eventually(async () => (await two.take('fay', 1)) !== undefined, leaseMs / 3);
+  goOn();
+  one.close();
+  two.close();
+});
+
 verifies('chat.overload.principal-shared', 'without the store a gateway counts its own, at once', async () => {
   const own = await openServices();
   const places = new PrincipalPlaces({ counters: own.backing.counters, gatewayId: 'alone', logger: silentLogger });

@@ -9,6 +9,8 @@ const leaseMs = 30_000;
 const answerMs = 500;
 /** After a store that did not answer; until then each gateway counts its own. */
 const leftAloneMs = 5_000;
+/** Places that are kept up at once. */
+const renewedAtOnce = 16;
 
 export interface PlacesOptions {
   counters: Counters;
@@ -21,6 +23,8 @@ interface Place {
   key: string;
   holder: string;
   limit: number;
+  /** Its being kept up that is under way: a place that is given back must not be taken again behind it. */
+  renewing?: Promise<boolean>;
 }
 
 export class PrincipalPlaces {
@@ -28,8 +32,7 @@ export class PrincipalPlaces {
   readonly #leaseMs: number;
   #taken = 0;
   #awayUntil = 0;
-  /** Of the round that is under way: a place that is given back in it must not be taken again behind it. */
-  #renewing: Promise<void> = Promise.resolve();
+  #renewing = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: PlacesOptions) {
@@ -53,15 +56,12 @@ export class PrincipalPlaces {
       return () => undefined;
     }
     this.#held.add(place);
-    this.#timer ??= setInterval(
-      () => void (this.#renewing = this.#renewing.then(() => this.#renew())),
-      this.#leaseMs / 3,
-    );
+    this.#timer ??= setInterval(() => void this.#renew(), this.#leaseMs / 3);
     this.#timer.unref();
     return () => {
       if (!this.#held.delete(place)) return;
       if (this.#held.size === 0) this.#rest();
-      void this.#renewing.then(() => this.#release(place));
+      void this.#release(place);
     };
   }
 
@@ -78,12 +78,19 @@ export class PrincipalPlaces {
 
   /** A place that expired and was given to another is tried for again: the turn itself goes on in any case. */
   async #renew(): Promise<void> {
-    for (const place of this.#held) {
-      try {
-        await this.#acquire(place);
-      } catch (error) {
-        return this.#left(error);
+    if (this.#renewing) return;
+    this.#renewing = true;
+    try {
+      // Those that are taken meanwhile are fresh.
+      const places = [...this.#held];
+      for (let at = 0; at < places.length; at += renewedAtOnce) {
+        const stillHeld = places.slice(at, at + renewedAtOnce).filter((place) => this.#held.has(place));
+        await Promise.all(stillHeld.map((place) => (place.renewing = this.#acquire(place))));
       }
+    } catch (error) {
+      this.#left(error);
+    } finally {
+      this.#renewing = false;
     }
   }
 
@@ -91,7 +98,8 @@ export class PrincipalPlaces {
     return this.options.counters.acquire(key, holder, limit, this.#leaseMs, AbortSignal.timeout(answerMs));
   }
 
-  async #release({ key, holder }: Place): Promise<void> {
+  async #release({ key, holder, renewing }: Place): Promise<void> {
+    await renewing?.catch(() => undefined);
     // What does not arrive expires.
     await this.options.counters.release(key, holder, AbortSignal.timeout(answerMs)).catch(() => undefined);
   }

@@ -167,7 +167,7 @@ export class RunToolCall {
     if (known) throw new PutBack('its worker has not been given up');
   }
 
-  /** Records the outcome and replies with it. When the call had ended otherwise, or runs elsewhere, nobody is told. */
+  /** Records the outcome and replies with it. When the call had ended, or runs elsewhere, that is for the journal to say. */
   async #end(job: ToolJob, outcome: ToolOutcome, ran: Pick<CallEnd, 'isolation' | 'fence'>): Promise<void> {
     const { outcomes, workerId } = this.parts;
     const end: CallEnd = {
@@ -179,7 +179,8 @@ export class RunToolCall {
     };
     const ended = await outcomes.end(end);
     this.#log(job, outcome, ended);
-    if (ended === 'stale') return;
+    // Ended by this very outcome, perhaps: its writing got no answer and was tried again.
+    if (ended === 'stale') return this.#reply(job, undefined);
     await this.#fault('after-outcome');
     await this.#reply(job, outcome);
   }

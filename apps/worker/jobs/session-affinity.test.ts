@@ -162,6 +162,15 @@ verifies('reliability.session-taken-over', 'who was given up begins anew when th
   expect(first.leases.asked).toBe(asked);
 });
 
+test('a call that cannot be handed on now comes again', async () => {
+  const [first, second] = [await openSide('w1'), await openSide('w2')];
+  expect(await ran(first)).toBe(true);
+  queue.away = true;
+  await expect(ran(second)).rejects.toThrow(PutBack);
+  queue.away = false;
+  expect(await ran(second)).toBe(false);
+});
+
 test('a worker that is not among the living takes nothing', async () => {
   const side = await openSide('w1');
   await side.registry.close();

@@ -6,7 +6,7 @@ import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { SessionLease, SessionLeases, SessionName } from '#libs/runs/session-leases.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { KeyedLock } from '#libs/workspace/keyed-lock.js';
-import { untilStoreAnswers } from './outcome-writer.js';
+import { isStoreAway, untilStoreAnswers } from './outcome-writer.js';
 
 export interface SessionAffinityParts {
   workerId: string;
@@ -139,7 +139,12 @@ export class SessionAffinity {
     if (draining) throw new PutBack('the worker of the session is stopping');
     const { queue } = this.parts;
     const { callId } = job;
-    await queue.add(job, { worker, replaceEnded: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
+    try {
+      await queue.add(job, { worker, replaceEnded: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
+    } catch (error) {
+      // Failed here, it would wait until its gateway misses it.
+      throw isStoreAway(error) ? new PutBack('the queue does not answer') : error;
+    }
     if (performance.now() < askedAt + expiresInMs) return undefined;
     // It may have been given up meanwhile, and nobody looks into the queue of one that was.
     await queue.remove(callId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
