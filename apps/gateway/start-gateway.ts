@@ -10,7 +10,9 @@ import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
+import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
+import { boundReaders } from '#libs/http-door/stuck-readers.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -80,7 +82,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
     logger,
   });
-  prepare(fastify, config, logger);
+  boundReaders(fastify.server, {
+    stuckReaderMs: config.server.stuck_reader_ms,
+    onDropped: () => metrics.rateLimited.inc({ limit: 'stuck_readers' }),
+  });
+  prepare(fastify, config, logger, () => metrics.rateLimited.inc({ limit: 'pipelined_requests' }));
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
@@ -114,10 +120,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
 }
 
 /** What every request meets before Nest. */
-export function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
+export function prepare(fastify: FastifyInstance, config: Config, logger: Logger, onPipelineRefused: () => void): void {
   const routes = watchRoutes(fastify);
   watchReplies(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
+  boundPipelines(fastify, onPipelineRefused);
   registerRequestLog(fastify, logger);
   registerOriginGuard(fastify, config.server);
   fastify.addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {

@@ -9,7 +9,9 @@ import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { boundConnections } from '#libs/http-door/bound-connections.js';
+import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
 import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
+import { boundReaders } from '#libs/http-door/stuck-readers.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -61,6 +63,11 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
     logger,
   });
+  boundReaders(adapter.getInstance().server, {
+    stuckReaderMs: config.server.stuck_reader_ms,
+    onDropped: () => metrics.rateLimited.inc({ limit: 'stuck_readers' }),
+  });
+  boundPipelines(adapter.getInstance(), () => metrics.rateLimited.inc({ limit: 'pipelined_requests' }));
   const app = await NestFactory.create<NestFastifyApplication>(WorkerModule.of({ health, scrape, access }), adapter, {
     logger: new NestLog(logger),
     abortOnError: false,

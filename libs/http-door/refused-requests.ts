@@ -50,8 +50,9 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
   };
 }
 
-/** So that no refusal is written into an answer that has begun. */
+/** So that no refusal is written into an answer that has begun. An `Expect` that nobody knows is as good as none (RFC 9110, 10.1.1). */
 export function watchReplies(fastify: FastifyInstance): void {
+  fastify.server.on('checkExpectation', (request, answer) => fastify.server.emit('request', request, answer));
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.set(request.raw.socket, reply);
     done();
