@@ -10,7 +10,8 @@ import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
-import { refusalHandlers, takeAllHeaders, watchReplies } from '#libs/http-door/refused-requests.js';
+import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
+import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -32,8 +33,7 @@ import { McpDoor } from './http/mcp-door.js';
 import { PrincipalPlaces } from './http/principal-places.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
-import { boundConnections } from '#libs/http-door/bound-connections.js';
-import { openFileLimit } from '#libs/process/open-file-limit.js';
+import { boundServer } from '#libs/http-door/bound-server.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 
 const migrationMs = 60_000;
@@ -74,14 +74,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const operations = OperationsModule.of({ health, scrape, access });
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations });
   const fastify: FastifyInstance = adapter.getInstance();
-  takeAllHeaders(fastify.server);
   const connections = new QuietConnections(fastify.server);
-  boundConnections(fastify.server, {
-    openFiles: openFileLimit(),
-    onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
-    logger,
-  });
-  prepare(fastify, config, logger);
+  const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
+  boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
+  prepare(fastify, config, logger, () => onBound('pipelined_requests'));
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
@@ -115,10 +111,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
 }
 
 /** What every request meets before Nest. */
-export function prepare(fastify: FastifyInstance, config: Config, logger: Logger): void {
+export function prepare(fastify: FastifyInstance, config: Config, logger: Logger, onPipelineRefused: () => void): void {
   const routes = watchRoutes(fastify);
   watchReplies(fastify);
   registerRequestContext(fastify, config.limits.turn_ms);
+  boundPipelines(fastify, onPipelineRefused);
   registerRequestLog(fastify, logger);
   registerOriginGuard(fastify, config.server);
   fastify.addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {

@@ -1,6 +1,7 @@
 // The worker's process: what runs tools, and a small HTTP door for health and metrics.
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 import { readFaults } from '#libs/config/fault-points.js';
 import { openConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
@@ -8,14 +9,14 @@ import { migrate } from '#libs/database/migrate.js';
 import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
-import { boundConnections } from '#libs/http-door/bound-connections.js';
-import { refusalHandlers, takeAllHeaders, watchReplies } from '#libs/http-door/refused-requests.js';
+import { boundServer } from '#libs/http-door/bound-server.js';
+import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
+import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { listeningPort } from '#libs/process/listening-port.js';
-import { openFileLimit } from '#libs/process/open-file-limit.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
 import { databaseUrl } from '#libs/config/database-url.js';
 import { ConfigurationReloads } from './configuration-reloads.js';
@@ -55,13 +56,11 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     ...refusalHandlers(logger, (error) => metrics.countError(error)),
     forceCloseConnections: true,
   });
-  takeAllHeaders(adapter.getInstance().server);
-  watchReplies(adapter.getInstance());
-  boundConnections(adapter.getInstance().server, {
-    openFiles: openFileLimit(),
-    onRefused: () => metrics.rateLimited.inc({ limit: 'connections' }),
-    logger,
-  });
+  const fastify: FastifyInstance = adapter.getInstance();
+  watchReplies(fastify);
+  const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
+  boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
+  boundPipelines(fastify, () => onBound('pipelined_requests'));
   const app = await NestFactory.create<NestFastifyApplication>(WorkerModule.of({ health, scrape, access }), adapter, {
     logger: new NestLog(logger),
     abortOnError: false,

@@ -25,5 +25,6 @@ function atTheDoor(thrown: unknown): AppError {
   const given = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: unknown }).statusCode;
   if (thrown instanceof AppError || typeof given !== 'number' || given < 400 || given > 499) return toAppError(thrown);
   if (given === 404) return new AppError('not_found', 'There is nothing at this address');
+  if (given === 413) return new AppError('request_too_large', 'The request body is too large', { cause: thrown });
   return new AppError('invalid_value', 'The request is not valid', { http: given, cause: thrown });
 }

@@ -162,7 +162,7 @@ export const configSchema = z.strictObject({
       allowed_origins: z.array(z.string()).default([]).describe('Browser origins that may call'),
       shutdown_grace_ms: ms('How long a stop waits for runs and calls under way').default(25_000),
       keep_alive_ms: ms('Silence before a keep-alive comment on a stream').default(15_000),
-      stuck_reader_ms: ms('How long a reader of a stream may take nothing').default(60_000),
+      stuck_reader_ms: ms('How long a client may take nothing of what it is sent').default(60_000),
       headers_after_ms: ms('When a stream sends its headers without a first event').default(10_000),
     })
     .prefault({}),

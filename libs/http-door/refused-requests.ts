@@ -58,8 +58,9 @@ export function takeAllHeaders(server: Server): void {
   server.maxHeadersCount = 0;
 }
 
-/** So that no refusal is written into an answer that has begun. */
+/** So that no refusal is written into an answer that has begun. An `Expect` that nobody knows is as good as none (RFC 9110, 10.1.1). */
 export function watchReplies(fastify: FastifyInstance): void {
+  fastify.server.on('checkExpectation', (request, answer) => fastify.server.emit('request', request, answer));
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.set(request.raw.socket, reply);
     done();

@@ -101,7 +101,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     mcpConnects: counter('mcp_connects_total', 'Instances of tool servers that were begun', ['server', 'outcome']),
     mcpClosed: counter('mcp_instances_closed_total', 'Instances of tool servers that ended', ['server', 'reason']),
     mcpRefused: counter('mcp_refused_total', 'Tool calls that got no instance of their server', ['server', 'reason']),
-    mcpBounds: counter('mcp_bounds_total', 'Times that a tool server sent more than is taken of it', [
+    mcpBounds: counter('mcp_bounds_total', 'Times that a tool server sent, or left open, more than is taken of it', [
       'server',
       'bound',
     ]),

@@ -19,7 +19,11 @@ const { toolCalls } = contextSchema.parse(JSON.parse(process.env['MCP_CONFORMANC
 const signal = AbortSignal.timeout(20_000);
 
 const connection = await connectHttp(
-  { url: process.argv[2]!, headers: {}, bounds: { maxBytes: 10_000_000, connectMs: 5_000, totalMs: 60_000 } },
+  {
+    url: process.argv[2]!,
+    headers: {},
+    bounds: { maxBytes: 10_000_000, connectMs: 5_000, totalMs: 60_000, maxExchanges: 16 },
+  },
   { signal, cancelGraceMs: 1_000 },
 );
 try {

@@ -105,6 +105,26 @@ verifies('chat.errors.broken-requests', 'a request with two Hosts', async () => 
   expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'invalid_value', param: 'Host' } });
 });
 
+verifies('chat.errors.broken-requests', 'an absolute address of another, beside our Host', async () => {
+  const answer = await send(box.url, get('http://canary.example/v1/models'));
+  expect([answer.status, answer.body]).toEqual([403, expect.stringContaining('host_forbidden')]);
+  expect((await send(box.url, get(`${box.url}/v1/models`))).status).toBe(200);
+});
+
+verifies('chat.errors.broken-requests', 'an expectation that nobody knows is as good as none', async () => {
+  for (const [name, url] of doors()) {
+    const answer = await send(url, get('/health/live', 'Expect: canary\r\n'));
+    expect([name, answer.status]).toEqual([name, 200]);
+  }
+});
+
+verifies('chat.errors.broken-requests', 'a length above the bound', async () => {
+  for (const [name, url] of doors()) {
+    const answer = await send(url, chat('Content-Length: 10000000000'));
+    expect([name, answer.status, answer.body]).toEqual([name, 413, expect.stringContaining('request_too_large')]);
+  }
+});
+
 verifies('chat.errors.broken-requests', 'a request without Host', async () => {
   const answer = await send(box.url, 'GET /v1/models HTTP/1.1\r\n\r\n');
   expect(answer.status).toBe(403);

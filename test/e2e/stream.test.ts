@@ -1,7 +1,7 @@
 // The bytes of a stream as they arrive: nothing is collected, silence is broken, an error is the last word.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
@@ -33,6 +33,7 @@ beforeAll(async () => {
     MODELS_PROVIDERS: JSON.stringify({ scripted: provider }),
     SERVER_KEEP_ALIVE_MS: '150',
     SERVER_HEADERS_AFTER_MS: '300',
+    SERVER_STUCK_READER_MS: '1000',
   });
   nervous = gateway.url;
   await toolsReady(nervous);
@@ -290,3 +291,39 @@ verifies('chat.stream.arrival', 'a server call is told fragment by fragment and 
     expect(choices[0]!.delta).not.toHaveProperty('tool_calls');
   }
 });
+
+verifies(
+  'reliability.stuck-readers',
+  'a turn: its upstream is left, its run says so, and can be read again',
+  async () => {
+    // More than the system keeps for a connection: what is not taken waits in the gateway.
+    const piece = frame({ content: 'x'.repeat(60_000) });
+    next = () => ({ chunks: Array.from({ length: 600 }, () => piece), end: 'stall' });
+    const number = box.upstream.requests.length + 1;
+    const body = JSON.stringify({ stream: true, messages: [user('x')] });
+    const { hostname, port } = new URL(nervous);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    try {
+      const head = ['POST /v1/chat/completions HTTP/1.1', 'host: localhost', 'content-type: application/json'];
+      const more = [...head, 'idempotency-key: unread', `content-length: ${body.length}`];
+      socket.write(`${more.join('\r\n')}\r\n\r\n${body}`);
+      await (
+        await box.upstream.received(number)
+      ).clientGone;
+      const [{ id }] = (await box.rows<{ id: string }>('select id from runs order by created_at desc limit 1')) as [
+        { id: string },
+      ];
+      const run = async () => (await fetch(`${nervous}/api/runs/${id}`)).json() as Promise<object>;
+      await expect
+        .poll(run, { timeout: 10_000 })
+        .toMatchObject({ state: 'interrupted', error: { code: 'cancelled', message: 'The client has gone' } });
+      const events = await fetch(`${nervous}/api/runs/${id}/events`, { headers: { 'last-event-id': '2' } });
+      expect(await events.text()).toMatch(/^id: 3\n[\s\S]*"error"/);
+      const metrics = await (await fetch(`${nervous}/metrics`)).text();
+      expect(metrics).toContain('signalbox_rate_limited_total{limit="stuck_readers"} 1');
+    } finally {
+      socket.destroy();
+    }
+  },
+);

@@ -86,6 +86,10 @@ export const reliabilityRequirements = {
   'reliability.lost-jobs-added-again': 'a planned call whose job the queue has lost is added again',
   'reliability.connections':
     'connections leave descriptors for what answers them: those above are closed, counted and told, and there is room again when some close',
+  'reliability.pipelines':
+    'requests that a client sends without waiting for answers are bounded in number, and all of them end when it goes',
+  'reliability.stuck-readers':
+    'a client that asks and takes nothing of its answer is dropped in time and counted; one that waits is served',
   'reliability.no-descriptors':
     'a worker without file descriptors refuses with a reason and serves again when it has some',
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',

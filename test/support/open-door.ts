@@ -24,7 +24,7 @@ export async function openDoor(
   providers: Provider[],
 ): Promise<OpenDoor> {
   const adapter = new FastifyAdapter({ forceCloseConnections: true });
-  prepare(adapter.getInstance(), config, silentLogger);
+  prepare(adapter.getInstance(), config, silentLogger, () => undefined);
   const module = {
     module: Nothing,
     controllers,

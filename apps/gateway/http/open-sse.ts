@@ -1,6 +1,7 @@
 // A server-sent event stream on a Fastify reply: headers once, keep-alives in silence, backpressure, a reader that takes
 // nothing is dropped. Knows nothing of what the events mean.
 import type { FastifyReply } from 'fastify';
+import { dropReader } from '#libs/http-door/stuck-readers.js';
 
 export interface SseStream {
   /** Writes whole events. Resolves when the reader can take more, or has gone; nothing to wait for is undefined. */
@@ -58,7 +59,7 @@ function readerReady(response: FastifyReply['raw'], stuckReaderMs: number): Prom
       response.off('close', settle);
       resolve();
     };
-    const stuck = setTimeout(() => response.destroy(), stuckReaderMs);
+    const stuck = setTimeout(() => dropReader(response), stuckReaderMs);
     response.once('drain', settle);
     response.once('close', settle);
     if (response.destroyed) settle();

@@ -29,7 +29,8 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
 
   /** True when it has answered. @throws AppError */
   function guard(request: FastifyRequest, reply: FastifyReply): boolean {
-    const { host, origin } = request.headers;
+    const { origin } = request.headers;
+    const host = namedByAddress(request.url) ?? request.headers.host;
     if (namesTwoHosts(request.raw.rawHeaders)) {
       throw new AppError('invalid_value', 'A request has one Host', { param: 'Host' });
     }
@@ -58,6 +59,11 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
     }
     return false;
   }
+}
+
+/** An address may be absolute; its host goes before the header (RFC 9112, 3.2.2). */
+function namedByAddress(url: string): string | undefined {
+  return url.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
 }
 
 /** Node keeps the first and a proxy may have gone by the second (RFC 9112, 3.2). */

@@ -1,6 +1,7 @@
 // Who asks and whether they are still there: made once a request, before anything else sees it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { whenGone } from '#libs/http-door/pipelined-requests.js';
 import { keylessPrincipal, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
@@ -27,9 +28,7 @@ export function registerRequestContext(fastify: FastifyInstance, turnMs: number)
   fastify.decorateRequest('signalboxContext', undefined);
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const gone = new AbortController();
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) gone.abort(new AppError('cancelled', 'The client has gone'));
-    });
+    whenGone(request.raw, reply.raw, () => gone.abort(new AppError('cancelled', 'The client has gone')));
     const given = request.headers['x-request-id'];
     const requestId = typeof given === 'string' && shownRequestId.test(given) ? given : mintRequestId();
     const trace = request.headers['traceparent'];

@@ -18,6 +18,8 @@ export interface FetchBounds {
   connectMs: number;
   /** Of a whole exchange; a stream that the server keeps open to tell news has none. */
   totalMs: number;
+  /** Exchanges at once. A server may answer elsewhere and leave the exchange open: each costs one of our descriptors. */
+  maxExchanges: number;
   onBound?: OnServerBound;
 }
 
@@ -29,17 +31,25 @@ export interface BoundedFetch {
   close(): void;
 }
 
-/** A server that leaves exchanges open costs no more of our descriptors; those that find no place fail after `connectMs`. */
-const agentOptions = { keepAlive: true, maxSockets: 256 };
+/**
+ * A connection on which nothing is asked is let go before servers do it (Node's after five seconds, others when their
+ * `Keep-Alive` says): a call that meets its end would fail as if it had run.
+ */
+const agentOptions = { keepAlive: true, timeout: 4_000 };
 
 export function boundedFetch(bounds: FetchBounds): BoundedFetch {
   const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
+  const places = { taken: 0 };
   const bounded: BoundedFetch = {
     fetch: async (input, init = {}) => {
       const url = new URL(input);
       const agent = agents[url.protocol as keyof typeof agents];
       if (agent === undefined) throw new AppError('tool_unavailable', 'Only http and https are spoken');
-      return exchange(url, init, { bounds, agent, noise, flooded });
+      if (places.taken >= bounds.maxExchanges) {
+        bounds.onBound?.('exchanges');
+        throw refused('leaves too many requests open');
+      }
+      return exchange(url, init, { bounds, agent, places, noise, flooded });
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -60,17 +70,21 @@ export function boundedFetch(bounds: FetchBounds): BoundedFetch {
 interface Exchange {
   bounds: FetchBounds;
   agent: HttpAgent;
+  places: { taken: number };
   noise: FloodGate;
   flooded: () => AppError;
 }
 
-function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }: Exchange) {
+type Reading = Pick<Exchange, 'bounds' | 'noise' | 'flooded'> & { method: string };
+
+function exchange(url: URL, init: RequestInit, { bounds, agent, places, noise, flooded }: Exchange) {
   const method = init.method ?? 'GET';
   const headers = Object.fromEntries(new Headers(init.headers ?? {}));
   const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise<Response>((resolve, reject) => {
     const request = send(url, { method, headers: { ...headers, 'accept-encoding': 'identity' }, agent });
+    places.taken += 1;
     // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 lets that go with the garbage, and the time never ends.
     const over = new AbortController();
     const { signal } = over;
@@ -93,6 +107,9 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
       else socket.once('connect', () => clearTimeout(late));
     });
     request.once('close', () => {
+      places.taken -= 1;
+      // Where it has ended without an answer and without an error: after 101, say.
+      reject(signal.aborted ? abortReason(signal) : readable({ code: 'ECONNRESET' }));
       clearTimeout(late);
       clearTimeout(limit);
       given?.removeEventListener('abort', follow);
@@ -104,7 +121,7 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
     request.on('information', () => void (noise.take(0) || request.destroy(flooded())));
     request.once('response', (answer) => {
       try {
-        resolve(toResponse(answer, { bounds, noise, flooded }, signal));
+        resolve(toResponse(answer, { bounds, noise, flooded, method }, signal));
       } catch (error) {
         request.destroy();
         reject(error);
@@ -114,9 +131,10 @@ function exchange(url: URL, init: RequestInit, { bounds, agent, noise, flooded }
   });
 }
 
-const bodiless = new Set([204, 205, 304]);
+const bodiless = new Set([204, 304]);
 
-function toResponse(answer: IncomingMessage, reading: Omit<Exchange, 'agent'>, signal: AbortSignal): Response {
+function toResponse(answer: IncomingMessage, reading: Reading, signal: AbortSignal): Response {
+  const { method } = reading;
   // Whoever reads it is told; while nobody does, its end is no news.
   answer.on('error', () => undefined);
   const headers = new Headers();
@@ -125,11 +143,16 @@ function toResponse(answer: IncomingMessage, reading: Omit<Exchange, 'agent'>, s
   }
   const status = answer.statusCode ?? 0;
   if (status < 200 || status > 599) throw new AppError('tool_failed', 'The tool server sent no HTTP status');
+  const events = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
   if (bodiless.has(status)) {
     answer.resume();
     return new Response(null, { status, headers });
   }
-  const events = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
+  // What is no stream of events tells no news, and would be asked for and read again and again.
+  if (status === 205 || (status === 200 && method === 'GET' && !events)) {
+    answer.destroy();
+    return new Response(null, { status, headers });
+  }
   const chunks = readableChunks(answer, signal);
   const whole = events ? boundedEvents(chunks, reading) : boundedBody(chunks, reading.bounds);
   const body = Readable.from(whole, { objectMode: false, highWaterMark: 64 * 1024 });
@@ -161,7 +184,7 @@ async function* boundedBody(chunks: AsyncIterable<Buffer>, { maxBytes, onBound }
 /** A stream of events is bounded by the event, and in how much of it is no message. */
 async function* boundedEvents(
   chunks: AsyncIterable<Buffer>,
-  { bounds: { maxBytes, onBound }, noise, flooded }: Omit<Exchange, 'agent'>,
+  { bounds: { maxBytes, onBound }, noise, flooded }: Reading,
 ): AsyncGenerator<Buffer> {
   const lines = new EventLines(maxBytes, noise);
   for await (const chunk of chunks) {

@@ -1,6 +1,7 @@
 // What the SDK, HTTP and servers throw, as our errors. A server's own words are bounded; statuses are told, addresses are
 // not.
 import {
+  InsufficientScopeError,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -65,7 +66,7 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
     return because(protocolCodes[error.code] ?? 'tool_failed', error.message.slice(0, maxErrorLength));
   }
   if (error instanceof SdkHttpError) return asHttpError(error, because);
-  if (error instanceof UnauthorizedError) return because(...notAllowed);
+  if (error instanceof UnauthorizedError || error instanceof InsufficientScopeError) return because(...notAllowed);
   if (error instanceof SdkError && askedBy(error) !== undefined) return because('tool_failed', askedBy(error)!);
   if (error instanceof SdkError) {
     const [code, message] = sdkErrors[error.code] ?? (['tool_failed', 'The tool server could not be asked'] as const);

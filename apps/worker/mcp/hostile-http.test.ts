@@ -1,17 +1,28 @@
 // Addresses that answer badly, or not at all: each failure has its code, comes in time and leads nowhere else.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../test/verifies.js';
 import { openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
+import { listTools } from './list-tools.js';
 import { maxValues } from './value-counter.js';
 
 type Answer = (request: { id: unknown; headers: IncomingMessage['headers'] }, response: ServerResponse) => void;
 
+type Rpc = { id?: unknown; method?: string; params?: { name: string; protocolVersion: string } };
+const notKnown = (id: unknown) => ({ jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } });
 const json = (response: ServerResponse, value: object, headers = {}) =>
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 const result = (id: unknown, text: string) => ({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text }] } });
+const greeting = (id: unknown, params?: { protocolVersion: string }) => {
+  const serverInfo = { name: 'hostile', version: '1' };
+  return {
+    jsonrpc: '2.0',
+    id,
+    result: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo },
+  };
+};
 const endless = (response: ServerResponse, piece: Buffer) => {
   const more = () =>
     void (response.destroyed || (response.write(piece) ? setImmediate(more) : response.once('drain', more)));
@@ -61,6 +72,12 @@ const tools: Record<string, Answer> = {
     response.once('close', () => leftOpen.delete(response));
   },
   reset: (_request, response) => void response.socket?.resetAndDestroy(),
+  upgrade: (_request, response) =>
+    void response.socket?.write(
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+    ),
+  moreScope: (_request, response) =>
+    response.writeHead(403, { 'www-authenticate': 'Bearer error="insufficient_scope", scope="all"' }).end(),
   trickle: (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const timer = setInterval(() => response.write(' '), 5);
@@ -69,20 +86,14 @@ const tools: Record<string, Answer> = {
 };
 
 const hostileServer = httpServer((request, response, body) => {
-  const { id, method, params } = body as {
-    id?: unknown;
-    method?: string;
-    params?: { name: string; protocolVersion: string };
-  };
+  const { id, method, params } = body as Rpc;
   if (request.method !== 'POST') return response.writeHead(405).end();
   if (id === undefined) return response.writeHead(202).end();
   if (method === 'initialize') {
     sessions += 1;
-    const serverInfo = { name: 'hostile', version: '1' };
-    const value = { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
-    return json(response, { jsonrpc: '2.0', id, result: value }, { 'mcp-session-id': `s${sessions}` });
+    return json(response, greeting(id, params), { 'mcp-session-id': `s${sessions}` });
   }
-  if (method !== 'tools/call') return json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: 'no' } });
+  if (method !== 'tools/call') return json(response, notKnown(id));
   return tools[params?.name ?? '']?.({ id, headers: request.headers }, response);
 });
 /** Of the newer era; asks something back, whatever the client has announced. */
@@ -94,16 +105,60 @@ const asking = httpServer((_request, response, body) => {
   const value = method === 'server/discover' ? { ttlMs: 0, cacheScope: 'public', ...discovered } : asked;
   return json(response, { jsonrpc: '2.0', id, result: value });
 });
+/** Of HTTP+SSE: answers on its stream, and leaves what is posted open. */
+const posted: ServerResponse[] = [];
+const openPosts = httpServer((request, response, body) => {
+  const { id, method, params } = body as Rpc;
+  if (request.method === 'GET') {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /mcp\n\n');
+    tell = (message) => void response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+    return;
+  }
+  if (method === 'tools/call') {
+    posted.push(response);
+    return tell(result(id, 'told'));
+  }
+  response.writeHead(202).end();
+  if (method === 'initialize') return tell(greeting(id, params));
+  if (id !== undefined) tell(notKnown(id));
+});
+let tell: (message: object) => void = () => undefined;
+/** Speaks as `hostileServer` does, but for its listing, which never comes, and its news, which are a page without end. */
+const slowLister = httpServer((request, response, body) => {
+  const { id, method, params } = body as Rpc;
+  if (request.method === 'GET') {
+    response.once('close', () => (pagesLeft += 1));
+    return endless(response.writeHead(200, { 'content-type': 'text/html' }), Buffer.alloc(64 * 1024, 'x'));
+  }
+  if (id === undefined) return response.writeHead(202).end();
+  if (method === 'initialize') return json(response, greeting(id, params));
+  if (method === 'tools/call') return json(response, result(id, 'beside'));
+  if (method === 'tools/list') return listings.push(response);
+  return json(response, notKnown(id));
+});
+let pagesLeft = 0;
+const listings: ServerResponse[] = [];
+/** Says how long it keeps a connection on which nothing is asked, and keeps it for longer. */
+const keeper = httpServer((request, response, body) => {
+  const { id, method, params } = body as Rpc;
+  const kept = { connection: 'keep-alive', 'keep-alive': 'timeout=2' };
+  if (request.method !== 'POST') return response.writeHead(405, kept).end();
+  if (id === undefined) return response.writeHead(202, kept).end();
+  if (method === 'initialize') return json(response, greeting(id, params), kept);
+  return json(response, result(id, 'kept'), kept);
+});
 const elsewhere = httpServer((_request, response, body) => {
   sentElsewhere.push(JSON.stringify(body));
   return response.writeHead(200).end();
 });
 const locked = httpServer((_request, response) => response.writeHead(401).end());
 
+const all = [hostileServer, asking, openPosts, slowLister, keeper, elsewhere, locked];
+
 let servers: ToolServers;
 
 beforeAll(async () => {
-  await Promise.all([hostileServer.start(), asking.start(), elsewhere.start(), locked.start()]);
+  await Promise.all(all.map((each) => each.start()));
   const silent = { url: hostileServer.url, transport: 'http' };
   servers = await openToolServers(
     {
@@ -111,6 +166,9 @@ beforeAll(async () => {
       short: { ...silent, timeout_ms: 300, max_timeout_ms: 300 },
       locked: { url: locked.url },
       asking: { url: asking.url },
+      openPosts: { url: openPosts.url, transport: 'sse', concurrency: 8 },
+      slowLister: { url: slowLister.url, transport: 'http', concurrency: 1 },
+      keeper: { url: keeper.url, transport: 'http' },
       nobody: { url: 'http://127.0.0.1:9/mcp' },
     },
     { environment: { TOOLS_MAX_READ_BYTES: String(1024 * 1024), TOOLS_MAX_RESULT_BYTES: '1024' } },
@@ -118,7 +176,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await servers?.close();
-  await Promise.all([hostileServer.stop(), asking.stop(), elsewhere.stop(), locked.stop()]);
+  await Promise.all(all.map((each) => each.stop()));
 });
 
 const codes: Record<string, string> = {
@@ -135,6 +193,8 @@ const codes: Record<string, string> = {
   denseEvent: 'result_too_large',
   endedEvents: 'tool_crashed',
   reset: 'tool_crashed',
+  upgrade: 'tool_crashed',
+  moreScope: 'tool_unavailable',
 };
 
 const bounds: Record<string, string> = {
@@ -165,6 +225,50 @@ verifies('tools.hostile-http', 'streams that go on after their answer are ended'
   expect(answers.map(({ content }) => content)).toEqual(answers.map(() => [{ type: 'text', text: 'left open' }]));
   await expect.poll(() => leftOpen.size, { timeout: 10_000 }).toBe(0);
 });
+
+verifies('tools.hostile-http', 'requests that are never answered are bounded, and refused at once', async () => {
+  // One exchange of them all is the stream that tells the answers.
+  const room = 256 + 8 - 1;
+  const call = () => servers.call('openPosts', 'any');
+  for (let left = room; left > 0; left -= 8) await Promise.all(Array.from({ length: Math.min(8, left) }, call));
+  expect([posted.length, servers.bounds]).toEqual([room, []]);
+  await expect(call()).rejects.toMatchObject({
+    code: 'tool_unavailable',
+    message: 'The tool server leaves too many requests open',
+  });
+  expect(servers.bounds.splice(0)).toEqual(['openPosts: exchanges']);
+  for (const response of posted.splice(0)) response.writeHead(202).end();
+  await expect.poll(() => call().then(() => 'told', String), { timeout: 10_000 }).toBe('told');
+  servers.bounds.length = 0;
+});
+
+verifies('tools.hostile-http', 'a listing that never comes holds up no call; a page as news is left', async () => {
+  const leave = new AbortController();
+  const server = servers.configured.servers.find(({ name }) => name === 'slowLister')!;
+  const parts = { ...servers, timeoutMs: 60_000 };
+  const hooks = { signal: leave.signal, onConnection: () => undefined };
+  let ended = false;
+  const listed = listTools(server, parts, hooks).catch(() => (ended = true));
+  await expect.poll(() => listings.length, { timeout: 10_000 }).toBe(1);
+  const { content } = await servers.call('slowLister', 'any');
+  expect([content, ended]).toEqual([[{ type: 'text', text: 'beside' }], false]);
+  await expect.poll(() => pagesLeft, { timeout: 10_000 }).toBe(1);
+  expect(servers.bounds).toEqual([]);
+  leave.abort();
+  await listed;
+});
+
+verifies(
+  'tools.hostile-http',
+  'a connection is left before its server does, where nothing is asked on it',
+  async () => {
+    await servers.call('keeper', 'any');
+    const connections = [...keeper.sockets];
+    expect(connections.length).toBeGreaterThan(0);
+    await expect.poll(() => connections.every(({ destroyed }) => destroyed), { timeout: 10_000 }).toBe(true);
+    expect((await servers.call('keeper', 'any')).content).toEqual([{ type: 'text', text: 'kept' }]);
+  },
+);
 
 verifies('tools.hostile-http', 'connecting: 401, nobody there', async () => {
   await expect(servers.call('locked', 'echo')).rejects.toMatchObject({
@@ -208,8 +312,12 @@ function httpServer(answer: (request: IncomingMessage, response: ServerResponse,
       answer(request, response, text === '' ? {} : JSON.parse(text));
     });
   });
+  server.keepAliveTimeout = 60_000;
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => void sockets.add(socket));
   return {
     url: '',
+    sockets,
     async start() {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;

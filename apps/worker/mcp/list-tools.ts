@@ -24,7 +24,7 @@ export async function listTools(
   const signal = AbortSignal.any([hooks.signal, abortAfter(parts.timeoutMs)]);
   if (server.scope === 'session') return listOnce(server, parts.workspaces, signal);
   const user = { principal: '', sessionId: '', directory: '' };
-  const options = { user, signal, deadline: steadyNow() + parts.timeoutMs };
+  const options = { user, signal, deadline: steadyNow() + parts.timeoutMs, line: 'listing' as const };
   return parts.pool.use(server.name, options, (connection) => {
     hooks.onConnection(connection);
     return connection.listTools(signal);

@@ -101,7 +101,7 @@ async function startServer() {
 
 async function connect(url: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
-  const bounds = { maxBytes: 1_000_000, connectMs: 10_000, totalMs: 30_000 };
+  const bounds = { maxBytes: 1_000_000, connectMs: 10_000, totalMs: 30_000, maxExchanges: 16 };
   const transport = streamableTransport({ url, headers: {}, bounds });
   await client.connect(new GuardedTransport(transport, { cancelGraceMs: 1_000 }));
   closing.push(() => client.close());

@@ -34,9 +34,19 @@ export type RefusalReason = 'circuit' | 'instances' | 'concurrency' | 'starts';
 /** `adopted`: it had been started before anybody asked for it. */
 export type ConnectOutcome = 'connected' | 'failed' | 'adopted';
 
-/** What a server sent beyond what is taken: `listing` is cut there, everything else fails a call, or ends the server. */
+/**
+ * What a server sent beyond what is taken, or left open (`exchanges`): `listing` is cut there, everything else fails a
+ * call, or ends the server.
+ */
 export type ServerBound =
-  'message_bytes' | 'message_values' | 'content_blocks' | 'unasked_messages' | 'noise' | 'questions' | 'listing';
+  | 'message_bytes'
+  | 'message_values'
+  | 'content_blocks'
+  | 'unasked_messages'
+  | 'noise'
+  | 'questions'
+  | 'listing'
+  | 'exchanges';
 
 export type OnServerBound = (bound: ServerBound) => void;
 

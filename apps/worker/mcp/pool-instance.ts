@@ -12,6 +12,8 @@ export interface UseOptions {
   signal: AbortSignal;
   /** Epoch ms: how long to wait for a free place. */
   deadline: number;
+  /** A listing that hangs must hold up no call. Default: calls. */
+  line?: 'calls' | 'listing';
 }
 
 export interface Instance {

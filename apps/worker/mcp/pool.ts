@@ -146,7 +146,7 @@ export class ServerPool {
     instance.inUse += 1;
     clearTimeout(instance.idleTimer);
     try {
-      const giveBack = await instance.slots.take('', options).catch((error: unknown) => {
+      const giveBack = await instance.slots.take(options.line ?? 'calls', options).catch((error: unknown) => {
         throw options.signal.aborted ? error : this.#refusal(server, 'concurrency');
       });
       try {

@@ -38,6 +38,8 @@ export interface ServerParts extends CommandParts {
 type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
 
 const httpConnectMs = 10_000;
+/** Beside those of calls: news, cancellations, what a server answers elsewhere and leaves open. */
+const openExchanges = 256;
 
 export function configuredServers(parts: ServerParts): ConfiguredServers {
   const servers: ConfiguredServer[] = [];
@@ -114,6 +116,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
     bounds: {
       maxBytes: messageBytes(config),
       connectMs: httpConnectMs,
+      maxExchanges: openExchanges + server.concurrency,
       totalMs: Math.max(maxTimeoutMs, server.timeout_ms ?? config.tools.timeout_ms) + config.tools.cancel_grace_ms,
       onBound,
     },

@@ -185,7 +185,7 @@ function handle(
 /** Counts the exchange until its end. @throws AppError invalid_value */
 function enter(session: Session, exchange: McpExchange, frames: McpFrames | undefined): void {
   const ids = (frames?.requests ?? []).map(({ id }) => id);
-  if (new Set(ids).size < ids.length || ids.some((id) => session.openIds.has(id))) {
+  if (ids.some((id) => session.openIds.has(id))) {
     throw new AppError('invalid_value', 'A request with this id is under way in this session', { param: 'id' });
   }
   const calls = frames?.calls === true ? 1 : 0;

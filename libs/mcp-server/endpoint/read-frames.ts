@@ -9,8 +9,8 @@ import {
 } from '@modelcontextprotocol/server';
 import { AppError } from '#libs/schemas/errors.js';
 
-/** Above it a batch is refused; the protocol has no batches since 2025-06-18. */
-const maxBatch = 100;
+/** Above it a batch is refused; the protocol has no batches since 2025-06-18. Each may ask for a page of all tools. */
+const maxBatch = 16;
 
 export interface McpFrames {
   messages: readonly JSONRPCMessage[];
@@ -31,6 +31,9 @@ export function readFrames(body: unknown): McpFrames {
   if (given.length > maxBatch) throw new AppError('invalid_value', `A batch has at most ${maxBatch} messages`);
   const messages = given.map(readMessage);
   const requests = messages.filter((message) => isJSONRPCRequest(message));
+  if (new Set(requests.map(({ id }) => id)).size < requests.length) {
+    throw new AppError('invalid_value', 'Two requests of this batch have the same id', { param: 'id' });
+  }
   const asksFor = (wanted: string) => requests.some(({ method }) => method === wanted);
   return { messages, requests, batch, calls: asksFor('tools/call'), listens: asksFor('subscriptions/listen') };
 }

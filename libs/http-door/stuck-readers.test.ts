@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { expect } from 'vitest';
+import { verifies } from '../../test/verifies.js';
+import { boundReaders, dropReader } from './stuck-readers.js';
+
+const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+/** More than the system keeps for a connection. */
+const large = Buffer.alloc(32 * 1024 * 1024, 'x');
+const patient = { timeout: 10_000 };
+
+async function serving(answer: RequestListener, stuckReaderMs = 100) {
+  let dropped = 0;
+  const server = createServer(answer);
+  boundReaders(server, { stuckReaderMs, onDropped: () => void (dropped += 1) });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(request);
+  const close = () => {
+    socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  };
+  return { socket, dropped: () => dropped, close };
+}
+
+verifies('reliability.stuck-readers', 'a whole answer that nobody takes', async () => {
+  let closed = false;
+  const { dropped, close } = await serving((_request, answer) => {
+    answer.once('close', () => (closed = true));
+    answer.end(large);
+  });
+  try {
+    await expect.poll(() => [closed, dropped()], patient).toEqual([true, 1]);
+  } finally {
+    close();
+  }
+});
+
+verifies('reliability.stuck-readers', 'who waits for an answer, takes it late and asks again is served', async () => {
+  let asked = 0;
+  const { socket, dropped, close } = await serving(({ socket: own }, answer) => {
+    // The answer comes when the bound has been met by silence.
+    own.once('timeout', () => answer.end(`answer ${(asked += 1)}`));
+  });
+  try {
+    expect(String((await once(socket, 'data'))[0])).toContain('answer 1');
+    socket.write(request);
+    expect(String((await once(socket, 'data'))[0])).toContain('answer 2');
+    expect(dropped()).toBe(0);
+  } finally {
+    close();
+  }
+});
+
+verifies('reliability.stuck-readers', 'a stream whose writer has waited long enough', async () => {
+  const { socket, dropped, close } = await serving((_request, answer) => {
+    answer.write('begun');
+    dropReader(answer);
+    dropReader(answer);
+  }, 600_000);
+  try {
+    if (!socket.destroyed) await once(socket, 'close');
+    expect(dropped()).toBe(1);
+  } finally {
+    close();
+  }
+});
