@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
-import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { ask } from '../../../../test/support/ask-offline-model.js';
 import { verifies } from '../../../../test/verifies.js';
 
