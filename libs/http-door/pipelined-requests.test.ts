@@ -4,7 +4,8 @@ import { fastify, type FastifyInstance, type FastifyReply } from 'fastify';
 import { expect } from 'vitest';
 import type { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../test/verifies.js';
-import { boundPipelines, maxPipelined, whenGone } from './pipelined-requests.js';
+import { whenGone } from './exchanges.js';
+import { boundPipelines, maxPipelined } from './pipelined-requests.js';
 
 const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 

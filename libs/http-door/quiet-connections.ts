@@ -1,35 +1,37 @@
 // At a stop, connections on which nothing is being asked are closed at once. Node's own closeIdleConnections leaves those
 // that never sent a request, or half of one, open for a minute. Requests under way are never touched.
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { countExchange, exchangesOn } from './exchanges.js';
 
 export class QuietConnections {
-  /** Open connections and how many requests are under way on each. */
-  readonly #requests = new Map<Socket, number>();
+  readonly #open = new Set<Socket>();
   #closing = false;
 
   constructor(server: Server) {
     server.on('connection', (socket) => {
-      this.#requests.set(socket, 0);
-      socket.once('close', () => this.#requests.delete(socket));
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
     });
-    server.on('request', ({ socket }, answer) => {
-      this.#count(socket, 1);
-      answer.once('close', () => {
-        this.#count(socket, -1);
-        if (this.#closing && this.#requests.get(socket) === 0) socket.end();
-      });
+    server.on('request', (request, answer) => {
+      countExchange(request, answer);
+      if (this.#closing) endAfter(request.socket, answer);
     });
   }
 
   /** From now on no connection stays open without a request. Call it before the server's own close. */
   close(): void {
     this.#closing = true;
-    for (const [socket, requests] of this.#requests) if (requests === 0) socket.destroy();
+    for (const socket of this.#open) {
+      const answers = exchangesOn(socket);
+      if (answers.size === 0) socket.destroy();
+      for (const answer of answers.keys()) endAfter(socket, answer);
+    }
   }
+}
 
-  #count(socket: Socket, change: number): void {
-    const requests = this.#requests.get(socket);
-    if (requests !== undefined) this.#requests.set(socket, requests + change);
-  }
+function endAfter(socket: Socket, answer: ServerResponse): void {
+  answer.once('close', () => {
+    if (exchangesOn(socket).size === 0) socket.end();
+  });
 }

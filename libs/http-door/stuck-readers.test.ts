@@ -42,10 +42,10 @@ verifies('reliability.stuck-readers', 'a whole answer that nobody takes', async 
 
 verifies('reliability.stuck-readers', 'who waits for an answer, takes it late and asks again is served', async () => {
   let asked = 0;
-  const { socket, dropped, close } = await serving(({ socket: own }, answer) => {
-    // The answer comes when the bound has been met by silence.
-    own.once('timeout', () => answer.end(`answer ${(asked += 1)}`));
-  });
+  const boundMs = 50;
+  const { socket, dropped, close } = await serving((_request, answer) => {
+    setTimeout(() => answer.end(`answer ${(asked += 1)}`), 4 * boundMs);
+  }, boundMs);
   try {
     expect(String((await once(socket, 'data'))[0])).toContain('answer 1');
     socket.write(request);

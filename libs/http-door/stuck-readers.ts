@@ -1,10 +1,11 @@
 // Lets go of clients that ask and do not take their answers, whole ones and files too: what they are sent stays in memory,
 // with the connection and what the answer is read from. Who waits for an answer that is long in coming is left alone.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { countExchange, exchangesOn } from './exchanges.js';
 
 export interface ReaderBound {
-  /** A reader that takes nothing for so long is dropped. */
+  /** A reader that takes nothing for so long is dropped, and at the latest after twice the time. */
   stuckReaderMs: number;
   onDropped: () => void;
 }
@@ -12,23 +13,26 @@ export interface ReaderBound {
 const drops = new WeakMap<Socket, () => void>();
 
 export function boundReaders(server: Server, { stuckReaderMs, onDropped }: ReaderBound): void {
-  const underWay = new WeakMap<Socket, number>();
-  const drop = (socket: Socket) => {
-    if (socket.destroyed) return;
-    onDropped();
-    socket.destroy();
-  };
-  // Before whoever answers.
-  server.prependListener('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
-    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
-    answer.once('close', () => underWay.set(socket, underWay.get(socket)! - 1));
-    if (!drops.has(socket)) drops.set(socket, () => drop(socket));
-    // Node sets its own when the answer has ended. Bytes that go out, a few of many too, begin the time anew.
-    socket.setTimeout(stuckReaderMs);
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    drops.set(socket, () => {
+      if (socket.destroyed) return;
+      onDropped();
+      socket.destroy();
+    });
   });
+  server.on('request', countExchange);
+  // Looked at now and then, so that no request pays for it. From there on Node watches: bytes that go out, a few of many too,
+  // begin its time anew, and the end of the answer ends it.
+  const look = setInterval(() => {
+    for (const socket of open) if (socket.writableLength > 0 && !socket.timeout) socket.setTimeout(stuckReaderMs);
+  }, stuckReaderMs).unref();
+  server.once('close', () => clearInterval(look));
   server.on('timeout', (socket: Socket) => {
-    if ((underWay.get(socket) ?? 0) === 0) socket.destroy();
-    else if (socket.writableLength > 0) drop(socket);
+    if (exchangesOn(socket).size === 0) socket.destroy();
+    else if (socket.writableLength > 0) drops.get(socket)?.();
   });
 }
 

@@ -1,7 +1,7 @@
 // Who asks and whether they are still there: made once a request, before anything else sees it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import { whenGone } from '#libs/http-door/pipelined-requests.js';
+import { whenGone } from '#libs/http-door/exchanges.js';
 import { keylessPrincipal, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';

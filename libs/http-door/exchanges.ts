@@ -1,0 +1,52 @@
+// Which answers are under way on a connection: counted in one place, for all that bound connections, end them, or want to
+// know when their client goes. It is on the path of every request, so an exchange costs one listener.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Answers under way on a connection, each with whom to tell when the client goes before it is complete. */
+export type Exchanges = ReadonlyMap<ServerResponse, (() => void) | undefined>;
+type Open = Map<ServerResponse, (() => void) | undefined>;
+
+const none: Exchanges = new Map();
+const onConnections = new WeakMap<Socket, Open>();
+
+export function exchangesOn(socket: Socket): Exchanges {
+  return onConnections.get(socket) ?? none;
+}
+
+/** Counts an exchange until its end, once. @returns all that are under way on its connection */
+export function countExchange({ socket }: Pick<IncomingMessage, 'socket'>, answer: ServerResponse): Exchanges {
+  return opened(socket, answer);
+}
+
+/** `onGone` is called when the connection ends before the answer is complete, also where its turn has not come. */
+export function whenGone(
+  { socket }: Pick<IncomingMessage, 'socket'>,
+  answer: ServerResponse,
+  onGone: () => void,
+): void {
+  opened(socket, answer).set(answer, onGone);
+}
+
+function opened(socket: Socket, answer: ServerResponse): Open {
+  let open = onConnections.get(socket);
+  if (open === undefined) {
+    open = new Map();
+    onConnections.set(socket, open);
+    const all = open;
+    // An answer that waits for others knows nothing of its connection: Node would tell its end to the first one only.
+    socket.once('close', () => {
+      for (const [each, onGone] of all) end(all, each, onGone);
+    });
+  }
+  if (!open.has(answer)) {
+    open.set(answer, undefined);
+    const all = open;
+    answer.once('close', () => end(all, answer, all.get(answer)));
+  }
+  return open;
+}
+
+function end(open: Open, answer: ServerResponse, onGone: (() => void) | undefined): void {
+  if (open.delete(answer) && !answer.writableFinished) onGone?.();
+}
