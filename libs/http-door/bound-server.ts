@@ -1,4 +1,5 @@
-// What every HTTP server of ours bounds before it looks at a request: connections, readers that take nothing, headers.
+// What the doors of gateway and worker bound before they look at a request: connections, and readers that take nothing. All
+// headers are read.
 import type { Server } from 'node:http';
 import type { Logger } from '#libs/logging/logger.js';
 import { openFileLimit } from '#libs/process/open-file-limit.js';

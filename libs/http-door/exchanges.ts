@@ -16,7 +16,7 @@ export function exchangesOn(socket: Socket): Exchanges {
 
 /** Counts an exchange until its end, once. @returns all that are under way on its connection */
 export function countExchange({ socket }: Pick<IncomingMessage, 'socket'>, answer: ServerResponse): Exchanges {
-  return opened(socket, answer);
+  return counted(socket, answer);
 }
 
 /** `onGone` is called when the connection ends before the answer is complete, also where its turn has not come. */
@@ -25,28 +25,29 @@ export function whenGone(
   answer: ServerResponse,
   onGone: () => void,
 ): void {
-  opened(socket, answer).set(answer, onGone);
+  counted(socket, answer).set(answer, onGone);
 }
 
-function opened(socket: Socket, answer: ServerResponse): Open {
-  let open = onConnections.get(socket);
-  if (open === undefined) {
-    open = new Map();
-    onConnections.set(socket, open);
-    const all = open;
-    // An answer that waits for others knows nothing of its connection: Node would tell its end to the first one only.
-    socket.once('close', () => {
-      for (const [each, onGone] of all) end(all, each, onGone);
-    });
-  }
+function counted(socket: Socket, answer: ServerResponse): Open {
+  const open = onConnections.get(socket) ?? watch(socket);
   if (!open.has(answer)) {
     open.set(answer, undefined);
-    const all = open;
-    answer.once('close', () => end(all, answer, all.get(answer)));
+    answer.once('close', () => end(open, answer));
   }
   return open;
 }
 
-function end(open: Open, answer: ServerResponse, onGone: (() => void) | undefined): void {
+/** An answer that waits for others knows nothing of its connection: Node would tell its end to the first one only. */
+function watch(socket: Socket): Open {
+  const open: Open = new Map();
+  onConnections.set(socket, open);
+  socket.once('close', () => {
+    for (const answer of open.keys()) end(open, answer);
+  });
+  return open;
+}
+
+function end(open: Open, answer: ServerResponse): void {
+  const onGone = open.get(answer);
   if (open.delete(answer) && !answer.writableFinished) onGone?.();
 }
