@@ -26,6 +26,7 @@ import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
 import { SharedDiscovery } from './mcp/discovery.js';
 import type { InProcessServer } from './mcp/in-process-connection.js';
 import { processLimits } from './mcp/isolation.js';
+import { findUserChange } from './mcp/process/change-user.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';
 import type { PoolEvents } from './mcp/pool-events.js';
@@ -81,6 +82,8 @@ export class Worker {
     const { config, backing, logger, workerId } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
+    const path = environment['PATH'] ?? '';
+    const userChange = findUserChange(path);
     const starts = new ServerStarts({
       limit: config.worker.server_starts ?? availableParallelism(),
       onRefused: (server) => parts.poolEvents?.onRefused(server, 'starts'),
@@ -90,7 +93,8 @@ export class Worker {
       workspaces: parts.workspaces,
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
-      limits: processLimits(environment['PATH'] ?? '', config.workspaces.max_bytes),
+      limits: processLimits(path, config.workspaces.max_bytes),
+      ...(userChange === undefined ? {} : { userChange }),
       starts,
       discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),

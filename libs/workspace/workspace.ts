@@ -1,17 +1,18 @@
 // The files of one session, by the names its tools and callers use. Every path is resolved below a descriptor of the
 // session's directory; every growth is counted first. Shows no host path. See docs/workspaces.md.
 import { constants } from 'node:fs';
-import { mkdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { rename, rmdir, unlink } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import { Directory, descend } from './directory.js';
 import { errorCode, isDirectory, isLink, notFound, toFileError } from './file-errors.js';
+import { makeOwnDirectory } from './own-directory.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
 import { removeTree } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
 import { quota, type Usage, type UsageLedger } from './usage-ledger.js';
 import { walk } from './walk.js';
-import { parsePath, reservedPrefix, shownPath, shownWorkspacePath, temporaryDirectory } from './workspace-path.js';
+import { parsePath, reservedPrefix, shownPath, shownWorkspacePath } from './workspace-path.js';
 import { writeFile, type WriteOptions, type WriteSource, type Written } from './write-file.js';
 
 export interface WorkspacePlace {
@@ -200,16 +201,10 @@ export class Workspace {
 
   /** Makes the session's directory and its `.tmp` where they are missing. */
   async ensure(): Promise<void> {
-    await mkdir(this.place.hostPath, { mode: 0o700 }).catch((error: unknown) => {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    });
-    const root = await this.#openRoot('.');
     try {
-      await mkdir(root.child(temporaryDirectory), 0o700).catch((error: unknown) => {
-        if (errorCode(error) !== 'EEXIST') throw toFileError(error, '/tmp');
-      });
-    } finally {
-      await root.close();
+      await makeOwnDirectory(this.place.hostPath);
+    } catch (error) {
+      throw toFileError(error, '.');
     }
   }
 

@@ -23,12 +23,13 @@ export class Workspaces {
     this.#ledger = new UsageLedger(limits);
   }
 
-  /** @param dir made with mode 0700 where it is missing. */
+  /** @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711. */
   static async open(dir: string, limits: WorkspaceLimits): Promise<Workspaces> {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+    await mkdir(dir, { recursive: true, mode });
     const root = await realpath(dir);
     // Shared storage may refuse; the sessions' own directories are 0700 anyway.
-    await chmod(root, 0o700).catch(() => undefined);
+    await chmod(root, mode).catch(() => undefined);
     return new Workspaces(root, limits);
   }
 

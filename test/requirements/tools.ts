@@ -60,6 +60,8 @@ export const toolRequirements = {
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.hostile-servers':
     'a tool server that misbehaves costs its own calls only: a code that says what happened, in time and bounded memory',
+  'tools.root-drops-its-rights':
+    'tool servers of a worker that is root run as a user of their own, without its rights and without other sessions’ files',
   'tools.isolation-never-weakened':
     'a command server that must be isolated more strongly than this worker can is refused',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',

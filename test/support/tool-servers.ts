@@ -11,6 +11,7 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/worker/mcp/connection.js';
 import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
 import { processLimits } from '../../apps/worker/mcp/isolation.js';
+import { findUserChange } from '../../apps/worker/mcp/process/change-user.js';
 import { ServerPool } from '../../apps/worker/mcp/pool.js';
 import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers.js';
@@ -78,6 +79,8 @@ export async function openToolServers(servers: Record<string, object>, given: Se
   const bounds: string[] = [];
   const logger = recordingLogger(log);
   const environment = inheritedEnvironment();
+  const path = environment['PATH'] ?? '';
+  const userChange = findUserChange(path);
   const starts = new ServerStarts({ limit: 8, ...given.starts });
   const configured = configuredServers({
     config,
@@ -85,7 +88,8 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     workspaces,
     environment,
     packageRoots: [checkout],
-    limits: processLimits(environment['PATH'] ?? '', 2 ** 30),
+    limits: processLimits(path, 2 ** 30),
+    ...(userChange === undefined ? {} : { userChange }),
     starts,
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),

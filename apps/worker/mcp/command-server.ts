@@ -1,10 +1,11 @@
 // A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
 // cannot be found, what would run with too little isolation, and a workspace where there is no session.
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, mkdir } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { makeOwnDirectory } from '#libs/workspace/own-directory.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio } from './connect.js';
@@ -13,6 +14,7 @@ import type { DiscoveryMemory } from './discovery.js';
 import { availableIsolation, isolationRefusal } from './isolation.js';
 import type { PoolEvents, ServerBound } from './pool-events.js';
 import type { ServerStarts } from './server-starts.js';
+import { runAsOwner, type RunAs, type UserChange } from './process/change-user.js';
 import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
@@ -25,6 +27,8 @@ export interface CommandParts {
   environment: Readonly<Record<string, string>>;
   packageRoots: readonly string[];
   limits: ProcessLimits;
+  /** How a worker that is root runs them as other users; absent where it is not, or cannot. */
+  userChange?: UserChange;
   /** One line for all servers of the worker. */
   starts: ServerStarts;
   grace?: EndGrace;
@@ -65,9 +69,12 @@ export function openCommand(
     logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
   }
 
-  const start = (host: string, signal: AbortSignal): Promise<ToolConnection> => {
+  const runAs = asOwner([program.file, ...program.args], parts, logger);
+  const start = async (host: string, signal: AbortSignal): Promise<ToolConnection> => {
     const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
+    const user = await runAs(host);
     const launch: Launch = {
+      ...(user === undefined ? {} : { runAs: user }),
       file: program.file,
       args: program.args.map(inPlace),
       limits: parts.limits,
@@ -134,6 +141,22 @@ function translated(connection: ToolConnection, directory: ShownDirectory): Tool
   return new TranslatedConnection(connection, new ShownPaths(directory, [above]));
 }
 
+const isRoot = () => process.getuid?.() === 0;
+
+/** Of a directory: how `command` is run in it. Told once where a worker that is root runs it as root. */
+function asOwner(command: readonly string[], { userChange }: CommandParts, logger: Logger) {
+  let told = false;
+  const needed = command.filter((word) => isAbsolute(word));
+  return async (directory: string): Promise<RunAs | undefined> => {
+    const found = userChange === undefined ? undefined : await runAsOwner(userChange, directory, needed);
+    if (found === undefined && isRoot() && !told) {
+      told = true;
+      logger.warn({}, 'this server runs as root: it cannot be run as another user here');
+    }
+    return found;
+  };
+}
+
 /** The largest result that is read at all, and what stands around it. */
 export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;
 
@@ -144,7 +167,12 @@ async function sessionDirectory(user: PoolUser, { workspaces }: CommandParts): P
 
 /** A shared server has no session's directory, but one of its own that outlives it. */
 async function ownDirectory(name: string, { config }: CommandParts): Promise<ShownDirectory> {
-  const host = join(config.data_dir, 'tool-servers', name);
-  await mkdir(join(host, temporaryDirectory), { recursive: true, mode: 0o700 });
+  const all = join(config.data_dir, 'tool-servers');
+  const mode = isRoot() ? 0o711 : 0o700;
+  await mkdir(all, { recursive: true, mode });
+  // What was made before may be closed to others, or not be ours.
+  await chmod(all, mode).catch(() => undefined);
+  const host = join(all, name);
+  await makeOwnDirectory(host);
   return { host, shown: `/mcp_servers/${name}` };
 }

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
 import { giveWay } from './give-way.js';
+import type { RunAs } from './change-user.js';
 import { readProcesses, treeOf, type ProcessEntry } from './process-table.js';
 import { giveMarkBack, markOption, takeMark, treeVariable } from './tree-mark.js';
 
@@ -23,6 +24,8 @@ export interface Launch {
   /** The whole of it: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
   limits: ProcessLimits;
+  /** Absent: as the worker's own user. */
+  runAs?: RunAs;
 }
 
 export interface EndGrace {
@@ -156,9 +159,10 @@ export class ProcessTree {
 }
 
 function spawnServer(launch: Launch, mark: string): ChildProcessWithoutNullStreams {
-  const { prefix, carryMark } = launch.limits;
-  const limited = prefix.length === 0 ? [] : [...prefix, ...(carryMark ? [markOption(mark)] : [])];
-  const [file = launch.file, ...args] = [...limited, launch.file, ...launch.args];
+  const { limits, runAs } = launch;
+  // Limits first: root may set them whatever they are.
+  const words = [...limitWords(limits, mark, runAs), ...(runAs?.words ?? []), launch.file, ...launch.args];
+  const [file = launch.file, ...args] = words;
   try {
     return spawn(file, args, {
       cwd: launch.cwd,
@@ -172,6 +176,12 @@ function spawnServer(launch: Launch, mark: string): ChildProcessWithoutNullStrea
     giveMarkBack(mark);
     throw notStarted(error);
   }
+}
+
+function limitWords({ prefix, carryMark }: ProcessLimits, mark: string, runAs: RunAs | undefined): string[] {
+  if (prefix.length === 0) return [];
+  const processes = runAs?.maxProcesses === undefined ? [] : [`--nproc=${runAs.maxProcesses}`];
+  return [...prefix, ...processes, ...(carryMark ? [markOption(mark)] : [])];
 }
 
 function notStarted(error: unknown): AppError {

@@ -1,0 +1,78 @@
+// A directory for a session's files, or for those of a shared tool server, with its `.tmp`. Where Signalbox runs as root it
+// is given to a user id of its own, which no account has: tool servers run as that user and reach neither another
+// session's files nor ours. Where root may not give files away they stay root's.
+import { createHash } from 'node:crypto';
+import { lchown, mkdir } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Directory, type Name } from './directory.js';
+import { errorCode } from './file-errors.js';
+import { walk } from './walk.js';
+import { temporaryDirectory } from './workspace-path.js';
+
+/** The user ids from here to 2³¹ - 2 are for no account and no container (systemd.io/UIDS-GIDS). */
+export const firstOwnUser = 0x7000_0000;
+const ownUsers = 0x0fff_ffff;
+const deepest = 64;
+
+/** The same on every machine that shares the directory. */
+export function ownUserOf(name: string): number {
+  return firstOwnUser + (createHash('sha256').update(name).digest().readUInt32BE(0) % ownUsers);
+}
+
+/** Makes what is missing; also gives away what an earlier version made as root. */
+export async function makeOwnDirectory(hostPath: string): Promise<void> {
+  await makeMissing(hostPath);
+  const directory = await Directory.openPath(hostPath);
+  try {
+    const made = await makeMissing(directory.child(temporaryDirectory));
+    if (process.getuid?.() !== 0) return;
+    const { uid, gid } = await directory.handle.stat();
+    if (uid === 0) await giveAway(directory, ownUserOf(basename(hostPath)));
+    else if (made) await giveTemporary(directory, uid, gid);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** By descriptor: a tool server that runs meanwhile may have put something else under the name. */
+async function giveTemporary(directory: Directory, uid: number, gid: number): Promise<void> {
+  const temporary = await directory.openDirectory(temporaryDirectory);
+  try {
+    await temporary.handle.chown(uid, gid);
+  } finally {
+    await temporary.close();
+  }
+}
+
+/** The directory itself last: who finds it given finds all in it given. */
+async function giveAway(directory: Directory, user: number): Promise<void> {
+  try {
+    for await (const { parent, name, stats } of walk(directory, {
+      maxDepth: deepest,
+      includeReserved: true,
+      includeTemporary: true,
+    })) {
+      // Another name of it may be anywhere.
+      if (!stats.isDirectory() && stats.nlink > 1n) continue;
+      await lchown(parent.child(name), user, user).catch(unlessGone);
+    }
+    await directory.handle.chown(user, user);
+  } catch (error) {
+    if (!['EPERM', 'EINVAL', 'EROFS', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
+  }
+}
+
+/** Whether it was missing. */
+async function makeMissing(path: Name): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (errorCode(error) !== 'ENOENT') throw error;
+}
