@@ -35,4 +35,7 @@ function codeOf(error: Error): string {
   return typeof code === 'string' && code !== '' ? code : error.name;
 }
 
-const hide = (text: string, debug: boolean) => (debug ? text : text.replace(hostPath, '<path>'));
+/** For what a message is made of beside the error itself. */
+export const hideHostPaths = (text: string): string => text.replace(hostPath, '<path>');
+
+const hide = (text: string, debug: boolean) => (debug ? text : hideHostPaths(text));

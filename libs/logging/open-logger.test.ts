@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../test/verifies.js';
 import { NestLog } from './nest-log.js';
+import { hideHostPaths } from './describe-error.js';
 import { openLogger, type LoggerOptions } from './open-logger.js';
 
 interface Line {
@@ -39,6 +40,12 @@ describe('a line', () => {
     });
     expect(output).toHaveLength(1);
     expect(output[0]!.endsWith('}\n')).toBe(true);
+  });
+
+  test('the message of an error names no path of the host where it is part of the line', () => {
+    expect(hideHostPaths("tool_failed: open '/opt/x/y.js', /mcp_workspaces/s/a, http://h/a/b")).toBe(
+      "tool_failed: open '<path>', /mcp_workspaces/s/a, http://h/a/b",
+    );
   });
 
   verifies('operations.log-line', 'an error is its code and message; stack and host paths only at debug', async () => {

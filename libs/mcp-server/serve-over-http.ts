@@ -8,6 +8,7 @@ import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
 import { takeAllHeaders } from '#libs/http-door/refused-requests.js';
+import { hideHostPaths } from '#libs/logging/describe-error.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -130,7 +131,7 @@ class Serving implements HttpServing {
       const error = toAppError(thrown);
       this.options.logger[error.row.level](
         { requestId, error: error.cause ?? error },
-        `${error.code}: ${error.message}`,
+        `${error.code}: ${hideHostPaths(error.message)}`,
       );
       if (response.headersSent) response.destroy();
       else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));

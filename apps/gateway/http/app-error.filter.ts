@@ -2,6 +2,7 @@
 // as `internal_error` and nothing more.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { hideHostPaths } from '#libs/logging/describe-error.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { errorBody } from './error-shape.js';
@@ -26,7 +27,7 @@ export class AppErrorFilter implements ExceptionFilter {
     this.observe(error);
     this.logger[ERRORS[error.code].level](
       { requestId, error: error.cause ?? error },
-      `${error.code}: ${error.message}`,
+      `${error.code}: ${hideHostPaths(error.message)}`,
     );
     if (reply.sent || reply.raw.headersSent) return;
     if (error.row.retryable || error.retryAfterSeconds !== undefined) {

@@ -16,7 +16,7 @@ import type { PoolEvents, ServerBound } from './pool-events.js';
 import type { ServerStarts } from './server-starts.js';
 import { runAsOwner, type RunAs, type UserChange } from './process/change-user.js';
 import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
-import { CommandRefused, resolveCommand } from './resolve-command.js';
+import { CommandRefused, resolveCommand, type Program } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
 import type { ConfiguredServer, OpenServer, PoolUser, SpareInstance } from './configured-server.js';
 
@@ -71,20 +71,10 @@ export function openCommand(
 
   const runAs = asOwner([program.file, ...program.args], parts, logger);
   const start = async (host: string, signal: AbortSignal): Promise<ToolConnection> => {
-    const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
     const user = await runAs(host);
     const launch: Launch = {
+      ...launchIn(host, program, server, parts),
       ...(user === undefined ? {} : { runAs: user }),
-      file: program.file,
-      args: program.args.map(inPlace),
-      limits: parts.limits,
-      cwd: host,
-      environment: {
-        ...parts.environment,
-        HOME: host,
-        TMPDIR: join(host, temporaryDirectory),
-        ...Object.fromEntries(Object.entries(server.env).map(([key, value]) => [key, inPlace(value)])),
-      },
     };
     const grace = parts.grace ?? defaultGrace;
     const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
@@ -102,19 +92,44 @@ export function openCommand(
     );
   };
 
+  /** Its own code is nobody's business: a server that fails there names it in its errors. */
+  const code = program.packages === undefined ? [] : [{ host: program.packages, shown: `/mcp_servers/${name}` }];
+  const show = (connection: ToolConnection, directory: ShownDirectory): ToolConnection => {
+    const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
+    return new TranslatedConnection(connection, new ShownPaths(directory, [above, ...code]));
+  };
   const open: OpenServer = async (user, signal) => {
     const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));
-    return translated(await start(directory.host, signal), directory);
+    return show(await start(directory.host, signal), directory);
   };
   if (server.spares === 0) return { open };
-  return { open, spares: { count: server.spares, open: (signal) => openSpare(parts.workspaces, start, signal) } };
+  const { workspaces } = parts;
+  return { open, spares: { count: server.spares, open: (signal) => openSpare({ workspaces, start, show }, signal) } };
 }
 
-async function openSpare(
-  workspaces: Workspaces,
-  start: (host: string, signal: AbortSignal) => Promise<ToolConnection>,
-  signal: AbortSignal,
-): Promise<SpareInstance> {
+function launchIn(host: string, program: Program, server: ServerConfig, parts: CommandParts): Launch {
+  const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
+  return {
+    file: program.file,
+    args: program.args.map(inPlace),
+    limits: parts.limits,
+    cwd: host,
+    environment: {
+      ...parts.environment,
+      HOME: host,
+      TMPDIR: join(host, temporaryDirectory),
+      ...Object.fromEntries(Object.entries(server.env).map(([key, value]) => [key, inPlace(value)])),
+    },
+  };
+}
+
+interface SpareParts {
+  workspaces: Workspaces;
+  start(host: string, signal: AbortSignal): Promise<ToolConnection>;
+  show(connection: ToolConnection, directory: ShownDirectory): ToolConnection;
+}
+
+async function openSpare({ workspaces, start, show }: SpareParts, signal: AbortSignal): Promise<SpareInstance> {
   const directory = randomBytes(16).toString('hex');
   const host = workspaces.hostPath(directory);
   try {
@@ -123,7 +138,7 @@ async function openSpare(
     return {
       directory,
       connection,
-      adopt: (sessionId) => translated(connection, { host, shown: shownWorkspacePath(sessionId) }),
+      adopt: (sessionId) => show(connection, { host, shown: shownWorkspacePath(sessionId) }),
       discard: async () => {
         await connection.close();
         await workspaces.remove(directory);
@@ -134,11 +149,6 @@ async function openSpare(
     await workspaces.remove(directory);
     throw error;
   }
-}
-
-function translated(connection: ToolConnection, directory: ShownDirectory): ToolConnection {
-  const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
-  return new TranslatedConnection(connection, new ShownPaths(directory, [above]));
 }
 
 const isRoot = () => process.getuid?.() === 0;

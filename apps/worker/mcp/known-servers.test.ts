@@ -36,6 +36,7 @@ beforeAll(async () => {
     files: npx('server-filesystem', '${WORKSPACE}'),
     everything: npx('server-everything@latest'),
     memory: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: '${WORKSPACE}/memory.jsonl' } },
+    misplaced: { ...npx('server-memory'), env: { MEMORY_FILE_PATH: 'nowhere/memory.jsonl' } },
     old: { command: 'node', args: [fixture('old-sdk')] },
     new: { command: 'node', args: [fixture('new-sdk')] },
     oldHttp: { url: `${address}/mcp` },
@@ -71,6 +72,16 @@ for (const name of ['old', 'new', 'oldHttp', 'newHttp', 'oldSse', 'foundSse']) {
     await expect(servers.call(name, 'add', { args: { a: 'x' } }).then((each) => each.isError)).resolves.toBe(true);
   });
 }
+
+test('where the package of a server lies is told to nobody', async () => {
+  const entities = [{ name: 'a', entityType: 'b', observations: [] }];
+  const { isError, content } = await servers.call('misplaced', 'create_entities', { args: { entities } });
+  expect({ isError, text: (content as { text: string }[])[0]!.text }).toEqual({
+    isError: true,
+    text: expect.stringMatching(/'\/mcp_servers\/misplaced\/@modelcontextprotocol\/server-memory\/dist\/nowhere\//),
+  });
+  expect(JSON.stringify(content)).not.toContain('node_modules');
+});
 
 verifies('tools.known-servers', 'cancelling reaches a tool of the old SDK', async () => {
   const controller = new AbortController();

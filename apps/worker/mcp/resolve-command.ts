@@ -7,6 +7,8 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 export interface Program {
   file: string;
   args: readonly string[];
+  /** The `node_modules` that it was found in, where it is a package. */
+  packages?: string;
 }
 
 export interface CommandPlaces {
@@ -69,7 +71,11 @@ function resolvePackage(args: readonly string[], { packageRoots }: CommandPlaces
   if (!isWanted(installed, version)) {
     throw new CommandRefused(`${name} is installed as ${installed}, not ${version ?? ''}: ${install}`);
   }
-  return { file: process.execPath, args: [join(directory, binOf(manifest, name)), ...args.slice(at + 1)] };
+  return {
+    file: process.execPath,
+    args: [join(directory, binOf(manifest, name)), ...args.slice(at + 1)],
+    packages: directory.slice(0, -name.length - 1),
+  };
 }
 
 function findPackage(root: string, name: string): string | undefined {

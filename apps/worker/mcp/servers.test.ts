@@ -84,11 +84,12 @@ verifies('tools.servers-configured', 'npx means the installed package', () => {
   install('many', { version: '1.0.0', bin: { a: 'a.js', b: 'b.js' } });
   const npx = (...args: string[]) => resolveCommand('npx', args, { path: '', packageRoots: [join(root, 'below')] });
   const file = process.execPath;
-  const one = join(root, 'node_modules/@scope/one/cli.js');
+  const packages = join(root, 'node_modules');
+  const one = join(packages, '@scope/one/cli.js');
   for (const spec of ['@scope/one', '@scope/one@latest', '@scope/one@1.2.3', '@scope/one@1']) {
-    expect(npx('-y', spec, '-y', 'arg')).toEqual({ file, args: [one, '-y', 'arg'] });
+    expect(npx('-y', spec, '-y', 'arg')).toEqual({ file, args: [one, '-y', 'arg'], packages });
   }
-  expect(npx('two')).toEqual({ file, args: [join(root, 'node_modules/two/two.js')] });
+  expect(npx('two')).toEqual({ file, args: [join(packages, 'two/two.js')], packages });
   expect(() => npx('@scope/one@1.2.4')).toThrow('npm install @scope/one@1.2.4');
   for (const args of [['-y'], ['--package=two', 'two'], ['../two'], ['many'], ['./two']]) {
     expect(() => npx(...args), args.join(' ')).toThrow(CommandRefused);
