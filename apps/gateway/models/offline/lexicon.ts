@@ -145,14 +145,23 @@ export const LANGUAGES = [
 export const CURRENCIES = ['usd', 'eur', 'cny', 'jpy', 'gbp', 'hkd', 'krw'] as const;
 
 export const TIME_ZONES: Record<string, string> = {
-  'Asia/Shanghai': 'shanghai china beijing_time|上海 中国 北京时间 东八区',
+  'Asia/Shanghai': 'shanghai beijing shenzhen china beijing_time|上海 北京 深圳 广州 中国 北京时间 东八区',
+  'Asia/Hong_Kong': 'hong_kong|香港',
+  'Asia/Taipei': 'taipei taiwan|台北 台湾',
   'Asia/Tokyo': 'tokyo japan|东京 日本',
+  'Asia/Seoul': 'seoul korea|首尔 韩国',
   'Asia/Singapore': 'singapore|新加坡',
+  'Asia/Kolkata': 'mumbai delhi bangalore india|孟买 德里 印度',
+  'Asia/Dubai': 'dubai|迪拜',
+  'Australia/Sydney': 'sydney melbourne|悉尼 墨尔本',
   'Europe/London': 'london|伦敦',
   'Europe/Paris': 'paris|巴黎',
-  'Europe/Berlin': 'berlin|柏林',
-  'America/New_York': 'new_york|纽约',
-  'America/Los_Angeles': 'los_angeles san_francisco|洛杉矶 旧金山',
+  'Europe/Berlin': 'berlin munich|柏林 慕尼黑',
+  'Europe/Moscow': 'moscow|莫斯科',
+  'America/New_York': 'new_york boston toronto|纽约 波士顿 多伦多',
+  'America/Chicago': 'chicago|芝加哥',
+  'America/Los_Angeles': 'los_angeles san_francisco seattle|洛杉矶 旧金山 西雅图',
+  'America/Sao_Paulo': 'sao_paulo|圣保罗',
   UTC: 'utc gmt|世界时',
 };
 

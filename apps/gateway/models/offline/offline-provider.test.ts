@@ -164,6 +164,13 @@ verifies('offline.stream', 'the signal ends it', async () => {
 test('small things without tools: sums, dates, what the user said', async () => {
   expect((await ask([user('12乘以8等于多少')])).text).toContain('96');
   expect((await ask([user("What is today's date?")])).text).toContain('10 March 2027');
+  expect((await ask([user('What time is it in New York and in Tokyo?')])).text).toBe(
+    'It is Wednesday, 10 March 2027 04:30 (America/New_York); Wednesday, 10 March 2027 18:30 (Asia/Tokyo). (offline model)',
+  );
+  expect((await ask([user('北京现在几点了？')])).text).toBe(
+    '是 2027年3月10日星期三 17:30（Asia/Shanghai）。（离线模型）',
+  );
+  expect((await ask([user('What time is it in Asia/Nowhere?')])).text).toContain('09:30 (UTC)');
   expect((await ask([user('我叫小林'), { role: 'assistant', content: '好' }, user('我叫什么名字？')])).text).toContain(
     '小林',
   );

@@ -5,6 +5,7 @@ import { calculate } from './calculate.js';
 import type { Plan } from './plan-next.js';
 import { arithmeticIn } from './read-clause.js';
 import type { Conversation } from './read-conversation.js';
+import { findEntities } from './find-entities.js';
 import { findMoments } from './find-moments.js';
 import { isGreeting } from './score-tools.js';
 
@@ -12,6 +13,8 @@ const SETUP = {
   zh: '要接入真正的模型，请设置 OPENAI_API_KEY、ANTHROPIC_API_KEY、GEMINI_API_KEY、DEEPSEEK_API_KEY 或 OLLAMA_BASE_URL，或在 signalbox.yaml 的 models.providers 中配置。',
   en: 'For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY or OLLAMA_BASE_URL, or configure models.providers in signalbox.yaml.',
 };
+
+const maxZones = 4;
 
 export function plainAnswer(
   conversation: Conversation,
@@ -63,15 +66,33 @@ function date(request: string, zh: boolean, now: number): string | undefined {
     return undefined;
   const shift = findMoments(request).find((moment) => moment.offsetMs !== undefined)?.offsetMs ?? 0;
   const at = new Date(now + shift);
-  const day = at.toLocaleDateString(zh ? 'zh-CN' : 'en-GB', {
-    timeZone: 'UTC',
+  const withTime = /几点|时间|\btime\b/i.test(request);
+  const named = [...new Set(findEntities(request).timeZones.map((zone) => zone.text))].filter(isTimeZone);
+  const moments = (named.length === 0 ? ['UTC'] : named.slice(0, maxZones)).map((zone) =>
+    momentIn(zone, { at, zh, withTime }),
+  );
+  return zh ? `是 ${moments.join('；')}。（离线模型）` : `It is ${moments.join('; ')}. (offline model)`;
+}
+
+function momentIn(timeZone: string, { at, zh, withTime }: { at: Date; zh: boolean; withTime: boolean }): string {
+  const locale = zh ? 'zh-CN' : 'en-GB';
+  const day = at.toLocaleDateString(locale, {
+    timeZone,
     weekday: 'long',
     year: 'numeric',
     month: 'long',
     day: 'numeric',
   });
-  const time = /几点|时间|\btime\b/i.test(request) ? ` ${at.toISOString().slice(11, 16)}` : '';
-  return zh ? `是 ${day}${time}（UTC，离线模型）。` : `It is ${day}${time} (UTC, offline model).`;
+  const time = at.toLocaleTimeString('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
+  return `${day}${withTime ? ` ${time}` : ''}${zh ? `（${timeZone}）` : ` (${timeZone})`}`;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function echo(request: string): string | undefined {
