@@ -96,6 +96,7 @@ function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
   return async (url, init = {}) => {
     const answer = await fetch(url, init);
     if (answer.status !== 202 || mayTell() || !isRequest(init.body)) return answer;
+    await answer.body?.cancel();
     throw new AppError('invalid_tool_result', 'The tool server accepted the request and answers nothing');
   };
 }
