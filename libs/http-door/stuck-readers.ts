@@ -36,6 +36,22 @@ export function boundReaders(server: Server, { stuckReaderMs, onDropped }: Reade
   });
 }
 
+/** Resolves when more can be written, or the client has gone; who takes nothing for so long is dropped. */
+export function readerReady(answer: ServerResponse, stuckReaderMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      clearTimeout(stuck);
+      answer.off('drain', settle);
+      answer.off('close', settle);
+      resolve();
+    };
+    const stuck = setTimeout(() => dropReader(answer), stuckReaderMs);
+    answer.once('drain', settle);
+    answer.once('close', settle);
+    if (answer.destroyed) settle();
+  });
+}
+
 /** For who writes a stream and has waited long enough for its reader. */
 export function dropReader(answer: ServerResponse): void {
   const drop = answer.socket === null ? undefined : drops.get(answer.socket);

@@ -69,6 +69,8 @@ function compile(schema: JsonObject, dropped: string[]): ValidateFunction {
     validateSchema: false,
     validateFormats: false,
     useDefaults: true,
+    // Without it `constructor` and its like count as members of every object.
+    ownProperties: true,
     logger: false,
     verbose: true,
     code: { regExp: linearEngine(dropped) },

@@ -1,6 +1,8 @@
+import { connect as connectTo } from 'node:net';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
-import { silentLogger } from '#libs/logging/logger.js';
+import { maxPipelined } from '#libs/http-door/pipelined-requests.js';
+import { type LogFields, silentLogger } from '#libs/logging/logger.js';
 import { mcpClients } from '../../test/support/mcp-clients.js';
 import { rawRequest, type RawRequest } from '../../test/support/raw-request.js';
 import { verifies } from '../../test/verifies.js';
@@ -16,6 +18,8 @@ const patient = { timeout: 10_000 };
 class ProbeTools {
   running = 0;
   stopped = 0;
+  /** By which limits, as the log says it. */
+  readonly refused: unknown[] = [];
   release: () => void = () => undefined;
 
   @McpTool({ description: 'Says who asks.', input: z.object({}) })
@@ -34,6 +38,11 @@ class ProbeTools {
     if (signal.aborted) this.stopped += 1;
     return 'released';
   }
+
+  @McpTool({ description: 'Says more than the system keeps for a connection.', input: z.object({}) })
+  large(): string {
+    return 'x'.repeat(32 * 1024 * 1024);
+  }
 }
 
 let closing: (() => Promise<void>)[] = [];
@@ -45,7 +54,8 @@ afterEach(async () => {
 async function serve(options: Partial<HttpServingOptions> = {}) {
   const tools = new ProbeTools();
   const server: ToolServer = createMcpServer(tools, { logger: silentLogger });
-  const serving: HttpServing = await serveOverHttp(server, { logger: silentLogger, ...options });
+  const warn = ({ metadata }: LogFields) => void tools.refused.push(metadata?.['limit']);
+  const serving: HttpServing = await serveOverHttp(server, { logger: { ...silentLogger, warn }, ...options });
   closing.push(() => serving.close(0));
   return { tools, server, serving, origin: new URL(serving.url).origin };
 }
@@ -63,7 +73,7 @@ for (const name of clients) {
     const { tools, server, origin } = await serve();
     let changes = 0;
     const client = await connect(name, origin, () => void changes++);
-    expect((await client.listTools()).map((tool) => tool.name)).toEqual(['whoami', 'hold']);
+    expect((await client.listTools()).map((tool) => tool.name)).toEqual(['whoami', 'hold', 'large']);
     const whoami = await client.call({ name: 'whoami', arguments: {} });
     expect(whoami.structuredContent).toEqual({ userId: 'anonymous', session: client.sessionId ?? 'none' });
 
@@ -122,6 +132,38 @@ verifies('tools.own-server-http', 'what it refuses, and plain JSON', async () =>
   for (const headers of welcome) {
     expect(JSON.parse((await ask({ headers })).text)).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
   }
+});
+
+/** A connection on which so many calls of a tool are sent in one write. */
+function pipeline(serving: HttpServing, tool: string, calls: number) {
+  const { host, port, pathname } = new URL(serving.url);
+  const socket = connectTo(Number(port), '127.0.0.1');
+  closing.push(async () => void socket.destroy());
+  socket.on('error', () => undefined);
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: {} } });
+  const headers = `Host: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+  socket.write(`POST ${pathname} HTTP/1.1\r\n${headers}\r\n\r\n${body}`.repeat(calls));
+  return socket;
+}
+
+verifies(
+  'reliability.pipelines',
+  'an own server: as many as the bound, one refusal; all end with their client',
+  async () => {
+    const { tools, serving } = await serve();
+    const socket = pipeline(serving, 'hold', 100);
+    await expect.poll(() => tools.running, patient).toBe(maxPipelined);
+    expect(tools.refused).toEqual(['pipelined_requests']);
+    socket.destroy();
+    await expect.poll(() => tools.stopped, patient).toBe(maxPipelined);
+    expect(tools.running).toBe(maxPipelined);
+  },
+);
+
+verifies('reliability.stuck-readers', 'an own server: a whole answer that nobody takes', async () => {
+  const { tools, serving } = await serve({ stuckReaderMs: 100 });
+  pipeline(serving, 'large', 1);
+  await expect.poll(() => tools.refused, patient).toEqual(['stuck_readers']);
 });
 
 verifies('tools.own-server-http', 'a stop ends what waits, lets a call end, and takes nothing new', async () => {

@@ -2,13 +2,15 @@
 // this machine or an allowed host; who they are it does not know.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
+import { boundServer } from '#libs/http-door/bound-server.js';
+import { whenGone } from '#libs/http-door/exchanges.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
+import { mayBeAnswered } from '#libs/http-door/pipelined-requests.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
-import { takeAllHeaders } from '#libs/http-door/refused-requests.js';
 import { hideHostPaths } from '#libs/logging/describe-error.js';
+import { readerReady } from '#libs/http-door/stuck-readers.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -37,6 +39,8 @@ export interface HttpServingOptions {
   maxBodyBytes?: number;
   /** Sessions of clients from before 2026, and subscriptions of later ones, at once. Default 100 each. */
   maxSessions?: number;
+  /** A client that takes nothing of what it is sent for so long is dropped. Default 60 s. */
+  stuckReaderMs?: number;
 }
 
 export interface HttpServing {
@@ -49,8 +53,6 @@ export interface HttpServing {
 const keepAliveMs = 15_000;
 const sessionIdleMs = 600_000;
 const requestMs = 600_000;
-/** A reader that takes nothing for so long is cut off. */
-const stuckReaderMs = 30_000;
 
 /** @throws Error where the port is taken */
 export async function serveOverHttp(server: ToolServer, options: HttpServingOptions): Promise<HttpServing> {
@@ -70,26 +72,32 @@ class Serving implements HttpServing {
   /** Aborts what only waits. */
   readonly #stopping = new AbortController();
   readonly #calls = new Set<Promise<void>>();
+  readonly #stuckReaderMs: number;
+  readonly #onRefused: (limit: string) => void;
 
   constructor(
     server: ToolServer,
     private readonly options: HttpServingOptions,
   ) {
-    takeAllHeaders(this.#http);
     const { host = '127.0.0.1', path = '/mcp', allowedHosts = [], allowedOrigins = [], maxSessions = 100 } = options;
     this.#host = host;
     this.#path = path;
     this.#hosts = new Set(['localhost', host, ...allowedHosts].map((name) => name.toLowerCase()));
     this.#origins = new Set(allowedOrigins);
-    const refused = (limit: string) => options.logger.warn({ metadata: { limit } }, 'refused by a limit');
+    const { logger, stuckReaderMs = 60_000 } = options;
+    this.#stuckReaderMs = stuckReaderMs;
+    this.#onRefused = (limit) => logger.warn({ metadata: { limit } }, 'refused by a limit');
+    // Connections that are refused have lines of their own.
+    const onBound = (limit: string) => void (limit === 'connections' || this.#onRefused(limit));
+    boundServer(this.#http, { stuckReaderMs, onBound, logger });
     this.#endpoint = new McpEndpoint(
       {
         newServer: () => server.newServer(),
         onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
-        logger: options.logger,
+        logger,
         observeError: () => undefined,
-        onRefused: refused,
-        onEvicted: () => refused('mcp_sessions'),
+        onRefused: this.#onRefused,
+        onEvicted: () => this.#onRefused('mcp_sessions'),
       },
       { sessions: maxSessions, sessionIdleMs, subscriptions: maxSessions, keepAliveMs },
     );
@@ -124,6 +132,7 @@ class Serving implements HttpServing {
     const requestId = mintRequestId();
     let body: unknown;
     try {
+      if (!mayBeAnswered(request, response, () => this.#onRefused('pipelined_requests'))) return;
       this.#guard(request);
       body = request.method === 'POST' ? parseBody(await this.#read(request)) : undefined;
       await this.#answer(request, response, { requestId, body });
@@ -177,7 +186,7 @@ class Serving implements HttpServing {
     const { method = 'POST', headers } = request;
     const frames = method === 'POST' ? readFrames(body) : undefined;
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    whenGone(request, response, () => gone.abort());
     const waits = method === 'GET' || frames?.listens === true;
     const signal = waits ? AbortSignal.any([gone.signal, this.#stopping.signal]) : gone.signal;
     const context = { principal: 'anonymous', requestId, signal, deadline: steadyNow() + requestMs };
@@ -186,7 +195,7 @@ class Serving implements HttpServing {
     if (frames?.calls === true) exchange.atEnd.push(this.#enterCall());
     try {
       const answer = await this.#endpoint.answer(webRequest(request, signal), exchange, frames);
-      await send(answer, response, signal);
+      await send(answer, response, { signal, stuckReaderMs: this.#stuckReaderMs });
     } finally {
       for (const end of exchange.atEnd) end();
     }
@@ -203,7 +212,11 @@ class Serving implements HttpServing {
   }
 }
 
-async function send(answer: Response, response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function send(
+  answer: Response,
+  response: ServerResponse,
+  { signal, stuckReaderMs }: { signal: AbortSignal; stuckReaderMs: number },
+): Promise<void> {
   if (!isStream(answer)) {
     const session = answer.headers.get('mcp-session-id');
     if (session !== null) response.setHeader('mcp-session-id', session);
@@ -220,24 +233,12 @@ async function send(answer: Response, response: ServerResponse, signal: AbortSig
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (!response.write(value)) await readerReady(response);
+      if (!response.write(value)) await readerReady(response, stuckReaderMs);
     }
   } finally {
     signal.removeEventListener('abort', cancel);
     cancel();
     response.end();
-  }
-}
-
-async function readerReady(response: ServerResponse): Promise<void> {
-  const settled = new AbortController();
-  const signal = AbortSignal.any([settled.signal, abortAfter(stuckReaderMs)]);
-  try {
-    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-  } catch {
-    response.destroy();
-  } finally {
-    settled.abort();
   }
 }
 

@@ -1,7 +1,7 @@
 // A server-sent event stream on a Fastify reply: headers once, keep-alives in silence, backpressure, a reader that takes
 // nothing is dropped. Knows nothing of what the events mean.
 import type { FastifyReply } from 'fastify';
-import { dropReader } from '#libs/http-door/stuck-readers.js';
+import { readerReady } from '#libs/http-door/stuck-readers.js';
 
 export interface SseStream {
   /** Writes whole events. Resolves when the reader can take more, or has gone; nothing to wait for is undefined. */
@@ -49,19 +49,4 @@ export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
       if (response.writable) response.end();
     },
   };
-}
-
-function readerReady(response: FastifyReply['raw'], stuckReaderMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      clearTimeout(stuck);
-      response.off('drain', settle);
-      response.off('close', settle);
-      resolve();
-    };
-    const stuck = setTimeout(() => dropReader(response), stuckReaderMs);
-    response.once('drain', settle);
-    response.once('close', settle);
-    if (response.destroyed) settle();
-  });
 }

@@ -2,6 +2,7 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import { toolMetadataMetaKey } from '#libs/mcp-server/call-meta.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
 export const toolsPageSize = 250;
@@ -32,12 +33,34 @@ export function toMcpTool(tool: CatalogTool): Tool {
     name,
     ...(title === undefined ? {} : { title }),
     description,
-    inputSchema: { ...inputSchema, type: 'object' },
-    ...(outputSchema === undefined ? {} : { outputSchema }),
+    inputSchema: objectSchema(inputSchema),
+    ...(isOfObjects(outputSchema) ? { outputSchema: objectSchema(outputSchema) } : {}),
     annotations,
     _meta: { [serverMetaKey]: server, ...(metadata === undefined ? {} : { [toolMetadataMetaKey]: metadata }) },
   };
 }
+
+/**
+ * In the form that clients before 2026 (SDK 1.x) check: one tool that is not in it would lose them the whole page. What a
+ * schema cannot mean there is left out; its tool is called, and checked, by what its server listed.
+ */
+function objectSchema({ properties, required, ...rest }: JsonObject): Tool['inputSchema'] {
+  return {
+    ...rest,
+    type: 'object',
+    ...(isJsonObject(properties) ? { properties: mapValues(properties, asSchema) } : {}),
+    ...(isTexts(required) ? { required } : {}),
+  };
+}
+
+const isOfObjects = (schema: JsonObject | undefined): schema is JsonObject =>
+  schema !== undefined && (schema['type'] === undefined || schema['type'] === 'object');
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
+/** `true` and `false` are schemas too, and have a longer form. */
+const asSchema = (schema: Json): JsonObject => (isJsonObject(schema) ? schema : schema === false ? { not: {} } : {});
+const mapValues = (object: JsonObject, map: (value: Json) => JsonObject) =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
 
 const cursorAfter = ({ name }: CatalogTool) => Buffer.from(name).toString('base64url');
 

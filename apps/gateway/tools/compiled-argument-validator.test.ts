@@ -33,6 +33,7 @@ verifies('tools.arguments-validated', 'what is wrong is named by path and expect
   const cases: [JsonObject, string, string][] = [
     [path, '{}', 'path is required'],
     [path, '{"path":{"toString":1}}', 'path must be string, got object'],
+    [{ type: 'object', required: ['valueOf'] }, '{}', 'valueOf is required'],
     [path, '"text"', 'must be a JSON object'],
     [path, '[1]', 'must be a JSON object'],
     [path, 'not json', 'not valid JSON'],
@@ -52,6 +53,12 @@ verifies('tools.arguments-validated', 'what is wrong is named by path and expect
     expect(result).toMatchObject({ ok: false, message: expect.stringContaining(problem) as string });
     expect(JSON.stringify(result)).toContain('Invalid arguments for read_file: ');
   }
+});
+
+verifies('tools.arguments-validated', 'what every object inherits is no argument', async () => {
+  const named = { type: 'object', properties: { constructor: { type: 'string' }, toString: { enum: ['a'] } } };
+  expect(await validate(named, '{}')).toMatchObject({ ok: true });
+  expect(await validate(named, '{"constructor":"Ferrari"}')).toMatchObject({ ok: true });
 });
 
 verifies('tools.arguments-validated', 'drafts 2020-12 and 7, defaults, the last of duplicate keys', async () => {

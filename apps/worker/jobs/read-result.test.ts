@@ -22,6 +22,7 @@ verifies('tools.results-carried', 'what is no picture, sound or known kind is to
     { type: 'image', data: png, mimeType: 'text/html' },
     { type: 'audio', data: 'A', mimeType: 'audio/wav' },
     { type: 'resource', resource: { uri: 'file:///a.bin', blob: '%%%' } },
+    { type: 'resource', resource: { uri: 'file:///a.none' } },
     { type: 'hologram', data: 1 },
     5,
   ];
@@ -31,9 +32,19 @@ verifies('tools.results-carried', 'what is no picture, sound or known kind is to
     '[image that cannot be read: text/html]',
     '[audio that cannot be read: audio/wav]',
     '[resource that cannot be read: file:///a.bin]',
+    '[resource that cannot be read: file:///a.none]',
     '{"type":"hologram","data":1}',
     '5',
   ]);
+});
+
+verifies('tools.results-carried', 'without annotations that an MCP client would refuse it for', () => {
+  const text = { type: 'text', text: 'a' };
+  const annotated = (annotations: object) => ({ ...text, annotations });
+  const known = annotated({ audience: ['user'], priority: 1, lastModified: '2026-01-01T00:00:00Z', theirs: 1 });
+  const unknown = [{ audience: 'user' }, { priority: 5 }, { lastModified: 'yesterday' }].map(annotated);
+  const { blocks } = readResult({ content: [known, ...unknown] }, undefined);
+  expect(blocks).toEqual([known, text, text, text]);
 });
 
 verifies('tools.hostile-servers', 'content that is no list, a failure that is neither', () => {

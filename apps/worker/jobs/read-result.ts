@@ -1,5 +1,6 @@
 // What an MCP server answered, as an outcome: blocks that are known, structured content that keeps its promise, an
 // error with one of our codes. Nothing that a server sends is trusted to have the right shape.
+import { isSpecType } from '@modelcontextprotocol/client';
 import { contentBlockSchema, contentText, type ContentBlock } from '#libs/schemas/content-block.js';
 import type { ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -59,8 +60,14 @@ export function failed(code: ToolErrorCode, message: string): ReadOutcome {
 function readBlocks(content: readonly unknown[]): ContentBlock[] {
   return content.map((block) => {
     const parsed = contentBlockSchema.safeParse(block);
-    return parsed.success ? withoutBroken(parsed.data) : { type: 'text', text: JSON.stringify(block) ?? '' };
+    return parsed.success ? withoutBroken(readable(parsed.data)) : { type: 'text', text: JSON.stringify(block) ?? '' };
   });
+}
+
+/** An MCP client refuses a whole result for annotations that it does not know the form of. */
+function readable(block: ContentBlock): ContentBlock {
+  const { annotations, ...bare } = block;
+  return annotations === undefined || isSpecType.Annotations(annotations) ? block : bare;
 }
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -72,7 +79,8 @@ function withoutBroken(block: ContentBlock): ContentBlock {
     text: `[${block.type} that cannot be read: ${told}]`,
   });
   if (block.type === 'resource') {
-    return base64.test(block.resource.blob ?? '') ? block : broken(block.resource.uri);
+    const { uri, text, blob } = block.resource;
+    return base64.test(blob ?? '') && (text ?? blob) !== undefined ? block : broken(uri);
   }
   if (block.type !== 'image' && block.type !== 'audio') return block;
   const isOfItsKind = block.mimeType.startsWith(`${block.type}/`);

@@ -209,6 +209,9 @@ function readable(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? 'no connection';
+  if (code.startsWith('HPE_')) {
+    return new AppError('invalid_tool_result', `The tool server does not answer in HTTP (${code})`, { cause: error });
+  }
   const broken = ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
   return broken
     ? new AppError('tool_crashed', `The connection to the tool server broke (${code})`, { cause: error })

@@ -108,8 +108,14 @@ function rootOf(error: unknown): unknown {
   return error instanceof SdkError && error.cause instanceof AppError ? error.cause : error;
 }
 
+/**
+ * 404 is what the protocol has for it. Servers on the examples of the official SDK say 400, as for a request without a
+ * session: refused like that it has run nothing, and what else may be wrong with it is so in a new session too.
+ */
 export function isSessionLost(error: unknown): boolean {
-  return error instanceof SdkHttpError && error.data.status === 404;
+  if (!(error instanceof SdkHttpError)) return false;
+  const { status } = error.data;
+  return status === 404 || (status === 400 && /\bsession\b|\bnot initialized\b/i.test(error.message));
 }
 
 /**

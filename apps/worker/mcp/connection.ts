@@ -10,6 +10,7 @@ import { asCallError, isSessionLost, misunderstanding, SessionLost } from './con
 import type { DiscoveryMemory } from './discovery.js';
 import type { GuardedTransport, Progress } from './guarded-transport.js';
 import { keepListening } from './keep-listening.js';
+import { messageSize } from './message-size.js';
 import type { OnServerBound } from './pool-events.js';
 import { StdioTransport } from './stdio-transport.js';
 
@@ -73,6 +74,8 @@ const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
 const maxListPages = 100;
 const maxListedTools = 10_000;
+/** Of all pages, cursors too: no more definitions are kept. The page that goes beyond it is the last one. */
+const maxListedBytes = 32 * 1024 * 1024;
 
 /** Some say `null` where there is no next page; what is no cursor leads nowhere either. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
@@ -166,6 +169,7 @@ export class ClientConnection implements ToolConnection {
     const tools: unknown[] = [];
     const seen = new Set<string>();
     let cursor: string | undefined;
+    let bytes = 0;
     try {
       for (let page = 0; page < maxListPages; page += 1) {
         const params = cursor === undefined ? {} : { cursor };
@@ -174,10 +178,12 @@ export class ClientConnection implements ToolConnection {
           timeout: listTimeoutMs,
         });
         this.#unproven = false;
+        bytes += messageSize(listed);
         const left = maxListedTools - tools.length;
         tools.push(...listed.tools.slice(0, left));
         cursor = listed.nextCursor;
-        const over = listed.tools.length > left || (cursor !== undefined && page + 1 === maxListPages);
+        const isMore = cursor !== undefined && (page + 1 === maxListPages || bytes > maxListedBytes);
+        const over = listed.tools.length > left || isMore;
         if (over) this.options.onBound?.('listing');
         if (over || cursor === undefined || seen.has(cursor)) break;
         seen.add(cursor);

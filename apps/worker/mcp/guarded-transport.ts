@@ -38,6 +38,7 @@ export const tooLargePhrase = 'larger than what is read';
 const maxDepth = 256;
 const answeredStreamMs = 1_000;
 const maxErrorLength = 2_000;
+const maxIdLength = 1_024;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
@@ -157,7 +158,7 @@ export class GuardedTransport implements Transport {
     if (!this.#isAffordable(this.#sizeOf(read))) return;
     if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
     const { method, id } = read;
-    if (typeof method !== 'string' || this.#isTooDeep(read)) return;
+    if (typeof method !== 'string' || this.#isTooDeep(read) || isTooLong(id)) return;
     if (id === undefined || this.options.answered?.includes(method) === true) return this.onmessage?.(message, extra);
     if (typeof id === 'string' || typeof id === 'number') this.#refuse(id);
   }
@@ -281,6 +282,8 @@ export class GuardedTransport implements Transport {
 
 /** JSON can say more than a number holds, 1e400 say, and what is passed on then is none. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
+/** An answer repeats the id: what asks in megabytes would be answered in megabytes. */
+const isTooLong = (id: unknown) => typeof id === 'string' && id.length > maxIdLength;
 const isUnreadable = (error: Error) => error instanceof SyntaxError || error.name === 'ZodError';
 
 /** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */

@@ -1,9 +1,9 @@
 // Addresses that answer badly, or not at all: each failure has its code, comes in time and leads nowhere else.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../test/verifies.js';
+import { httpServer } from '../../../test/support/http-server.js';
 import { openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { listTools } from './list-tools.js';
 import { maxValues } from './value-counter.js';
@@ -34,6 +34,7 @@ const dense = Array.from({ length: maxValues + 1 }, () => 0);
 
 const sentElsewhere: string[] = [];
 let sessions = 0;
+let oldest: unknown;
 
 /** Streams that go on after their answer. */
 const leftOpen = new Set<ServerResponse>();
@@ -47,6 +48,8 @@ const tools: Record<string, Answer> = {
   redirect: (_request, response) => response.writeHead(307, { location: elsewhere.url }).end(),
   html: (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>login</p>'),
   untyped: (_request, response) => response.writeHead(200).end('{}'),
+  accepted: (_request, response) => response.writeHead(202).end(),
+  longHeader: (_request, response) => response.writeHead(200, { 'x-long': 'h'.repeat(64 * 1024) }).end('{}'),
   notJson: (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":'),
   endlessBody: (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -65,6 +68,14 @@ const tools: Record<string, Answer> = {
   },
   endedEvents: (_request, response) =>
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing follows\nretry: 1000000000000\n\n'),
+  /** As servers on the examples of the SDK say it of a session that they do not know. */
+  noSession: ({ id, headers }, response) => {
+    oldest ??= headers['mcp-session-id'];
+    if (headers['mcp-session-id'] !== oldest) return json(response, result(id, 'in a new session'));
+    const error = { code: -32_000, message: 'Bad Request: No valid session ID provided' };
+    response.writeHead(400).end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+  },
+  badRequest: (_request, response) => response.writeHead(400).end('no'),
   leftOpen: ({ id }, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(result(id, 'left open'))}\n\n`);
@@ -186,6 +197,9 @@ const codes: Record<string, string> = {
   redirect: 'tool_unavailable',
   html: 'invalid_tool_result',
   untyped: 'invalid_tool_result',
+  accepted: 'invalid_tool_result',
+  longHeader: 'invalid_tool_result',
+  badRequest: 'tool_failed',
   notJson: 'invalid_tool_result',
   endlessBody: 'result_too_large',
   endlessEvent: 'result_too_large',
@@ -218,6 +232,11 @@ for (const [tool, code] of Object.entries(codes)) {
 
 verifies('tools.hostile-http', 'a byte now and then: the exchange has an end of its own', async () => {
   await expect(servers.call('short', 'trickle')).rejects.toMatchObject({ code: 'tool_timeout' });
+});
+
+verifies('tools.hostile-http', 'a session that it does not know any more, with 400 instead of 404', async () => {
+  await servers.call('web', 'echo');
+  expect((await servers.call('web', 'noSession')).content).toEqual([{ type: 'text', text: 'in a new session' }]);
 });
 
 verifies('tools.hostile-http', 'streams that go on after their answer are ended', async () => {
@@ -302,29 +321,3 @@ verifies('tools.questions-refused', 'input_required ends the call, a thousand qu
     message: 'The tool asked for the same again and again',
   });
 });
-
-function httpServer(answer: (request: IncomingMessage, response: ServerResponse, body: unknown) => unknown) {
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      const text = Buffer.concat(parts).toString();
-      answer(request, response, text === '' ? {} : JSON.parse(text));
-    });
-  });
-  server.keepAliveTimeout = 60_000;
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => void sockets.add(socket));
-  return {
-    url: '',
-    sockets,
-    async start() {
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-    },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}

@@ -17,6 +17,7 @@ beforeAll(async () => {
       exits: hostile('--exit-after-initialize'),
       picky: hostile('--exit-on-discover'),
       endless: hostile('--endless-list'),
+      voluminous: hostile('--large-pages'),
       circular: hostile('--same-cursor'),
       odd: hostile('--odd-list'),
       future: hostile('--version="9999-01-01"'),
@@ -145,6 +146,17 @@ verifies('tools.questions-refused', 'a server that asks a thousand is ended', as
   await expect(servers.call('bad', 'echo', { session: 'sess_ask' })).resolves.toMatchObject(text('nothing'));
 });
 
+verifies('tools.questions-refused', 'a server that does not read its answers is ended', async () => {
+  const ask = (idLength: number) => servers.call('bad', 'askDeaf', { args: { idLength }, session: 'sess_deaf' });
+  await expect(ask(1_000)).rejects.toMatchObject({
+    code: 'tool_crashed',
+    message: expect.stringContaining('does not read the answers'),
+  });
+  expect(servers.bounds).toContain('bad: unread_answers');
+  // An answer repeats the id: one that is too long for that has none.
+  await expect(ask(2_000)).resolves.toMatchObject(text('asked'));
+});
+
 verifies(
   'tools.progress-in-order',
   'what is sent just before the result is not lost, what comes after it is',
@@ -207,6 +219,8 @@ test('a list without end is cut, a bad definition in it is passed on for the cat
   const list = (name: string) => servers.use(name, (connection) => connection.listTools(AbortSignal.timeout(10_000)));
   expect(await list('endless')).toHaveLength(100);
   expect(servers.bounds).toContain('endless: listing');
+  expect((await list('voluminous')).length).toBeLessThan(40);
+  expect(servers.bounds).toContain('voluminous: listing');
   expect(await list('circular')).toHaveLength(2);
   expect(await list('bad')).toContainEqual({ name: 'schemaless', inputSchema: true });
   expect(await list('odd')).toEqual([expect.objectContaining({ name: 'echo' }), { name: 'deep' }]);

@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
-import type { AppError } from '#libs/schemas/errors.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 import { boundedFetch, type BoundedFetch, type FetchBounds } from './bounded-fetch.js';
 import { listenPauseMs } from './keep-listening.js';
 import { withParamHeaders } from './param-header-transport.js';
@@ -15,6 +16,12 @@ export interface HttpOptions {
   /** Absent: Streamable HTTP, and HTTP+SSE where that is not known. */
   transport?: 'http' | 'sse';
   bounds: FetchBounds;
+}
+
+interface News {
+  fetch: BoundedFetch['fetch'];
+  /** The stream of news is there, or may come. */
+  mayTell: () => boolean;
 }
 
 const terminateTimeoutMs = 1_000;
@@ -30,7 +37,7 @@ export interface HttpTransport extends Transport {
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
   const http = boundedFetch(bounds);
-  const fetch = persistentNews(http.fetch, () => over.onnewsagain?.());
+  const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     requestInit: { headers },
@@ -49,16 +56,22 @@ export function streamableTransport({ url, headers, bounds }: HttpOptions): Http
  * The first GET is that of the stream of news, and so are those with the same signal: whoever resumes the answer of a call
  * has a signal of its own. What the server refuses is for the SDK to judge, and counts as an answer: its session may be gone.
  */
-function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): BoundedFetch['fetch'] {
+function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News {
   let listening: AbortSignal | undefined;
+  let refused = false;
   const pause = new GrowingPause(listenPauseMs);
-  return async (url, init = {}) => {
+  return { fetch: listen, mayTell: () => listening !== undefined && !refused };
+
+  async function listen(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const { method, signal } = init;
     if (method !== 'GET' || !(signal instanceof AbortSignal)) return fetch(url, init);
-    if (listening === undefined) listening = signal;
-    else if (signal === listening) return again(url, init, signal);
-    return fetch(url, init);
-  };
+    const first = listening === undefined;
+    listening ??= signal;
+    if (signal !== listening) return fetch(url, init);
+    const answer = await (first ? fetch(url, init) : again(url, init, signal));
+    refused = !answer.ok || answer.body === null;
+    return answer;
+  }
 
   async function again(url: string | URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
     for (;;) {
@@ -73,6 +86,24 @@ function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): Boun
       await delay(pause.next(), undefined, { signal, ref: false });
     }
   }
+}
+
+/**
+ * A request that was accepted like a notification (202) has no answer coming: there is nothing to wait for. Only who has
+ * a stream of news may be told there, against the protocol.
+ */
+function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
+  return async (url, init = {}) => {
+    const answer = await fetch(url, init);
+    if (answer.status !== 202 || mayTell() || !isRequest(init.body)) return answer;
+    await answer.body?.cancel();
+    throw new AppError('invalid_tool_result', 'The tool server accepted the request and answers nothing');
+  };
+}
+
+function isRequest(body: unknown): boolean {
+  const message: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+  return isJsonObject(message) && 'method' in message && 'id' in message;
 }
 
 export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {

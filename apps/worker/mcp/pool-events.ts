@@ -45,6 +45,7 @@ export type ServerBound =
   | 'unasked_messages'
   | 'noise'
   | 'questions'
+  | 'unread_answers'
   | 'listing'
   | 'exchanges';
 

@@ -22,6 +22,8 @@ export interface Instance {
   user: PoolUser;
   connection: Promise<ToolConnection>;
   connected: boolean;
+  /** It has survived a call, or a listing. */
+  proven: boolean;
   slots: FairSlots;
   inUse: number;
   idleTimer?: NodeJS.Timeout;

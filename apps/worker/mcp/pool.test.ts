@@ -205,6 +205,48 @@ verifies(
   },
 );
 
+verifies(
+  'tools.pool-bounded',
+  'an instance that ends each time before it has answered is left alone, those of others are not',
+  async () => {
+    const { pool, server, opened, told } = setUp({ scope: 'session' });
+    const crash = () => pool.use('probe', use(), () => server.close().then(() => Promise.reject(new Error('crashed'))));
+    const answer = (session?: string) => pool.use('probe', use('local', session), async () => 'answered');
+    for (let at = 0; at < 4; at += 1) await expect(crash()).rejects.toThrow('crashed');
+    await answer();
+    for (let at = 0; at < 6; at += 1) await expect(crash()).rejects.toThrow('crashed');
+    // The first of them had answered.
+    expect(opened).toHaveLength(10);
+    await expect(crash()).rejects.toMatchObject({ code: 'tool_unavailable' });
+    expect([opened.length, told.at(-1)]).toEqual([10, 'probe refused: circuit']);
+    expect(await answer('another')).toBe('answered');
+    const now = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 31_000);
+    try {
+      expect(await answer()).toBe('answered');
+    } finally {
+      clock.mockRestore();
+      await pool.close();
+    }
+  },
+);
+
+verifies('tools.pool-spares', 'what ends as soon as it runs is not replaced without end', async () => {
+  const started: ToolServer[] = [];
+  const open = async () => {
+    if (started.length === 20) throw new Error('without end');
+    await started.at(-1)?.close();
+    const server = createMcpServer(new ProbeTools(), { logger: silentLogger });
+    started.push(server);
+    const connection = new InProcessConnection(server);
+    return { directory: 'd', connection, adopt: () => connection, discard: () => connection.close() };
+  };
+  const { pool, census } = setUp({ scope: 'session', spares: { count: 2, open } });
+  pool.warm();
+  await expect.poll(() => [census(), started.length]).toEqual([{ spare: 1 }, 2]);
+  await pool.close();
+});
+
 test('an instance that nobody uses is closed', async () => {
   const { pool, opened } = setUp({ idleTtlMs: 50 });
   await pool.use('probe', use(), async () => 1);

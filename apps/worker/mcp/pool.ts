@@ -38,6 +38,8 @@ export class ServerPool {
   /** Least recently used first. */
   readonly #instances = new Map<string, Instance>();
   readonly #circuits = new ServerCircuits();
+  /** Of instances that end unproven. */
+  readonly #crashes = new ServerCircuits();
   readonly #stop = new AbortController();
   /** Taken out of `#instances` while calls ran on them. */
   readonly #outgoing = new Set<Instance>();
@@ -151,7 +153,7 @@ export class ServerPool {
       });
       try {
         const connection = await unlessAborted(instance.connection, options.signal);
-        return await work(connection, server);
+        return await work(connection, server).finally(() => connection.closed || this.#proven(instance));
       } catch (error) {
         // Others may still get their answers from it: it is closed by the last of them.
         if (error instanceof SessionLost) this.#letGo(instance, 'forgotten');
@@ -189,7 +191,7 @@ export class ServerPool {
     }
     const connection = this.#connect(server, user);
     const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
-    const instance: Instance = { key, server, user, slots, inUse: 0, connection, connected: false };
+    const instance: Instance = { key, server, user, slots, inUse: 0, connection, connected: false, proven: false };
     this.#instances.set(key, instance);
     this.#spares.used(server);
     instance.connection.then(
@@ -219,7 +221,8 @@ export class ServerPool {
       this.events.onConnect(server.name, 'adopted');
       return Promise.resolve(adopted);
     }
-    if (!this.#circuits.mayTry(server.name)) throw this.#refusal(server, 'circuit');
+    const mayTry = this.#circuits.mayTry(server.name) && this.#crashes.mayTry(instanceKey(server, user));
+    if (!mayTry) throw this.#refusal(server, 'circuit');
     return this.#open(server, user, this.#makeRoom(server));
   }
 
@@ -230,10 +233,16 @@ export class ServerPool {
     return connection;
   }
 
+  #proven(instance: Instance): void {
+    instance.proven = true;
+    this.#crashes.forget(instance.key);
+  }
+
   /** By itself or by us; a server's own end is noticed here at once. */
   #ended(instance: Instance, { failure }: ToolConnection): void {
     this.#forget(instance);
     if (instance.closing !== undefined) return;
+    if (!instance.proven) this.#crashes.failed(instance.key);
     logInstance(this.logger, instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
     // Of its processes some may be left.
     this.#remove(instance, 'ended');

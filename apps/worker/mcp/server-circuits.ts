@@ -1,4 +1,5 @@
-// Servers that could not be connected five times in a row are left alone: after that, one try every thirty seconds.
+// What has failed five times in a row is left alone: after that, one try every thirty seconds. Servers that could not be
+// connected go by their name, instances that ended before they answered anything by their key.
 
 interface Circuit {
   failures: number;
@@ -8,6 +9,8 @@ interface Circuit {
 
 const failuresToOpen = 5;
 const halfOpenMs = 30_000;
+/** Whoever failed least recently is forgotten: sessions come and go. */
+const maxCircuits = 1_000;
 
 export class ServerCircuits {
   readonly #circuits = new Map<string, Circuit>();
@@ -24,11 +27,14 @@ export class ServerCircuits {
 
   failed(name: string): { failures: number; open: boolean } {
     const failures = (this.#circuits.get(name)?.failures ?? 0) + 1;
+    this.#circuits.delete(name);
     this.#circuits.set(name, { failures, closedUntil: performance.now() + halfOpenMs });
+    const [oldest] = this.#circuits.keys();
+    if (this.#circuits.size > maxCircuits) this.#circuits.delete(oldest!);
     return { failures, open: failures >= failuresToOpen };
   }
 
-  /** It has been connected, or is configured otherwise. */
+  /** It has been connected, has answered, or is configured otherwise. */
   forget(name: string): void {
     this.#circuits.delete(name);
   }

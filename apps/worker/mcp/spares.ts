@@ -58,13 +58,14 @@ export class Spares {
     this.fill(server);
   }
 
-  fill(server: ConfiguredServer): void {
+  /** No more are started than there should be: what ends as soon as it runs is not replaced without end. */
+  fill(server: ConfiguredServer, most = server.spares?.count ?? 0): void {
     const { room, signal } = this.parts;
-    if (server.spares === undefined || signal.aborted || this.#starting.has(server)) return;
+    if (server.spares === undefined || most === 0 || signal.aborted || this.#starting.has(server)) return;
     if (this.count(server.name) >= server.spares.count || room(server) <= 0) return;
     const starting = this.#start(server, server.spares.open).finally(() => this.#starting.delete(server));
     this.#starting.set(server, starting);
-    void starting.then((started) => started && this.fill(server));
+    void starting.then((started) => started && this.fill(server, most - 1));
   }
 
   /**

@@ -22,6 +22,8 @@ export interface StdioOptions {
 
 /** What a process wrote before it ended is read for so long. */
 const lastWordsMs = 200;
+/** Of answers to what the server asks. */
+const maxUnreadBytes = 1024 * 1024;
 
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -36,6 +38,8 @@ export class StdioTransport implements Transport {
   #over = false;
   /** Of the line that its messages are being told of. */
   frameBytes = 0;
+  /** Of answers that the server has not taken. */
+  #unreadBytes = 0;
   readonly #noise: BoundedLineLog;
   readonly #noiseFlood = new FloodGate();
   readonly #errors: BoundedLineLog;
@@ -75,7 +79,9 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#tree?.stdin;
     if (stdin === undefined || this.#over || !stdin.writable) throw this.failure ?? crashed('does not read any more');
-    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
+    const line = `${JSON.stringify(message)}\n`;
+    if (!('method' in message)) return this.#answer(stdin, line);
+    if (stdin.write(line)) return;
     const over = new AbortController();
     const wake = () => over.abort();
     stdin.once('close', wake);
@@ -86,6 +92,13 @@ export class StdioTransport implements Transport {
     } finally {
       stdin.off('close', wake);
     }
+  }
+
+  /** What the server asked is not waited for: it may ask on without reading. Its calls are bounded elsewhere. */
+  #answer(stdin: ProcessTree['stdin'], line: string): void {
+    this.#unreadBytes += line.length;
+    stdin.write(line, () => (this.#unreadBytes -= line.length));
+    if (this.#unreadBytes > maxUnreadBytes) this.#refuse('unread_answers', 'asks and does not read the answers');
   }
 
   /** Resolves when no process of it is left. */
@@ -119,7 +132,8 @@ export class StdioTransport implements Transport {
 
   #refuse(bound: ServerBound, what: string): void {
     if (!this.#over) this.options.onBound?.(bound);
-    this.#fail(bound === 'noise' ? 'tool_crashed' : 'result_too_large', what);
+    const crashes = bound === 'noise' || bound === 'unread_answers';
+    this.#fail(crashes ? 'tool_crashed' : 'result_too_large', what);
   }
 
   #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
