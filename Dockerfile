@@ -1,6 +1,6 @@
 # One image for every process of Signalbox: the command says which (gateway is the default).
 # Runs as uid 1000 on a read-only root; it writes to /mcp_workspaces, /var/lib/signalbox and /tmp only.
-ARG NODE_IMAGE=node:24.11-bookworm-slim
+ARG NODE_IMAGE=node:24.21-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
