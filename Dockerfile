@@ -1,6 +1,6 @@
 # One image for every process of Signalbox: the command says which (gateway is the default).
 # Runs as uid 1000 on a read-only root; it writes to /mcp_workspaces, /var/lib/signalbox and /tmp only.
-ARG NODE_IMAGE=node:24.11-bookworm-slim
+ARG NODE_IMAGE=node:24.21-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
@@ -8,7 +8,8 @@ COPY package.json package-lock.json .npmrc ./
 # Without scripts: `prepare` would build what is not there yet.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build
+# Readable by the user of the image, whatever the umask was that the sources were checked out under.
+RUN npm run build && chmod -R a+rX package.json prisma/migrations dist
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
@@ -23,7 +24,7 @@ RUN apt-get update \
   && rm -rf /var/lib/apt/lists/* \
   && install --directory --owner=1000 --group=1000 --mode=0700 /mcp_workspaces /var/lib/signalbox
 WORKDIR /app
-COPY package.json ./
+COPY --from=build /app/package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/dist ./dist

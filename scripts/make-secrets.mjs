@@ -1,7 +1,7 @@
 // `node scripts/make-secrets.mjs [directory]`: makes the secrets that docker-compose.yml and k8s/overlays/dev read, random,
 // one file each. Needs nothing but Node. What is there already stays: a second run changes no password.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const directory = process.argv[2] ?? 'secrets';
@@ -21,7 +21,9 @@ secret('grafana_password', random());
 function secret(name, value) {
   const path = join(directory, name);
   try {
-    writeFileSync(path, `${value}\n`, { flag: 'wx', mode: 0o444 });
+    writeFileSync(path, `${value}\n`, { flag: 'wx', mode: 0o400 });
+    // Not by `mode`, of which a strict umask takes away.
+    chmodSync(path, 0o444);
     console.log(`made ${path}`);
     return value;
   } catch (error) {

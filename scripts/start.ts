@@ -34,6 +34,7 @@ async function main(): Promise<void> {
     portSetting: 'SERVER_WORKER_PORT',
     hostSetting: 'HOST',
     mayMove: !origins.has('server.worker_port'),
+    promised: { name: 'gateway', port: gatewayPort },
   });
   const gatewayUrl = localUrl(server.host, gatewayPort);
   const workerUrl = localUrl(server.host, workerPort);

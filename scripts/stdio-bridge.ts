@@ -78,7 +78,8 @@ export class StdioBridge {
       }
       if (message.id !== undefined) this.#open.delete(message.id);
     }
-    this.#client.send(message).catch(() => undefined);
+    // Not by the transport: it closes itself with its input, and what was asked before still has a moment to be answered.
+    process.stdout.write(`${JSON.stringify(message)}\n`);
     if (this.#open.size === 0) this.#whenIdle?.();
   }
 

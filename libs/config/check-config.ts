@@ -27,6 +27,10 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
         'if that is meant',
     );
   }
+  if (config.database.url !== undefined && !isPostgresUrl(config.database.url)) {
+    const form = 'must be postgres://user:password@host:5432/database';
+    problem(['database', 'url'], `${form}; a password with / ? # or @ in it is percent-encoded`);
+  }
   if (config.redis.url !== undefined) {
     const message = redisProblem(config.redis.url);
     if (message !== undefined) problem(['redis', 'url'], message);
@@ -70,6 +74,8 @@ export function isLoopback(host: string): boolean {
       return false;
   }
 }
+
+const isPostgresUrl = (url: string) => /^postgres(?:ql)?:\/\//i.test(url) && URL.canParse(url);
 
 function redisProblem(url: string): string | undefined {
   try {

@@ -41,7 +41,9 @@ export function expandTree(file: ParsedFile, expansion: Expansion): Record<strin
     }
     const expanded = text.replaceAll(reference, (whole, inside: string) => {
       if (whole.startsWith('$$')) return whole.slice(1);
-      const [, name = inside, fallback] = /^([^:]*):-(.*)$/s.exec(inside) ?? [];
+      // Cursor's way of writing it.
+      const inner = path[0] === 'mcpServers' ? inside.replace(/^env:(?!-)/, '') : inside;
+      const [, name = inner, fallback] = /^([^:]*):-(.*)$/s.exec(inner) ?? [];
       if (path[0] === 'mcpServers' && laterNames.has(name)) return whole;
       if (!variableName.test(name)) {
         problem(path, `\${${inside}} does not name a variable`);

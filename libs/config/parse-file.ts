@@ -34,6 +34,8 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
   let tree: unknown;
   try {
     tree = document.toJS({ maxAliasCount: 100 });
+    if (holdsItself(tree))
+      return { ...empty, problems: [{ key: file.path, message: 'has a value that holds itself' }] };
   } catch (error) {
     const message = error instanceof Error ? withoutSource(error.message) : 'unreadable';
     return { ...empty, problems: [{ key: file.path, message }] };
@@ -43,6 +45,12 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
     return { ...empty, problems: [{ key: file.path, message: 'must be a map of settings' }] };
   }
   return { tree: tree as Record<string, unknown>, origin, problems: [] };
+}
+
+/** By an anchor that stands within what it names. */
+function holdsItself(value: unknown, above: readonly unknown[] = []): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return above.includes(value) || Object.values(value).some((inner) => holdsItself(inner, [...above, value]));
 }
 
 /** The first line, less the place, which the origin says, and less what stands there, which may be a secret. */

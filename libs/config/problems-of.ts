@@ -25,13 +25,16 @@ export function problemsOf(
   }
 }
 
+const kinds: Record<string, string> = { int: 'a whole number', object: 'a map', record: 'a map', array: 'a list' };
+
 function words(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}`;
+      return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
     case 'invalid_value':
       return `must be ${issue.values.map(String).join(' | ')}`;
     case 'too_small':
+      if (unit(issue.origin) !== '' && issue.minimum === 1) return 'must not be empty';
       return `must be ${issue.inclusive === false ? 'greater than' : 'at least'} ${issue.minimum}${unit(issue.origin)}`;
     case 'too_big':
       return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unit(issue.origin)}`;
@@ -55,7 +58,7 @@ function unknownKey(path: Path, key: string): string {
   return near === undefined ? 'is not a known key' : `is not a known key; did you mean ${near}?`;
 }
 
-/** Beside it first; where nothing beside it is close, anywhere (`port` at the top is `server.port`). */
+/** Beside it first, then anywhere (`port` at the top is `server.port`); of no key that shares less than half with it. */
 function nearestKey(path: Path, key: string): string | undefined {
   const here = knownKeys(path).map((name) => ({ name: formatKey([...path, name]), far: distance(key, name) }));
   const elsewhere = settings.map((setting) => ({
@@ -63,7 +66,7 @@ function nearestKey(path: Path, key: string): string | undefined {
     far: distance(key, setting.path.at(-1)!) + 0.5,
   }));
   const [first] = [...here, ...elsewhere].sort((left, right) => left.far - right.far);
-  return first?.name;
+  return first !== undefined && first.far <= key.length / 2 ? first.name : undefined;
 }
 
 /** Levenshtein; letters' case and underscores do not count (`dataDir` is `data_dir`). */

@@ -146,6 +146,31 @@ describe('servers', () => {
   });
 });
 
+verifies('operations.config-pasted-servers', "Cursor's way of naming a variable", () => {
+  const text = 'mcpServers: { a: { url: "https://h/", headers: { Authorization: "Bearer ${env:TOKEN}" } } }';
+  expect(read({ TOKEN: 't' }, text).mcpServers['a']!.headers).toMatchObject({ Authorization: 'Bearer t' });
+  expect(linesOf({}, text)).toEqual([expect.stringContaining('the variable TOKEN is not set')]);
+});
+
+verifies('operations.config-all-problems-at-once', 'each once, in words that help, whatever the file is', () => {
+  const lines = linesOf(
+    { DATABASE_URL: 'db.example:5432/x' },
+    `server: []
+models: { providers: { a: { kind: openai, base_url: "http://h/v1", api_key: "\${KEY}" } }, aliases: { b: [] } }
+mcpServers: { c: { command: x, args: y, autoApprove: [] } }`,
+  );
+  expect(lines.map((line) => line.replace(/ \([^)]*\)$/, ''))).toEqual([
+    '  models.providers.a.api_key: the variable KEY is not set',
+    '  server: must be a map, got a list',
+    '  models.aliases.b: must not be empty, got a list',
+    '  mcpServers.c.args: must be a list, got "y"',
+    '  mcpServers.c.autoApprove: is not a known key',
+  ]);
+  for (const url of ['db.example:5432/x', 'mysql://db/x', 'postgres://u:p/w@h/d'])
+    expect(linesOf({ DATABASE_URL: url })).toEqual([expect.stringMatching(/^ {2}database.url: must be postgres:/)]);
+  expect(linesOf({}, 'a: &a [*a]')).toEqual(['  signalbox.yaml: has a value that holds itself']);
+});
+
 test('a tool that a person should allow is never run unasked', () => {
   const lines = linesOf({}, 'mcpServers: { a: { command: x, tools: { requires_approval: [drop] } } }');
   expect(lines.join()).toContain('mcpServers.a: has tools.requires_approval');

@@ -44,7 +44,9 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
 
   const originOf = (path: Path) => nearestOrigin(path, origins);
   const parsed = configSchema.safeParse(tree);
-  if (!parsed.success) problems.push(...problemsOf(parsed.error, tree, originOf));
+  // What could not be put in is told already: the value that it left behind says nothing.
+  const told = new Set(problems.map(({ key }) => key));
+  if (!parsed.success) problems.push(...problemsOf(parsed.error, tree, originOf).filter(({ key }) => !told.has(key)));
   else problems.push(...checkConfig(parsed.data, originOf));
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems);
   return { config: makeUnprintable(parsed.data), origins };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigError } from '#libs/config/config-error.js';
 import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { migrate, MigrationError } from './migrate.js';
@@ -131,6 +132,24 @@ describe('migrate', () => {
   test('an abort and a database that is away end it at once', async () => {
     await expect(migrate(database.url, { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
     const nobody = migrate('postgres://nobody@127.0.0.1:9/none', { signal: signal() });
-    await expect(nobody).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(nobody).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: 'The PostgreSQL of DATABASE_URL cannot be reached (ECONNREFUSED)',
+    });
+  });
+
+  verifies('migrations.refusal-told', 'password, none, database, rights', async () => {
+    const refused = async (change: (url: URL) => void) => {
+      const url = new URL(database.url);
+      change(url);
+      const failure = await migrate(url.href, { signal: signal() }).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(ConfigError);
+      return (failure as ConfigError).problems.map(({ key, message }) => `${key}: ${message}`).join();
+    };
+    expect(await refused((url) => (url.password = 'wrong'))).toMatch(/^DATABASE_URL: .*its password \(28P01\)$/);
+    expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL asks for a password');
+    expect(await refused((url) => (url.pathname = '/none'))).toBe('DATABASE_URL: there is no such database (3D000)');
+    const elsewhere = (url: URL) => url.searchParams.set('options', '-c search_path=pg_catalog');
+    expect(await refused(elsewhere)).toMatch(/make tables in its schema \(42501\)$/);
   });
 });

@@ -8,10 +8,13 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { AppError } from '#libs/schemas/errors.js';
 import { connectionConfig } from './connection-settings.js';
-import { toDatabaseError } from './database-error.js';
+import { ConfigError } from '#libs/config/config-error.js';
+import { sqlStateOf, toConnectError, toDatabaseError } from './database-error.js';
 
 /** The lock that `prisma migrate` takes: two of either kind wait for each other. */
 const advisoryLock = 72_707_369;
+/** SQLSTATE: since PostgreSQL 15 not everyone may make tables. */
+const notAllowed = '42501';
 
 /** The migrations and the database disagree; a person has to look. The message names the migration. */
 export class MigrationError extends Error {
@@ -34,6 +37,7 @@ interface Migration {
 
 /**
  * @throws MigrationError when an applied migration was changed, or one is half applied, or fails.
+ * @throws ConfigError when the database will not have us: a wrong password, a name that it does not know.
  * @throws AppError store_unavailable when the database does not answer.
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions): Promise<{ applied: string[] }> {
@@ -46,11 +50,14 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
   const abort = () => void client.end().catch(() => undefined);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    await client.connect();
+    await client.connect().catch((error: unknown) => {
+      throw toConnectError(error);
+    });
     return { applied: await applyMissing(client, migrations, timeoutMs) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof MigrationError) throw error;
+    if (error instanceof MigrationError || error instanceof ConfigError) throw error;
+    if (sqlStateOf(error) === notAllowed) throw toConnectError(error);
     throw toDatabaseError(error);
   } finally {
     signal.removeEventListener('abort', abort);

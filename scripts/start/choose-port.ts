@@ -14,10 +14,17 @@ export interface Wanted {
   hostSetting: string;
   /** Nobody asked for this very port: another will do. */
   mayMove: boolean;
+  /** Where another part will listen, which does not do so yet. */
+  promised?: { name: string; port: number };
 }
 
 /** @throws Unrecoverable when the service cannot listen there */
 export async function choosePort(wanted: Wanted): Promise<number> {
+  const { promised } = wanted;
+  if (promised !== undefined && promised.port === wanted.port) {
+    if (wanted.mayMove) return tryPort(wanted.host, 0);
+    throw new Unrecoverable(explain(wanted, 'EADDRINUSE', `the ${promised.name} of this start`));
+  }
   try {
     return await tryPort(wanted.host, wanted.port);
   } catch (error) {
@@ -27,10 +34,11 @@ export async function choosePort(wanted: Wanted): Promise<number> {
   }
 }
 
-function explain({ name, host, port, portSetting, hostSetting }: Wanted, code: string): string {
+function explain({ name, host, port, portSetting, hostSetting }: Wanted, code: string, known?: string): string {
   const where = `The ${name} cannot listen on ${host}:${port}`;
   switch (code) {
     case 'EADDRINUSE': {
+      if (known !== undefined) return `${where}: that is for ${known}. Set ${portSetting} to another port.`;
       const listener = findListener(port) ?? 'another program';
       return `${where}: ${listener} listens there already. Stop it, or set ${portSetting} to a free port.`;
     }

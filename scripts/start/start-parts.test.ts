@@ -45,6 +45,18 @@ verifies('operations.start-taken-port', "the worker's moves when nobody chose it
   }),
 );
 
+verifies(
+  'operations.start-taken-port',
+  'PORT=8001: the worker makes room, or says that it was told not to',
+  async () => {
+    const both = { ...wanted, name: 'worker', port: 8001, promised: { name: 'gateway', port: 8001 } };
+    expect(await choosePort({ ...both, mayMove: true })).not.toBe(8001);
+    await expect(choosePort({ ...both, mayMove: false })).rejects.toThrow(
+      /8001: that is for the gateway of this start/,
+    );
+  },
+);
+
 verifies('operations.start-ready', 'not by the answer of another program on its port', async () => {
   let asked = () => {};
   const readinessAsked = new Promise<void>((resolve) => (asked = resolve));

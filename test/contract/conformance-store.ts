@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
-import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { openBacking, type OpenBackingOptions } from '#libs/backing/open-backing.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { FaultProxy } from './fault-proxy.js';
@@ -116,8 +115,6 @@ export class Collected<Item> {
     return this.until((items) => items.length >= length, timeoutMs);
   }
 }
-
-export type Deliveries = Collected<JobDelivery>;
 
 /** The error that `work` throws, and how long that took. */
 export async function failureOf(work: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> {

@@ -5,7 +5,19 @@ import { verifies } from '../verifies.js';
 import { checklist, gatewayCommands } from './checklist.js';
 import { composeFile, readText, root } from './deployment-files.js';
 
-const programs = ['curl', 'docker', 'git', 'kubectl', 'ls', 'node', 'npm', 'npx', 'promtool', 'OPENAI_API_KEY=none'];
+const programs = [
+  'curl',
+  'docker',
+  'find',
+  'git',
+  'kubectl',
+  'ls',
+  'node',
+  'npm',
+  'npx',
+  'promtool',
+  'OPENAI_API_KEY=none',
+];
 const isCommand = (code: string) => programs.some((program) => code.startsWith(`${program} `));
 const commands = checklist().flatMap(({ code }) => code.filter(isCommand));
 const matches = (pattern: RegExp) =>

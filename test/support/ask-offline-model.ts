@@ -67,6 +67,11 @@ export const number = { type: 'number' };
 export const whole = { type: 'integer' };
 export const readFile = tool('read_file', { path: text }, { description: '读取文件' });
 export const writeFile = tool('write_file', { path: text, content: text }, { description: 'Write text to a file' });
+export const editFile = tool(
+  'edit_file',
+  { path: text, old_text: text, new_text: text },
+  { description: 'Replace a passage of a UTF-8 text file.' },
+);
 export const fetchTool = tool('fetch', { url: text }, { description: 'Fetch a URL' });
 export const loadDocument = tool(
   'load_document',

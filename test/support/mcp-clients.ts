@@ -29,7 +29,7 @@ export interface McpCaller {
   close(): Promise<void>;
 }
 
-const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
+export const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
 const identity = { name: 'judge', version: '1' };
 
 /** A client that quietly fell back would prove nothing of the newer era. */

@@ -7,6 +7,8 @@ import { roundSeparator } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface RecalledTurn {
+  /** Whose files it worked on, or would have. */
+  sessionId?: string;
   /** Complete; instructions are of their own turn and not among them. */
   history: ChatMessage[];
   /** The message whose calls wait for the caller's results, where the turn ended with some. */
@@ -25,6 +27,7 @@ export async function recallTurn(run: StoredRun, runs: RunStore): Promise<Recall
   const answer = run.answer as unknown as TurnAnswer;
   const asked = await restoreHistory(request.messages, run.principal, runs);
   const past = [...(request.history ?? []), ...asked];
+  const session = run.sessionId === undefined ? {} : { sessionId: run.sessionId };
   if (answer.toolCalls.length > 0) {
     const { text } = answer.choices[0]!;
     const open: AssistantMessage = {
@@ -32,12 +35,12 @@ export async function recallTurn(run: StoredRun, runs: RunStore): Promise<Recall
       content: text === '' ? null : text,
       tool_calls: answer.toolCalls,
     };
-    return { history: past, open };
+    return { ...session, history: past, open };
   }
   const rounds = await runs.rounds(run.id);
   const { text } = lastRound(answer, rounds);
   const told = rounds.flatMap((round): ChatMessage[] => [toAssistant(round), ...restoredResults(round, new Map())]);
-  return { history: [...past, ...told, { role: 'assistant', content: text }] };
+  return { ...session, history: [...past, ...told, { role: 'assistant', content: text }] };
 }
 
 export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): LastRound {

@@ -16,7 +16,12 @@ export function invalidValue(error: z.ZodError): AppError {
   const { path, message } = deepest(error.issues[0]!);
   const keys = path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`));
   const param = keys.join('').slice(0, 256) || 'body';
-  return new AppError('invalid_value', `${param}: ${message}`.slice(0, 512), { param });
+  return new AppError('invalid_value', `${param}: ${inWords(message)}`.slice(0, 512), { param });
+}
+
+/** Without how a validator speaks: who left a member out has sent nothing that was `undefined`. */
+function inWords(message: string): string {
+  return message.endsWith('received undefined') ? 'is required' : message.replace(/^Invalid input: /, '');
 }
 
 /** Of a value that may be text or a list: what is wrong inside the list, where it is one. */

@@ -1,24 +1,12 @@
 // The body of `POST /api/tools/call`.
 import { plainToInstance } from 'class-transformer';
-import {
-  IsInt,
-  IsNotEmpty,
-  IsOptional,
-  IsPositive,
-  IsString,
-  Matches,
-  Max,
-  MaxLength,
-  validateSync,
-} from 'class-validator';
+import { IsInt, IsOptional, IsPositive, Length, Matches, Max, validateSync } from 'class-validator';
 import { AppError } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 
 export class CallToolDto {
-  @IsString()
-  @IsNotEmpty()
-  @MaxLength(512)
+  @Length(1, 512, { message: 'name must be a text of 1 to 512 characters' })
   name!: string;
 
   /** An object, or its JSON text; what else it may be is for the tool's schema to say. */

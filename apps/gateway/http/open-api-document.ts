@@ -1,9 +1,11 @@
 // The OpenAPI 3.1 document of the routes that the controllers have. Pure: routes in, document out.
 import 'reflect-metadata';
+import { STATUS_CODES } from 'node:http';
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import { ERRORS, type ErrorType } from '#libs/schemas/errors.js';
-import { describedOperations, type DescribedOperation } from './open-api-operations.js';
+import type { Content, DescribedOperation } from './described-operation.js';
+import { namedShapes } from './open-api-named-shapes.js';
+import { describedOperations } from './open-api-operations.js';
 
 export interface OpenApiDocument {
   openapi: '3.1.0';
@@ -48,12 +50,31 @@ export function openApiDocument(routes: readonly string[]): OpenApiDocument {
       description: 'A self-hosted chat gateway that runs tools for any OpenAI client.',
     },
     paths,
-    components: { schemas: { Error: errorSchema } },
+    components: { schemas: namedShapes },
   };
 }
 
 function operationOf(route: string, path: string, described: DescribedOperation | undefined): object {
-  const { summary = route, tag, description, body, binaryBody, headers, query, answers, status } = described ?? {};
+  const { summary = route, tag, description, answers = {}, errors = 'Error' } = described ?? {};
+  const parameters = described === undefined ? [] : parametersOf(path, described);
+  const body = described === undefined ? undefined : bodyOf(described);
+  return {
+    operationId: operationId(route),
+    summary,
+    ...(tag === undefined ? {} : { tags: [tag] }),
+    ...(description === undefined ? {} : { description }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, content]) => [status, answerOf(status, content)])),
+      default: answerOf('An error (docs/errors.md)', {
+        'application/json': { $ref: `#/components/schemas/${errors}` },
+      }),
+    },
+  };
+}
+
+function parametersOf(path: string, { query = {}, headers = {} }: DescribedOperation): object[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -61,36 +82,34 @@ function operationOf(route: string, path: string, described: DescribedOperation 
     schema: { type: 'string' },
     ...(name === 'path' ? { description: 'May contain slashes' } : {}),
   }));
-  const named = (place: 'header' | 'query', names: Record<string, string> = {}) =>
-    Object.entries(names).map(([name, meaning]) => ({
+  return [
+    ...inPath,
+    ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
+    ...Object.entries(headers).map(([name, description]) => ({
       name,
-      in: place,
+      in: 'header',
       required: false,
-      description: meaning,
+      description,
       schema: { type: 'string' },
-    }));
-  const parameters = [...inPath, ...named('query', query), ...named('header', headers)];
-  const media = answers ?? { 'application/json': { type: 'object' } };
-  const content = Object.fromEntries(Object.entries(media).map(([type, schema]) => [type, { schema }]));
+    })),
+  ];
+}
+
+function bodyOf({ body, bodyOptional = false, binaryBody = false }: DescribedOperation): object | undefined {
+  if (binaryBody) {
+    return { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+  }
+  return body === undefined
+    ? undefined
+    : { required: !bodyOptional, content: { 'application/json': { schema: body } } };
+}
+
+/** What it carries with each media type; nothing: it has no body. */
+function answerOf(statusOrText: string, content: Content): object {
+  const media = Object.entries(content).map(([type, schema]) => [type, { schema }]);
   return {
-    operationId: operationId(route),
-    summary,
-    ...(tag === undefined ? {} : { tags: [tag] }),
-    ...(description === undefined ? {} : { description }),
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
-    ...(binaryBody === true
-      ? { requestBody: { required: true, content: { 'application/octet-stream': { schema: { type: 'string' } } } } }
-      : {}),
-    responses: {
-      [String(status ?? 200)]: { description: 'OK', content },
-      default: {
-        description: 'An error (docs/errors.md)',
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
-    },
+    description: STATUS_CODES[statusOrText] ?? statusOrText,
+    ...(media.length === 0 ? {} : { content: Object.fromEntries(media) as object }),
   };
 }
 
@@ -98,24 +117,3 @@ function operationId(route: string): string {
   const [method, ...words] = route.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return method!.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
 }
-
-const errorTypes = [...new Set(Object.values(ERRORS).map(({ type }): ErrorType => type))];
-
-const errorSchema = {
-  type: 'object',
-  properties: {
-    error: {
-      type: 'object',
-      properties: {
-        message: { type: 'string' },
-        type: { enum: errorTypes },
-        code: { enum: Object.keys(ERRORS) },
-        param: { type: 'string' },
-        tool_name: { type: 'string' },
-        request_id: { type: 'string' },
-      },
-      required: ['message', 'type', 'code', 'request_id'],
-    },
-  },
-  required: ['error'],
-};

@@ -1,244 +1,198 @@
 // What the OpenAPI document says of each route. The routes themselves come from the controllers: a route that is not
-// described here fails a test, a description without a route is left out.
+// described here fails a test, a description without a route is left out; another test holds real answers against it.
+import type { DescribedOperation } from './described-operation.js';
+import { chatOperations } from './open-api-chat-operations.js';
 import {
   anything,
-  chatHeaders,
-  chatRequest,
-  completion,
+  callResult,
+  choice,
+  describedAs,
+  fileEntry,
   flag,
   health,
   integer,
   json,
   list,
-  message,
-  messageCountRequest,
-  messageRequest,
-  model,
-  number,
+  nothing,
   object,
-  response,
-  responseRequest,
+  pageLimit,
   run,
   session,
+  sse,
   text,
+  tool,
   toolChange,
   toolServer,
 } from './open-api-shapes.js';
 
-export interface DescribedOperation {
-  summary: string;
-  tag: 'chat' | 'models' | 'tools' | 'sessions' | 'runs' | 'operations';
-  description?: string;
-  /** JSON body. */
-  body?: object;
-  /** Body that is no JSON. */
-  binaryBody?: boolean;
-  headers?: Record<string, string>;
-  query?: Record<string, string>;
-  /** Media type to what it carries; absent: an object. */
-  answers?: Record<string, object>;
-  status?: number;
-}
+const listed = (name: string, data: object) => object({ [name]: list(data), has_more: flag });
+const rpcMessage = object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc']);
+const rpcMessages = { anyOf: [rpcMessage, { type: 'array', items: rpcMessage, minItems: 1, maxItems: 16 }] };
+const mcpSession = { 'Mcp-Session-Id': 'Of a session that `initialize` opened' };
+const anyFile = { '*/*': { type: 'string', format: 'binary' } };
+const ifMatch = { 'If-Match': 'ETag of the version that is meant', 'If-None-Match': '`*`: only where there is none' };
 
 export const describedOperations: Readonly<Record<string, DescribedOperation>> = {
-  'POST /v1/chat/completions': {
-    summary: 'A chat turn in the strict OpenAI dialect',
-    tag: 'chat',
-    body: chatRequest,
-    headers: chatHeaders,
-    answers: { ...json(completion), 'text/event-stream': text },
-  },
-  'POST /api/chat/completions': {
-    summary: 'A chat turn as typed events that are also OpenAI chunks',
-    tag: 'chat',
-    body: chatRequest,
-    headers: chatHeaders,
-    answers: { ...json(completion), 'text/event-stream': text },
-  },
-  'POST /v1/messages': {
-    summary: "A chat turn in Anthropic's messages dialect",
-    description: "Errors have Anthropic's shape. An `mcp_toolset` names a configured server.",
-    tag: 'chat',
-    body: messageRequest,
-    headers: { ...chatHeaders, 'anthropic-version': 'Accepted', 'x-api-key': 'Accepted' },
-    answers: { ...json(message), 'text/event-stream': text },
-  },
-  'POST /v1/messages/count_tokens': {
-    summary: 'The tokens that a message would have, where its model counts them (Anthropic, Gemini)',
-    tag: 'chat',
-    body: messageCountRequest,
-    answers: json(object({ input_tokens: integer })),
-  },
-  'POST /v1/responses': {
-    summary: "A chat turn in OpenAI's responses dialect",
-    tag: 'chat',
-    body: responseRequest,
-    headers: chatHeaders,
-    answers: { ...json(response), 'text/event-stream': text },
-  },
-  'GET /v1/responses/{id}': {
-    summary: 'A stored response',
-    tag: 'chat',
-    query: { stream: '`true`: as a stream, from its beginning' },
-    answers: { ...json(response), 'text/event-stream': text },
-  },
-  'POST /v1/responses/input_tokens': {
-    summary: 'The tokens that a response would be asked with, where its model counts them (Anthropic, Gemini)',
-    tag: 'chat',
-    body: responseRequest,
-    answers: json(object({ object: { const: 'response.input_tokens' }, input_tokens: integer })),
-  },
-  'GET /v1/responses/{id}/input_items': {
-    summary: 'What a stored response was asked, with the conversation before it',
-    tag: 'chat',
-    query: {
-      limit: '1 to 100; 20 unless given',
-      order: 'asc or desc (unless given)',
-      after: '`id` of the last item of the page before',
-    },
-    answers: json(object({ object: { const: 'list' }, data: list(anything), has_more: flag })),
-  },
-  'POST /v1/responses/{id}/cancel': {
-    summary: 'Cancels a response that goes on without its caller; one that is over is told as it is',
-    tag: 'chat',
-    answers: json(response),
-  },
-  'DELETE /v1/responses/{id}': {
-    summary: 'Forgets a stored response',
-    tag: 'chat',
-    answers: json(object({ id: text, object: { const: 'response' }, deleted: { const: true } })),
-  },
-  'GET /v1/models': {
-    summary: 'Every configured model and alias',
-    tag: 'models',
-    answers: json(object({ object: { const: 'list' }, data: list(model) })),
-  },
-  'GET /v1/models/{path}': { summary: 'One model; its name may contain slashes', tag: 'models', answers: json(model) },
+  ...chatOperations,
   'GET /api/tools': {
     summary: 'The tools that the caller may use, in OpenAI function form',
     tag: 'tools',
-    headers: { 'If-None-Match': 'The ETag of an earlier answer: 304 when nothing changed' },
+    headers: { 'If-None-Match': 'The ETag of an earlier answer' },
+    answers: { 200: json(object({ object: { const: 'list' }, data: list(tool) })), 304: nothing },
   },
-  'GET /api/tools/{path}': { summary: 'One tool; its name may contain slashes', tag: 'tools' },
+  'GET /api/tools/{path}': {
+    summary: 'One tool; its name may contain slashes',
+    tag: 'tools',
+    answers: { 200: json(tool) },
+  },
   'GET /api/tools/changes': {
     summary: 'Changed definitions of tools that are held back; for operators',
     tag: 'tools',
-    query: { limit: '1 to 50; 20 unless given', after: '`id` of the last change of the page before' },
-    answers: json(object({ changes: list(toolChange), has_more: flag })),
+    query: { limit: pageLimit(50), after: describedAs(text, '`id` of the last change of the page before') },
+    answers: { 200: json(listed('changes', toolChange)) },
   },
   'POST /api/tools/changes': {
     summary: 'Accepts or rejects changed definitions, all of them or none; for operators',
     tag: 'tools',
     body: object({
-      decision: { enum: ['accept', 'reject'] },
+      decision: choice('accept', 'reject'),
       changes: list(object({ server: text, tool: text, hash: { type: ['string', 'null'] } })),
     }),
-    answers: json(object({ decided: list(object({ server: text, tool: text, change: text })) })),
+    answers: { 200: json(object({ decided: list(object({ server: text, tool: text, change: text })) })) },
   },
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     tag: 'tools',
-    answers: json(object({ servers: list(toolServer) })),
+    answers: { 200: json(object({ servers: list(toolServer) })) },
   },
   'POST /api/tools/call': {
     summary: 'Runs one tool through the same queue and journal as a chat',
+    description: 'With `Accept: text/event-stream` it tells `tool_progress` as it comes, then one `tool_result`.',
     tag: 'tools',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
     body: object({ name: text, arguments: anything, session_id: text, timeout_ms: integer }, ['name']),
-    answers: {
-      ...json(
-        object(
-          {
-            success: flag,
-            content: text,
-            blocks: list(anything),
-            structured_content: anything,
-            id: text,
-            session_id: text,
-            duration_ms: number,
-            cached: flag,
-            truncated: flag,
-          },
-          ['success', 'content', 'id', 'session_id', 'duration_ms', 'cached'],
-        ),
-      ),
-      'text/event-stream': text,
-    },
+    answers: { 200: { ...json(callResult), ...sse('ChatEvent') } },
   },
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
-    description: 'Errors are JSON-RPC errors with our code in `data.code`.',
+    description: 'Our code is in `data.code` of an error. 202: messages that have no answer.',
     tag: 'tools',
-    headers: { 'Mcp-Session-Id': 'Of a session that `initialize` opened' },
-    body: object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc', 'method']),
-    answers: { ...json(anything), 'text/event-stream': text },
+    headers: mcpSession,
+    body: rpcMessages,
+    answers: { 200: { ...json({ type: ['object', 'array'] }), ...sse() }, 202: nothing },
+    errors: 'RpcError',
   },
   'GET /mcp': {
     summary: 'What an MCP session is told beside its answers',
     tag: 'tools',
-    headers: { 'Mcp-Session-Id': 'The session' },
-    answers: { 'text/event-stream': text },
+    headers: mcpSession,
+    answers: { 200: sse() },
+    errors: 'RpcError',
   },
   'DELETE /mcp': {
     summary: 'Ends an MCP session; its workspace stays',
     tag: 'tools',
-    headers: { 'Mcp-Session-Id': 'The session' },
+    headers: mcpSession,
+    answers: { 200: nothing },
+    errors: 'RpcError',
   },
   'GET /sse': {
     summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): a session, and what it is told',
     tag: 'tools',
-    answers: { 'text/event-stream': text },
+    answers: { 200: sse() },
+    errors: 'RpcError',
   },
   'POST /sse/messages': {
     summary: 'Messages of such a session; they are answered on its stream',
     tag: 'tools',
-    query: { sessionId: 'The session, as its stream names it' },
-    body: object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc', 'method']),
-    answers: { 'text/plain': text },
-    status: 202,
+    query: { sessionId: describedAs(text, 'The session, as its stream names it') },
+    body: rpcMessages,
+    answers: { 202: { 'text/plain': text } },
+    errors: 'RpcError',
   },
-  'GET /api/sessions': { summary: 'The sessions of the caller', tag: 'sessions' },
+  'GET /api/sessions': {
+    summary: 'The sessions of the caller',
+    tag: 'sessions',
+    query: { limit: pageLimit(100), after: describedAs(text, '`id` of the last session of the page before') },
+    answers: { 200: json(listed('sessions', session)) },
+  },
   'POST /api/sessions': {
-    summary: 'Makes a session',
+    summary: 'Makes a session; 200 where there is one of this name already, which lives on',
     tag: 'sessions',
     body: object({ session_id: text, metadata: anything }, []),
-    answers: json(session),
-    status: 201,
+    bodyOptional: true,
+    answers: { 200: json(session), 201: json(session) },
   },
-  'GET /api/sessions/{id}': { summary: 'One session: quota use and expiry', tag: 'sessions', answers: json(session) },
-  'DELETE /api/sessions/{id}': { summary: 'Deletes a session and its workspace', tag: 'sessions' },
-  'GET /api/sessions/{id}/files': {
-    summary: 'The files of a workspace',
+  'GET /api/sessions/{id}': {
+    summary: 'One session: quota use and expiry',
     tag: 'sessions',
-    query: { archive: '`tar`: all of them as one archive' },
+    answers: { 200: json(session) },
+  },
+  'DELETE /api/sessions/{id}': {
+    summary: 'Deletes a session and its workspace',
+    tag: 'sessions',
+    answers: { 204: nothing },
+  },
+  'GET /api/sessions/{id}/files': {
+    summary: 'The files of a workspace, 10,000 at most, or all of them as one archive',
+    tag: 'sessions',
+    query: { archive: describedAs({ const: 'tar' }, 'All of them as one archive') },
+    answers: {
+      200: {
+        ...json(object({ session_id: text, files: list(fileEntry), truncated: flag })),
+        'application/x-tar': { type: 'string', format: 'binary' },
+      },
+    },
   },
   'GET /api/sessions/{id}/files/{path}': {
-    summary: 'One file, streamed',
+    summary: 'One file, streamed, with the media type that its name says',
+    tag: 'sessions',
+    headers: { Range: 'A part of it', 'If-Range': 'ETag that the part is of', 'If-None-Match': 'ETag of a copy' },
+    answers: { 200: anyFile, 206: anyFile, 304: nothing },
+  },
+  'HEAD /api/sessions/{id}/files/{path}': {
+    summary: 'Size and ETag of one file',
     tag: 'sessions',
     headers: { Range: 'A part of it', 'If-None-Match': 'ETag of a copy' },
-    answers: { 'application/octet-stream': { type: 'string', format: 'binary' } },
+    answers: { 200: nothing, 206: nothing, 304: nothing },
   },
-  'HEAD /api/sessions/{id}/files/{path}': { summary: 'Size and ETag of one file', tag: 'sessions' },
   'PUT /api/sessions/{id}/files/{path}': {
-    summary: 'Writes one file',
+    summary: 'Writes one file; 201 where there was none. Makes the session',
     tag: 'sessions',
     binaryBody: true,
-    headers: { 'If-Match': 'ETag of the version to replace' },
+    headers: ifMatch,
+    answers: Object.fromEntries(
+      [200, 201].map((status) => [status, json(object({ path: text, size: integer, etag: text, created: flag }))]),
+    ),
   },
-  'DELETE /api/sessions/{id}/files/{path}': { summary: 'Deletes one file', tag: 'sessions' },
-  'GET /api/runs/{id}': { summary: 'A stored run', tag: 'runs', answers: json(run) },
+  'DELETE /api/sessions/{id}/files/{path}': {
+    summary: 'Deletes one file, or a directory',
+    tag: 'sessions',
+    headers: { 'If-Match': ifMatch['If-Match'] },
+    query: { recursive: describedAs(choice('true', 'false'), '`true`: a directory with all that is in it') },
+    answers: { 204: nothing },
+  },
+  'GET /api/runs/{id}': { summary: 'A stored run', tag: 'runs', answers: { 200: json(run) } },
   'GET /api/runs/{id}/events': {
     summary: 'The events of a stored run, from any number on',
     tag: 'runs',
     headers: { 'Last-Event-ID': 'Number of the last event that was seen' },
-    answers: { 'text/event-stream': text },
+    answers: { 200: sse('ChatEvent') },
   },
-  'DELETE /api/runs/{id}': { summary: 'Cancels a run', tag: 'runs', answers: json(run) },
-  'GET /health/live': { summary: 'Whether the process turns', tag: 'operations' },
-  'GET /health/ready': {
-    summary: 'Whether a plain chat can be served, and what is degraded',
+  'DELETE /api/runs/{id}': {
+    summary: 'Cancels a run; one that is over is told as it is',
+    tag: 'runs',
+    answers: { 200: json(run) },
+  },
+  'GET /health/live': {
+    summary: 'Whether the process turns',
     tag: 'operations',
-    answers: json(health),
+    answers: { 200: json(object({ status: { const: 'ok' } })) },
   },
-  'GET /metrics': { summary: 'Metrics for Prometheus', tag: 'operations', answers: { 'text/plain': text } },
+  'GET /health/ready': {
+    summary: 'Whether a plain chat can be served (503: no), and what is degraded',
+    tag: 'operations',
+    answers: { 200: json(health), 503: json(health) },
+  },
+  'GET /metrics': { summary: 'Metrics for Prometheus', tag: 'operations', answers: { 200: { 'text/plain': text } } },
 };

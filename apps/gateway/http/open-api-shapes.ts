@@ -15,6 +15,10 @@ export const integer = { type: 'integer' };
 export const flag = { type: 'boolean' };
 export const list = (items: object) => ({ type: 'array', items });
 export const anything = { type: 'object', additionalProperties: true };
+export const choice = (...values: string[]) => ({ type: 'string', enum: values });
+export const describedAs = (schema: object, description: string) => ({ ...schema, description });
+export const pageLimit = (most: number) => ({ ...integer, minimum: 1, maximum: most, default: 20 });
+const time = { type: 'string', format: 'date-time' };
 
 function bodyOf(schema: z.ZodType): object {
   const { $schema: _, ...body } = z.toJSONSchema(schema, {
@@ -29,8 +33,8 @@ export const messageRequest = bodyOf(messageRequestSchema);
 export const messageCountRequest = bodyOf(messageRequestSchema.omit({ max_tokens: true }));
 export const responseRequest = bodyOf(responseRequestSchema);
 
-const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
-const toolExecution = object({
+export const completionUsage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
+export const toolExecution = object({
   executed: flag,
   tools_called: list(text),
   session_id: text,
@@ -48,7 +52,7 @@ export const completion = object(
     created: integer,
     model: text,
     choices: list(object({ index: integer, message: anything, finish_reason: text })),
-    usage,
+    usage: completionUsage,
     tool_execution: toolExecution,
   },
   ['id', 'object', 'created', 'model', 'choices', 'usage'],
@@ -95,7 +99,7 @@ export const run = object(
     session_id: { type: ['string', 'null'] },
     created: integer,
     rounds: integer,
-    usage,
+    usage: completionUsage,
     tool_execution: toolExecution,
     error: anything,
   },
@@ -125,20 +129,73 @@ export const toolChange = object({
   approved: definition,
   held: definition,
 });
-export const session = object({ id: text, created: integer, expires_at: integer }, ['id']);
+export const session = object({
+  id: text,
+  object: { const: 'session' },
+  created_at: time,
+  expires_at: time,
+  workspace_path: text,
+  metadata: anything,
+  usage: object({ bytes: integer, files: integer }),
+  limits: object({ bytes: integer, files: integer, depth: integer }),
+});
+export const fileEntry = object(
+  { path: text, type: choice('file', 'directory', 'link', 'other'), size: integer, modified_at: time, etag: text },
+  ['path', 'type', 'size', 'modified_at'],
+);
+export const tool = object(
+  {
+    type: { const: 'function' },
+    function: object({ name: text, description: text, parameters: anything }),
+    server: text,
+    annotations: anything,
+    requires_approval: flag,
+    available: flag,
+    title: text,
+    output_schema: anything,
+    metadata: anything,
+  },
+  ['type', 'function', 'server', 'annotations', 'requires_approval', 'available'],
+);
+export const callResult = object(
+  {
+    success: { const: true },
+    content: text,
+    blocks: list(anything),
+    structured_content: anything,
+    id: text,
+    session_id: text,
+    duration_ms: number,
+    cached: flag,
+    truncated: flag,
+  },
+  ['success', 'content', 'id', 'session_id', 'duration_ms', 'cached'],
+);
 export const health = object(
   {
     status: { enum: ['ok', 'degraded', 'unavailable'] },
     service: text,
     reason: text,
     checks: list(
-      object({ name: text, status: { enum: ['ok', 'degraded', 'down'] }, reason: text }, ['name', 'status']),
+      object({ name: text, status: { enum: ['ok', 'degraded', 'down'] }, reason: text, details: anything }, [
+        'name',
+        'status',
+      ]),
     ),
   },
   ['status', 'service', 'checks'],
 );
 
 export const json = (schema: object) => ({ 'application/json': schema });
+/** An answer without a body. */
+export const nothing = {};
+/** A stream; `event`: what each of its `data:` lines holds, `[DONE]` at the end left out. */
+export const sse = (event?: 'ChatChunk' | 'ChatEvent') => ({
+  'text/event-stream': {
+    ...text,
+    ...(event === undefined ? {} : { 'x-event-schema': { $ref: `#/components/schemas/${event}` } }),
+  },
+});
 export const chatHeaders = {
   'Idempotency-Key': 'The same key and body again attaches to the same run, or returns its answer',
   'x-request-id': 'Echoed, else made',

@@ -69,10 +69,13 @@ export const chatRequestSchema = z.looseObject({
   messages: z.array(messages).min(1),
   tools: z.array(z.discriminatedUnion('type', [functionTool, mcpTool])).optional(),
   tool_choice: z
-    .union([
-      z.enum(['auto', 'none', 'required']),
-      z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string().min(1).max(256) }) }),
-    ])
+    .union(
+      [
+        z.enum(['auto', 'none', 'required']),
+        z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string().min(1).max(256) }) }),
+      ],
+      { error: 'must be auto, none, required, or a function by its name' },
+    )
     .optional(),
   parallel_tool_calls: z.boolean().optional(),
   stream: z.boolean().optional(),

@@ -120,6 +120,14 @@ const faults: [name: string, body: unknown, code: string, param: string][] = [
     'messages[0].content[0].image_url.url',
   ],
 ];
+test('what is missing is said to be required, and what may be chosen is told', () => {
+  const messages = [{ role: 'tool', content: 'x' }];
+  expect(() => read({})).toThrow(/^messages: is required$/);
+  expect(() => read({ messages })).toThrow(/^messages\[0\].tool_call_id: is required$/);
+  expect(() => read({ messages: 'x' })).toThrow(/^messages: expected array, received string$/);
+  expect(() => read({ messages: [user], tool_choice: 'any' })).toThrow(/^tool_choice: must be auto, none, required/);
+});
+
 for (const [name, body, code, param] of faults) {
   verifies('chat.read.requests', name, () => {
     expect(fault(body)).toEqual({ code, param });

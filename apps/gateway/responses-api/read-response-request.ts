@@ -60,7 +60,8 @@ export function continueFrom(previous: RecalledTurn, request: TurnRequest, limit
     const message = `The conversation before has ${size} bytes, at most ${limits.body_bytes} are taken`;
     throw new AppError('request_too_large', message, { param: 'previous_response_id' });
   }
-  return { ...request, history, messages };
+  const sessionId = request.sessionId ?? previous.sessionId;
+  return { ...request, history, messages, ...(sessionId === undefined ? {} : { sessionId }) };
 }
 
 function readTool(

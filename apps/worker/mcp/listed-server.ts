@@ -2,6 +2,7 @@
 // longer configured like this. After that it publishes nothing any more.
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from './configured-server.js';
 import type { ToolConnection } from './connection.js';
@@ -30,6 +31,8 @@ export class ListedServer {
   /** When the timer fires, by performance.now(). */
   #due = Infinity;
   #failures = 0;
+  /** Of the last failure, for the operator. */
+  #why = '';
   /** A change that no listing has begun after. */
   #changed = false;
   readonly #pause: GrowingPause;
@@ -61,7 +64,8 @@ export class ListedServer {
 
   get state(): { state: 'starting' | 'ready' | 'unavailable'; reason?: string } {
     const state = this.#state;
-    return state === 'unavailable' ? { state, reason: 'its tools could not be listed or published' } : { state };
+    if (state !== 'unavailable') return { state };
+    return { state, reason: `its tools could not be listed or published${this.#why}` };
   }
 
   list(): Promise<void> {
@@ -84,7 +88,9 @@ export class ListedServer {
   }
 
   onUnreachable(): void {
-    if (this.#state === 'ready') void this.#notReached();
+    if (this.#state !== 'ready') return;
+    this.#why = '';
+    void this.#notReached();
   }
 
   /** Resolves when nothing more is published; `ended` when no instance of its own runs any more either. */
@@ -118,6 +124,7 @@ export class ListedServer {
     } catch (error) {
       if (signal.aborted) return;
       logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
+      this.#why = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
       await this.#notReached();
     }
   }

@@ -168,12 +168,14 @@ export const TIME_ZONES: Record<string, string> = {
 /** Actions near enough that one stands for the other in a tool's name. */
 export const NEAR_ACTIONS: readonly (readonly (keyof typeof ACTIONS)[])[] = [
   ['read', 'fetch', 'describe', 'search'],
-  ['write', 'create', 'generate', 'set'],
+  ['write', 'create', 'generate'],
+  ['write', 'set'],
   ['send', 'write'],
   ['move', 'set'],
   ['ask', 'search', 'analyze', 'describe'],
   ['calculate', 'convert'],
-  ['remind', 'create', 'set'],
+  ['remind', 'create'],
+  ['remind', 'set'],
   ['analyze', 'summarize', 'compare', 'count'],
 ];
 
