@@ -89,7 +89,8 @@ function momentIn(timeZone: string, { at, zh, withTime }: { at: Date; zh: boolea
 
 function isTimeZone(name: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
   } catch {
     return false;
   }
