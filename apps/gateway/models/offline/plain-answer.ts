@@ -89,8 +89,7 @@ function momentIn(timeZone: string, { at, zh, withTime }: { at: Date; zh: boolea
 
 function isTimeZone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
+    return new Date(0).toLocaleString('en', { timeZone: name }) !== '';
   } catch {
     return false;
   }
