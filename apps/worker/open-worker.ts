@@ -9,6 +9,7 @@ import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
+import { listenForDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
@@ -109,6 +110,7 @@ export async function openWorker(
   return {
     worker,
     checks: [
+  let stopListening: (() => Promise<void>) | undefined;
       storeCheck((signal) => database.ping(signal)),
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
@@ -129,6 +131,7 @@ export async function openWorker(
       reaper.start();
       sweeper.start();
       meter.start();
+      stopListening = await listenForDeleted(backing.channels, sessions);
     },
     close: async () => {
       await Promise.allSettled([reaper.close(), sweeper.close(), meter.close()]);
@@ -137,6 +140,7 @@ export async function openWorker(
         await workspaceServer.close();
         await own.close();
       } finally {
+        await stopListening?.();
         await backing.close();
         await database.close();
       }

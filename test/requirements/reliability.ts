@@ -134,6 +134,7 @@ export const reliabilityRequirements = {
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
   'sessions.made-with-the-call':
+  'sessions.deleted-everywhere': 'a session that was deleted begins anew at every gateway and worker at once',
     'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',
   'sessions.one-directory': 'a session has one directory, whoever asks first',
