@@ -136,8 +136,27 @@ verifies(
       signal: caller.signal,
     }).then((response) => readSse(response));
     await heldRequest();
+    const [run] = await box.rows<{ id: string }>("select id from runs where idempotency_key = 'cut-off'");
+    const state = async () => (await runState(other(), run!.id)).state;
     caller.abort();
     await expect(first).rejects.toThrow();
+    await expect.poll(state).toBe('interrupted');
+    // This one leaves too, while a call of the last round runs yet: as it would after its gateway's death.
+    const lastCallIs = (journaled: string) =>
+      box.rows("update tool_calls set state = $2 where run_id = $1 and name = 'fetch'", [run!.id, journaled]);
+    await lastCallIs('dispatched');
+    const leaving = new AbortController();
+    const second = fetch(`${other()}${chat}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    });
+    await expect.poll(state).toBe('running');
+    leaving.abort();
+    await expect(second).rejects.toThrow();
+    await expect.poll(state).toBe('interrupted');
+    await lastCallIs('cancelled');
     held = [];
     const again = readSse(await postJson(`${other()}${chat}`, body, headers));
     // The second round's tool was cancelled with the caller; its result says so, and the model is asked again.

@@ -19,8 +19,8 @@ import { offerTools, type ToolOffer } from './offer-tools.js';
 import { type RecordPorts, TurnRecorder } from './record-turn.js';
 import { conversationOf } from './restore-history.js';
 import { resumeTurn } from './resume-turn.js';
-import { type RunCancels, whenCancelled } from './run-cancels.js';
-import { endOf, storedError } from './run-errors.js';
+import type { RunCancels } from './run-cancels.js';
+import { endOf, stoppedAs, storedError } from './run-errors.js';
 import { TurnState } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -178,8 +178,7 @@ export class ChatService {
           runId: id,
           isStored: () => stored,
           signal: cancel.signal,
-          whenStopped: () =>
-            prepared.idempotencyKey === undefined || whenCancelled(cancel.signal) ? 'cancelled' : 'interrupted',
+          whenStopped: () => stoppedAs(cancel.signal, prepared),
           lastN: past?.lastN ?? 0,
           fold,
           onEnd: () => cancel.release(),
@@ -218,19 +217,16 @@ export class ChatService {
       }
     } catch (error) {
       cancel.release();
-      if (stored) await this.endEarly(prepared, { id, begun: at.begun, error });
+      if (stored) await this.endEarly(id, at.begun, endOf(error, cancel.signal, prepared));
       throw error;
     }
   }
 
-  /** A run that was refused before its first model call. */
-  private async endEarly(
-    prepared: Prepared,
-    { id, begun, error }: { id: string; begun: Begun | Promise<Begun> | undefined; error: unknown },
-  ): Promise<void> {
+  /** A run that was refused, or stopped, before it told anything. */
+  private async endEarly(id: string, begun: Begun | Promise<Begun> | undefined, end: RunEnd): Promise<void> {
     try {
       await begun;
-      await this.ports.runs.end(id, this.gatewayId, endOf(error, prepared));
+      await this.ports.runs.end(id, this.gatewayId, end);
     } catch {
       // What was wrong is told all the same.
     }
