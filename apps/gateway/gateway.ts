@@ -167,6 +167,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     publishOutcome: publishReapedCall(backing.channels),
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
+    turnMs: config.limits.turn_ms,
     ...audit,
   });
   const stopListening: (() => Promise<void>)[] = [];

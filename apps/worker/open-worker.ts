@@ -105,6 +105,7 @@ export async function openWorker(
     ...audit,
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });
+    turnMs: config.limits.turn_ms,
   const meter = new WorkspaceMeter({ workspaces, logger });
 
   return {

@@ -213,6 +213,18 @@ describe('Reaper', () => {
     expect(await audits([call.id])).toMatchObject([{ errorCode: 'tool_timeout' }]);
   });
 
+  verifies('reaper.held-back', 'behind other calls of its session, or for a place: as long as a turn', async () => {
+    const call = someCall();
+    const job = { ...someJob(call), replyTo: 'gateway-alive', deadline: Date.now() + 60_000 };
+    await journal.plan({ ...call, job }, context);
+    const plannedFor = (seconds: number) =>
+      database.prisma.$executeRaw`update tool_calls set planned_at = now() - ${seconds} * interval '1 second'`;
+    await plannedFor(600);
+    expect((await watched({ turnMs: 600_000 }).sweep(signal)).ended).toEqual([]);
+    await plannedFor(700);
+    expect((await watched({ turnMs: 600_000 }).sweep(signal)).ended).toEqual([call.id]);
+  });
+
   verifies('reaper.watches-first', 'a database that was away is nobody’s death', async () => {
     await dead('gateway-dead', 'gateway');
     const run = await begun();

@@ -62,6 +62,7 @@ export const reliabilityRequirements = {
     'the runs of a gateway that stopped are interrupted, their calls cancelled or finished, no round is added',
   'reaper.exactly-once': 'what a dead process left is taken up exactly once, whoever notices',
   'reaper.frees-sessions': 'the sessions of a dead worker are freed, once, whoever notices',
+  'reaper.held-back': 'a planned call that its gateway, which lives, holds back is not given up',
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
@@ -133,8 +134,8 @@ export const reliabilityRequirements = {
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
-  'sessions.made-with-the-call':
   'sessions.deleted-everywhere': 'a session that was deleted begins anew at every gateway and worker at once',
+  'sessions.made-with-the-call':
     'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',
   'sessions.one-directory': 'a session has one directory, whoever asks first',
