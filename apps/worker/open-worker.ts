@@ -65,7 +65,10 @@ export async function openWorker(
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
   const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
-  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth });
+  const registry = new PostgresProcessRegistry(database, { logger });
+  // Given up by the others, its calls are judged, and their sessions written by other workers.
+  const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
+  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth }, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -86,7 +89,7 @@ export async function openWorker(
     sessions,
     leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database, audit),
-    registry: new PostgresProcessRegistry(database, { logger }),
+    registry,
     workspaces,
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
@@ -102,16 +105,16 @@ export async function openWorker(
     },
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
+    turnMs: config.limits.turn_ms,
     ...audit,
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });
-    turnMs: config.limits.turn_ms,
   const meter = new WorkspaceMeter({ workspaces, logger });
+  let stopListening: (() => Promise<void>) | undefined;
 
   return {
     worker,
     checks: [
-  let stopListening: (() => Promise<void>) | undefined;
       storeCheck((signal) => database.ping(signal)),
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
@@ -128,20 +131,20 @@ export async function openWorker(
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
+      stopListening = await listenForDeleted(backing.channels, sessions);
       await worker.start();
       reaper.start();
       sweeper.start();
       meter.start();
-      stopListening = await listenForDeleted(backing.channels, sessions);
     },
     close: async () => {
       await Promise.allSettled([reaper.close(), sweeper.close(), meter.close()]);
       try {
+        await stopListening?.();
         await worker.close();
         await workspaceServer.close();
         await own.close();
       } finally {
-        await stopListening?.();
         await backing.close();
         await database.close();
       }
