@@ -16,6 +16,11 @@ export const expiredWorkers = `/* reaper.expired-workers */
 export const removeExpired = `/* reaper.remove-expired */
   delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
 
+/** Of these workers those that nobody has to reap any more. */
+export const unknownProcesses = `/* reaper.unknown-processes */
+  select id from unnest($1::text[]) as named (id)
+  where not exists (select from processes where processes.id = named.id)`;
+
 /** Whoever takes a session of a dead worker meanwhile has a row of its own: it is not one of these. */
 export const freeLeases = `/* reaper.free-leases */
   delete from session_leases where (principal, session_id) in (

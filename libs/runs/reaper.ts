@@ -139,9 +139,12 @@ export class Reaper {
       this.watchedSince = undefined;
       throw error;
     }
-    if (this.hasWatched()) await this.reap(found, signal);
+    const watched = this.hasWatched();
+    if (watched) await this.reap(found, signal);
     await this.requeueMissing(found, signal);
     await this.clear(signal);
+    // Last: a queue that is away must not keep the database's work from being done.
+    if (watched) await this.forgetStrayQueues(signal);
     const { logger } = this.options;
     const counts = Object.entries(found).map(([name, ids]) => [name, (ids as string[]).length] as const);
     if (counts.some(([, count]) => count > 0)) {
@@ -194,6 +197,19 @@ export class Reaper {
     await this.endCalls(statements.cancelOrphans, orphanOutcome, { found, more: [0], signal });
     const overdue = [overdueAfterMs, turnMs, expiryMs];
     await this.endCalls(statements.giveUpOverdue, overdueOutcome, { found, more: overdue, signal });
+  }
+
+  /** A gateway that was stopped itself may put a job into the queue of a worker that has been reaped: nobody would take it. */
+  private async forgetStrayQueues(signal: AbortSignal): Promise<void> {
+    const { queue, logger } = this.options;
+    try {
+      const workers = await queue.ownQueues(signal);
+      if (workers.length === 0) return;
+      const stray = await this.query<{ id: string }>(statements.unknownProcesses, [workers], signal);
+      for (const { id } of stray) await queue.forgetWorker(id, signal);
+    } catch (error) {
+      logger.debug({ error }, 'queues of workers that are gone were not looked for');
+    }
   }
 
   private async endCalls(

@@ -65,6 +65,7 @@ export const reliabilityRequirements = {
   'reaper.held-back': 'a planned call that its gateway, which lives, holds back is not given up',
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
+  'reaper.stray-queues': 'a job in the queue of a worker that is long gone does not wait there for ever',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
   'reliability.clock-jump':
     'clocks that are set by an hour, or differ by one, end no call, no turn and no lease before its time',
