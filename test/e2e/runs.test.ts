@@ -171,6 +171,28 @@ verifies(
   },
 );
 
+verifies('reliability.given-up-and-back', 'its own gateway is asked again, before and after', async () => {
+  script = waiting();
+  held = [];
+  const before = box.upstream.requests.length;
+  const again = () =>
+    post(box.url, chat, { messages: ask('paused'), tools: [workspaceTools] }, { 'idempotency-key': 'paused' });
+  const first = again();
+  const released = await heldRequest();
+  const second = again();
+  // As the others do with a run whose gateway is stopped for a while.
+  await box.rows("update runs set state = 'interrupted', ended_at = now() where idempotency_key = 'paused'");
+  const third = again();
+  const states = () => box.rows<{ state: string }>("select state from runs where idempotency_key = 'paused'");
+  await expect.poll(states, { timeout: 10_000 }).toEqual([{ state: 'running' }]);
+  released.end('page');
+  const answers = await Promise.all([first, second, third]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  for (const { body } of answers) expect(body.choices[0]!.message.content).toContain('went on');
+  expect(box.upstream.requests.length - before).toBe(2);
+  expect(await states()).toEqual([{ state: 'done' }]);
+});
+
 verifies('chat.runs.resume', 'from any number, on the other gateway, while it runs', async () => {
   script = waiting();
   held = [];

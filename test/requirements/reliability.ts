@@ -79,6 +79,8 @@ export const reliabilityRequirements = {
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.idle-session-freed': 'a session that is not used is freed, its servers first',
+  'reliability.given-up-and-back':
+    'a run whose gateway was given up and goes on is run once, whoever asks that gateway for it again',
   'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',

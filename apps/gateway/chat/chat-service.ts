@@ -246,11 +246,13 @@ export class ChatService {
     return { runId: run.id, createdAt: run.createdAt, events: this.follow(prepared, run), detached: true };
   }
 
-  /** With an interrupted run; undefined when another was quicker. */
+  /** With an interrupted run; undefined when another was quicker, or when it goes on here. */
   private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
     const release = this.ports.cancels.hold(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
+      // Given up while this gateway was stopped, which is still at it: now the store knows.
+      if (this.ports.cancels.isRunning(run.id)) return undefined;
       return await this.execute(prepared, { from: run });
     } finally {
       release();
@@ -260,23 +262,25 @@ export class ChatService {
   private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
     const { principal, signal } = prepared.context;
     let lastN = 0;
-    for await (const numbered of followRun({ principal, runId: run.id, afterN: 0, signal }, this.ports)) {
-      if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
-      lastN = numbered.n;
-      yield [numbered];
-      if (numbered.event.type === 'done') return;
-    }
-    const now = await this.ports.runs.get(principal, run.id);
-    if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-      yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
-      return;
-    }
-    const adopted = now?.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
-    if (adopted !== undefined) {
+    for (;;) {
+      for await (const numbered of followRun({ principal, runId: run.id, afterN: lastN, signal }, this.ports)) {
+        if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
+        lastN = numbered.n;
+        yield [numbered];
+        if (numbered.event.type === 'done') return;
+      }
+      const now = await this.ports.runs.get(principal, run.id);
+      if (now?.state === 'done' && now.answer !== null && lastN === 0) {
+        yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
+        return;
+      }
+      if (now?.state === 'failed') throw storedError(now);
+      if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
+      const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
+      if (adopted === undefined) continue;
       for await (const batch of adopted.events) yield batch.filter(({ n }) => n > lastN);
       return;
     }
-    if (now?.state === 'failed') throw storedError(now);
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }
 }
