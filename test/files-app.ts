@@ -81,7 +81,8 @@ async function startFilesApp() {
     ],
   };
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, abortOnError: false });
-  app.useGlobalFilters(new AppErrorFilter(silentLogger, () => undefined));
+  const failures: string[] = [];
+  app.useGlobalFilters(new AppErrorFilter(silentLogger, ({ code }) => void failures.push(code)));
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
   const api = (path: string, init: Init = {}) => fetch(`http://127.0.0.1:${port}/api/sessions${path}`, init);
@@ -89,6 +90,8 @@ async function startFilesApp() {
     root,
     port,
     sessions,
+    /** Codes of what failed so far, also where nobody was there to be told. */
+    failures,
     api,
     put: (id: string, path: string, body: NonNullable<Init['body']>, headers: Record<string, string> = {}) =>
       api(`/${id}/files/${path}`, { method: 'PUT', body, headers }),

@@ -28,6 +28,7 @@ import { RunsController } from './http/runs.controller.js';
 import { ServersController } from './http/servers.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
 import { SseController } from './http/sse.controller.js';
+import { observerOfStreams } from './http/stream-turn.js';
 import { ToolChangesController } from './http/tool-changes.controller.js';
 import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
@@ -60,6 +61,7 @@ export class GatewayModule {
     operations,
   }: GatewayModuleParts): DynamicModule {
     const observeError = (error: unknown) => metrics.countError(error);
+    const observeStreamError = observerOfStreams(metrics, logger);
     return {
       module: GatewayModule,
       imports: [operations],
@@ -79,9 +81,12 @@ export class GatewayModule {
       ],
       providers: [
         { provide: CONFIG, useValue: config },
-        { provide: ERROR_OBSERVER, useValue: observeError },
+        { provide: ERROR_OBSERVER, useValue: observeStreamError },
         { provide: MODEL_ROUTER, useValue: gateway.models },
-        { provide: RUNS_PORTS, useValue: { ...gateway, channels: gateway.backing.channels, observeError } },
+        {
+          provide: RUNS_PORTS,
+          useValue: { ...gateway, channels: gateway.backing.channels, observeError: observeStreamError },
+        },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: TOOL_CATALOG, useValue: gateway.catalog },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },

@@ -9,6 +9,7 @@ import { poolSizes } from '#libs/database/pool-sizes.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { listenForDeleted, tellOfDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
@@ -68,7 +69,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
-  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const sessions = new PostgresSessionStore(database, {
+    idleTtlMs: config.workspaces.idle_ttl_ms,
+    writes,
+    onDeleted: tellOfDeleted(backing.channels, logger),
+  });
   const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions }));
   const log = new PostgresEventLog(database, writes);
   const journal = new PostgresJournal(database, writes, sessions);
@@ -162,6 +167,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     publishOutcome: publishReapedCall(backing.channels),
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
+    turnMs: config.limits.turn_ms,
     ...audit,
   });
   const stopListening: (() => Promise<void>)[] = [];
@@ -188,6 +194,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       await registry.register({ id, kind: 'gateway', details: {} });
       await Promise.all([queued.start(), catalog.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
+      stopListening.push(await listenForDeleted(backing.channels, sessions));
       reaper.start();
       orphans.start();
     },

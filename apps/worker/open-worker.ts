@@ -9,6 +9,7 @@ import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
+import { listenForDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
@@ -64,7 +65,10 @@ export async function openWorker(
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
   const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
-  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth });
+  const registry = new PostgresProcessRegistry(database, { logger });
+  // Given up by the others, its calls are judged, and their sessions written by other workers.
+  const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
+  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth }, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -85,7 +89,7 @@ export async function openWorker(
     sessions,
     leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database, audit),
-    registry: new PostgresProcessRegistry(database, { logger }),
+    registry,
     workspaces,
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
@@ -101,10 +105,12 @@ export async function openWorker(
     },
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
+    turnMs: config.limits.turn_ms,
     ...audit,
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });
   const meter = new WorkspaceMeter({ workspaces, logger });
+  let stopListening: (() => Promise<void>) | undefined;
 
   return {
     worker,
@@ -125,6 +131,7 @@ export async function openWorker(
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
+      stopListening = await listenForDeleted(backing.channels, sessions);
       await worker.start();
       reaper.start();
       sweeper.start();
@@ -133,6 +140,7 @@ export async function openWorker(
     close: async () => {
       await Promise.allSettled([reaper.close(), sweeper.close(), meter.close()]);
       try {
+        await stopListening?.();
         await worker.close();
         await workspaceServer.close();
         await own.close();

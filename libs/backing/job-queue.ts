@@ -18,6 +18,8 @@ export interface JobQueue {
   counts(signal: AbortSignal): Promise<QueueCounts>;
   /** What waits in a worker's own queue; of very many the first thousand. */
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]>;
+  /** The workers in whose own queues there is anything; perhaps some with an empty one. */
+  ownQueues(signal: AbortSignal): Promise<string[]>;
   /** Removes a dead worker's own queue with every job that is still in it (reliability: whoever reaps it). */
   forgetWorker(worker: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

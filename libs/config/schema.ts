@@ -241,8 +241,8 @@ export const configSchema = z.strictObject({
       rounds: count('Model calls with tools in a turn').default(10),
       calls: count('Tool calls of a turn').default(50),
       repeated_failures: count('Same failing call in a row that ends the loop').default(3),
-      session_calls: count('Tool calls at once: session').default(8),
-      principal_calls: count('Tool calls at once: principal').default(32),
+      session_calls: count('Tool calls at once: session, through one gateway').default(8),
+      principal_calls: count('Tool calls at once: principal, through one gateway').default(32),
       principal_turns: count(
         'Turns at once, calls of tools too: principal, on all gateways; absent: 64 of a key, any without keys',
       ).optional(),

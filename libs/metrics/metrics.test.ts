@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { AppError, ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { verifies } from '../../test/verifies.js';
@@ -82,4 +83,10 @@ verifies('operations.metrics-never-block', 'a source that hangs or fails leaves 
   expect(performance.now() - started).toBeLessThan(2_000);
   const text = await metrics.registry.metrics();
   expect(text).not.toMatch(/^signalbox_(?:sessions|queue_jobs\{|queue_oldest)/m);
+});
+
+test('a wait that ends because its caller has gone is no failure of ours', async () => {
+  const gone = new AppError('cancelled', 'The client has gone');
+  const waiting = delay(60_000, undefined, { signal: AbortSignal.abort(gone) });
+  expect(toAppError(await waiting.catch((error: unknown) => error))).toBe(gone);
 });

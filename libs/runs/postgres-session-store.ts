@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import type { SessionName } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
 import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
 import { StoreWrites } from './store-writes.js';
@@ -14,6 +15,8 @@ export interface SessionStoreOptions {
   renewAfterMs?: number;
   /** Shared with the other stores of the process. */
   writes?: StoreWrites;
+  /** Tells the other processes; waited for. Must not reject. */
+  onDeleted?: (session: SessionName) => Promise<void>;
 }
 
 /** Its times as Prisma or as JSON give them. */
@@ -55,7 +58,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
 
   constructor(
     private readonly database: Database,
-    options: SessionStoreOptions,
+    private readonly options: SessionStoreOptions,
   ) {
     const { idleTtlMs, renewAfterMs = Math.min(5_000, idleTtlMs / 4), writes = new StoreWrites(database) } = options;
     this.idleTtlMs = idleTtlMs;
@@ -119,12 +122,19 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
   }
 
   async delete(principal: string, id: string): Promise<Session | undefined> {
-    this.knownSessions.delete(keyOf(principal, id));
+    this.forget({ principal, id });
     const rows = await this.database.call((prisma) =>
       prisma.$queryRawUnsafe<SessionRow[]>(deleteSession, storedText(principal), storedText(id)),
     );
+    this.forget({ principal, id });
+    if (rows[0] === undefined) return undefined;
+    await this.options.onDeleted?.({ principal, id });
+    return toSession(rows[0]);
+  }
+
+  /** Another process deleted it. */
+  forget({ principal, id }: SessionName): void {
     this.knownSessions.delete(keyOf(principal, id));
-    return rows[0] && toSession(rows[0]);
   }
 
   async takeExpired(limit: number): Promise<Session[]> {

@@ -16,6 +16,11 @@ export const expiredWorkers = `/* reaper.expired-workers */
 export const removeExpired = `/* reaper.remove-expired */
   delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
 
+/** Of these workers those that nobody has to reap any more. */
+export const unknownProcesses = `/* reaper.unknown-processes */
+  select id from unnest($1::text[]) as named (id)
+  where not exists (select from processes where processes.id = named.id)`;
+
 /** Whoever takes a session of a dead worker meanwhile has a row of its own: it is not one of these. */
 export const freeLeases = `/* reaper.free-leases */
   delete from session_leases where (principal, session_id) in (
@@ -63,10 +68,15 @@ export const judgeWorn = endCallsWhere(
   `call.state = 'dispatched' and call.safe and call.attempt >= 3 and ${nobody('call.worker', '$4')}`,
 );
 
-/** `$4` is how long after its time an unclaimed call is given up. */
+/**
+ * `$4` is how long after its time an unclaimed call is given up. That of a living gateway may wait for those before it, or
+ * for a place in its limits, `$5` longer: its gateway ends it, and knows why. `$6` is the expiry.
+ */
 export const giveUpOverdue = endCallsWhere(
   'give-up-overdue',
-  `call.state = 'planned' and call.planned_at < clock_timestamp() - ${milliseconds('(call.time_budget_ms + $4::float8)')}`,
+  `call.state = 'planned' and call.planned_at < clock_timestamp() - ${milliseconds('(call.time_budget_ms + $4::float8)')}
+    and (call.planned_at < clock_timestamp() - ${milliseconds('(call.time_budget_ms + $4::float8 + $5::float8)')}
+      or ${nobody("(call.job->>'replyTo')", '$6')})`,
 );
 
 /** Their fence stays, so that a late outcome of the lost worker is refused. */

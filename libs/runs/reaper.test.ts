@@ -187,20 +187,22 @@ describe('Reaper', () => {
     expect(queue.added.filter((id) => id === calls[5]!.id)).toHaveLength(2);
   });
 
-  verifies(
-    'reaper.missing-jobs',
-    'only those of gateways that are gone: a living one may hold its call back',
-    async () => {
-      const callOf = (gateway: string) => {
-        const call = someCall();
-        return { ...call, job: { ...someJob(call), replyTo: gateway } };
-      };
-      await dead('gateway-dead', 'gateway');
-      const [waits, lost] = [callOf('gateway-alive'), callOf('gateway-dead')];
-      await Promise.all([waits, lost].map((call) => journal.plan(call, context)));
-      expect((await someReaper().sweep(signal)).requeued).toEqual([lost.id]);
-    },
-  );
+  verifies('reaper.missing-jobs', 'only of gateways that are gone: a living one may hold it back', async () => {
+    const callOf = (gateway: string) => {
+      const call = someCall();
+      return { ...call, job: { ...someJob(call), replyTo: gateway } };
+    };
+    await dead('gateway-dead', 'gateway');
+    const [waits, lost] = [callOf('gateway-alive'), callOf('gateway-dead')];
+    await Promise.all([waits, lost].map((call) => journal.plan(call, context)));
+    expect((await someReaper().sweep(signal)).requeued).toEqual([lost.id]);
+  });
+
+  verifies('reaper.stray-queues', 'put there when the worker had been reaped', async () => {
+    for (const worker of ['worker-reaped', 'worker-alive']) await queue.add(someJob(someCall()), { worker });
+    await watched().sweep(signal);
+    expect(queue.forgotten).toEqual(['worker-reaped']);
+  });
 
   test('a call that nobody took in its time is ended; a gateway’s wrong clock does not matter', async () => {
     const call = someCall();
@@ -211,6 +213,16 @@ describe('Reaper', () => {
     await database.prisma.$executeRaw`update tool_calls set planned_at = now() - interval '100 seconds'`;
     expect((await watched().sweep(signal)).ended).toEqual([call.id]);
     expect(await audits([call.id])).toMatchObject([{ errorCode: 'tool_timeout' }]);
+  });
+
+  verifies('reaper.held-back', 'behind other calls of its session, or for a place: as long as a turn', async () => {
+    const call = someCall();
+    await journal.plan({ ...call, job: { ...someJob(call), replyTo: 'gateway-alive' } }, context);
+    const after = async (seconds: number) => {
+      await database.prisma.$executeRaw`update tool_calls set planned_at = now() - ${seconds} * interval '1 second'`;
+      return (await watched({ turnMs: 600_000 }).sweep(signal)).ended;
+    };
+    expect([await after(1_200), await after(1_300)]).toEqual([[], [call.id]]);
   });
 
   verifies('reaper.watches-first', 'a database that was away is nobody’s death', async () => {

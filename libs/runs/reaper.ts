@@ -32,6 +32,8 @@ export interface ReaperOptions {
   missingAfterMs?: number;
   /** A call that nobody claimed is given up this long after its time. */
   overdueAfterMs?: number;
+  /** How much longer it may wait with a gateway that lives (`limits.turn_ms`). */
+  turnMs?: number;
   /** `runs.event_ttl_ms` */
   eventTtlMs?: number;
   /** `runs.idempotency_ttl_ms` */
@@ -89,6 +91,7 @@ export class Reaper {
       expiryMs: processExpiryMs,
       missingAfterMs: 5_000,
       overdueAfterMs: 30_000,
+      turnMs: 600_000,
       eventTtlMs: 600_000,
       runTtlMs: 86_400_000,
       batch: 200,
@@ -136,9 +139,12 @@ export class Reaper {
       this.watchedSince = undefined;
       throw error;
     }
-    if (this.hasWatched()) await this.reap(found, signal);
+    const watched = this.hasWatched();
+    if (watched) await this.reap(found, signal);
     await this.requeueMissing(found, signal);
     await this.clear(signal);
+    // Last: a queue that is away must not keep the database's work from being done.
+    if (watched) await this.forgetStrayQueues(signal);
     const { logger } = this.options;
     const counts = Object.entries(found).map(([name, ids]) => [name, (ids as string[]).length] as const);
     if (counts.some(([, count]) => count > 0)) {
@@ -167,7 +173,7 @@ export class Reaper {
   }
 
   private async reap(found: Sweep, signal: AbortSignal): Promise<void> {
-    const { expiryMs, batch, overdueAfterMs, queue } = this.options;
+    const { expiryMs, batch, overdueAfterMs, turnMs, queue } = this.options;
     // Before the row goes: whoever comes next must still see whose queue is to be removed.
     for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
       await queue.forgetWorker(id, signal);
@@ -179,8 +185,8 @@ export class Reaper {
     found.freed = freed.map(({ worker }) => worker);
     const interrupted = await this.inBatches<{ id: string }>(statements.interruptRuns, [expiryMs, batch], signal);
     found.interrupted = interrupted.map(({ id }) => id);
-    await this.endCalls(statements.judgeUnsafe, lostOutcome, { found, parameter: expiryMs, signal });
-    await this.endCalls(statements.judgeWorn, wornOutcome, { found, parameter: expiryMs, signal });
+    await this.endCalls(statements.judgeUnsafe, lostOutcome, { found, more: [expiryMs], signal });
+    await this.endCalls(statements.judgeWorn, wornOutcome, { found, more: [expiryMs], signal });
     const replanned = await this.inBatches<{ id: string; job: unknown }>(
       statements.replanSafe,
       [expiryMs, batch],
@@ -188,18 +194,32 @@ export class Reaper {
     );
     found.replanned = replanned.map(({ id }) => id);
     await this.addMissing(replanned, found, signal);
-    await this.endCalls(statements.cancelOrphans, orphanOutcome, { found, parameter: 0, signal });
-    await this.endCalls(statements.giveUpOverdue, overdueOutcome, { found, parameter: overdueAfterMs, signal });
+    await this.endCalls(statements.cancelOrphans, orphanOutcome, { found, more: [0], signal });
+    const overdue = [overdueAfterMs, turnMs, expiryMs];
+    await this.endCalls(statements.giveUpOverdue, overdueOutcome, { found, more: overdue, signal });
+  }
+
+  /** A gateway that was stopped itself may put a job into the queue of a worker that has been reaped: nobody would take it. */
+  private async forgetStrayQueues(signal: AbortSignal): Promise<void> {
+    const { queue, logger } = this.options;
+    try {
+      const workers = await queue.ownQueues(signal);
+      if (workers.length === 0) return;
+      const stray = await this.query<{ id: string }>(statements.unknownProcesses, [workers], signal);
+      for (const { id } of stray) await queue.forgetWorker(id, signal);
+    } catch (error) {
+      logger.debug({ error }, 'queues of workers that are gone were not looked for');
+    }
   }
 
   private async endCalls(
     statement: string,
     outcome: ToolOutcome,
-    { found, parameter, signal }: { found: Sweep; parameter: number; signal: AbortSignal },
+    { found, more, signal }: { found: Sweep; more: readonly number[]; signal: AbortSignal },
   ): Promise<void> {
     const { audit, batch, publishOutcome } = this.options;
     const verdict = JSON.stringify([{ state: outcome.state, ...outcomeMembers(outcome) }]);
-    const parameters = [verdict, audit, batch, parameter];
+    const parameters = [verdict, audit, batch, ...more];
     for (const { id, job } of await this.inBatches<{ id: string; job: unknown }>(statement, parameters, signal)) {
       found.ended.push(id);
       const replyTo = readJob(job)?.replyTo;

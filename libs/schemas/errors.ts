@@ -158,5 +158,7 @@ export class AppError extends Error {
 /** Whatever was thrown, as an AppError; a stranger becomes `internal_error` with its cause kept for the log only. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  // Node's timers and streams put the reason of the signal that stopped them into an error of their own.
+  if (error instanceof Error && error.name === 'AbortError' && error.cause instanceof AppError) return error.cause;
   return new AppError('internal_error', 'Internal error', { cause: error });
 }

@@ -78,4 +78,6 @@ export const channelNames = {
   /** New events of one run were stored. */
   runEvents: (runId: string) => `run:${runId}`,
   catalog: 'catalog',
+  /** To every process: it may know this session from memory. */
+  deletedSessions: 'deleted-sessions',
 } as const;

@@ -32,6 +32,9 @@ export class MapQueue implements JobQueue {
   async waitingFor(worker: string): Promise<ToolJob[]> {
     return [...this.jobs.values()].filter(({ callId }) => this.workers.get(callId) === worker);
   }
+  async ownQueues(): Promise<string[]> {
+    return [...new Set([...this.jobs.keys()].flatMap((callId) => this.workers.get(callId) ?? []))];
+  }
   readonly forgotten: string[] = [];
   async forgetWorker(worker: string): Promise<void> {
     this.forgotten.push(worker);

@@ -127,6 +127,37 @@ describe('writes', () => {
     expect(readdirSync(host)).toEqual(['.tmp']);
   });
 
+  /** For `expected`: at its last look the process stops, as SIGSTOP has it, and with it all that would be heard. */
+  const stoppedAtLast = (meanwhile: () => void = () => undefined) => {
+    let looks = 0;
+    return () => {
+      looks += 1;
+      if (looks < 2) return;
+      meanwhile();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_010);
+    };
+  };
+
+  verifies('tools.workspace-writes-not-late', 'its caller left meanwhile', async () => {
+    await workspace.write('file', bytes('newer'));
+    const gone = new AbortController();
+    const expected = stoppedAtLast(() => setTimeout(() => gone.abort(), 0));
+    await expect(workspace.write('file', bytes('old'), { expected, signal: gone.signal })).rejects.toThrow();
+    expect(await read('file')).toBe('newer');
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'file']);
+  });
+
+  verifies('tools.workspace-writes-not-late', 'its worker was given up meanwhile', async () => {
+    const lost = (await Workspaces.open(made.root, limits, () => false)).workspace({
+      id: 'sess_a',
+      directory: 'dir-a',
+    });
+    await lost.write('file', bytes('newer'));
+    expect(await codeOf(lost.write('file', bytes('old'), { expected: stoppedAtLast() }))).toBe('tool_unavailable');
+    expect(await read('file')).toBe('newer');
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'file']);
+  });
+
   test('appends add up and do not mix', async () => {
     await Promise.all(
       ['aaaa\n', 'bbbb\n', 'cccc\n'].map((line) => workspace.write('log', bytes(line), { append: true })),

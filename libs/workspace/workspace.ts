@@ -10,19 +10,18 @@ import { makeOwnDirectory } from './own-directory.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
 import { removeTree } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
-import { quota, type Usage, type UsageLedger } from './usage-ledger.js';
+import { quota, type Usage } from './usage-ledger.js';
 import { walk } from './walk.js';
 import { parsePath, reservedPrefix, shownPath, shownWorkspacePath } from './workspace-path.js';
-import { writeFile, type WriteOptions, type WriteSource, type Written } from './write-file.js';
+import { writeFile, type WriteOptions, type WriteSource, type WriteTarget, type Written } from './write-file.js';
 
-export interface WorkspacePlace {
+export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger'> {
   /** The session's name, as in `/mcp_workspaces/<id>`. */
   sessionId: string;
   /** Where it is on this host. */
   hostPath: string;
   /** Of the directory among workspaces. */
   key: string;
-  ledger: UsageLedger;
 }
 
 export interface ListedEntry extends FileInfo {

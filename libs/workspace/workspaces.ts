@@ -8,7 +8,7 @@ import { errorCode } from './file-errors.js';
 import { removeTree } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
 import { UsageLedger, type Usage, type WorkspaceLimits } from './usage-ledger.js';
-import { Workspace } from './workspace.js';
+import { Workspace, type WorkspacePlace } from './workspace.js';
 
 /** On their way out: a crash leaves them, the sweeper removes them. */
 const doomedPrefix = '.removing-';
@@ -19,18 +19,22 @@ export class Workspaces {
   private constructor(
     private readonly root: string,
     readonly limits: WorkspaceLimits,
+    private readonly isOurs: WorkspacePlace['isOurs'],
   ) {
     this.#ledger = new UsageLedger(limits);
   }
 
-  /** @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711. */
-  static async open(dir: string, limits: WorkspaceLimits): Promise<Workspaces> {
+  /**
+   * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711.
+   * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
+   */
+  static async open(dir: string, limits: WorkspaceLimits, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
     await mkdir(dir, { recursive: true, mode });
     const root = await realpath(dir);
     // Shared storage may refuse; the sessions' own directories are 0700 anyway.
     await chmod(root, mode).catch(() => undefined);
-    return new Workspaces(root, limits);
+    return new Workspaces(root, limits, isOurs);
   }
 
   /** The files of a session; nothing is made yet. */
@@ -40,6 +44,7 @@ export class Workspaces {
       hostPath: this.hostPath(session.directory),
       key: session.directory,
       ledger: this.#ledger,
+      isOurs: this.isOurs,
     });
   }
 

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type BigIntStats } from 'node:fs';
 import { rename, unlink, type FileHandle } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
 import { checkRegular, type Directory } from './directory.js';
 import { errorCode, isDirectory, isLink, notRegular } from './file-errors.js';
@@ -36,7 +37,14 @@ export interface WriteTarget {
   shown: string;
   key: string;
   ledger: UsageLedger;
+  /** Whether what began then (`performance.now()`) is still this process's to write; absent: always. */
+  isOurs?: ((since: number) => boolean) | undefined;
 }
+
+/** A write that takes longer may have been held up, with its whole process. */
+const heldUpMs = 1_000;
+/** For what came meanwhile to be heard: its caller has gone, it was cancelled. No event says that nothing came. */
+const hearMs = 50;
 
 export function writeFile(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
   return options.append === true ? append(target, source, options) : replace(target, source, options);
@@ -44,6 +52,7 @@ export function writeFile(target: WriteTarget, source: WriteSource, options: Wri
 
 async function replace(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
   const { parent, ledger, key } = target;
+  const startedAt = performance.now();
   const before = await current(target, options);
   const credit = { bytes: before === undefined ? 0 : Number(before.size), entries: before === undefined ? 0 : 1 };
   const reservation = ledger.reserve(key, credit);
@@ -64,6 +73,7 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
       // Others may have come first: what is replaced is looked at again while nobody of us changes names.
       const replaced = await current(target, options);
       reservation.settle(written.bytes, replaced === undefined ? undefined : Number(replaced.size));
+      await confirm(target, startedAt, options.signal);
       await rename(parent.child(temporary), parent.child(target.name));
       const gone = replaced === undefined ? 0 : Number(replaced.size);
       reservation.keep({ bytes: written.bytes - gone, files: replaced === undefined ? 1 : 0 });
@@ -79,14 +89,25 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
   }
 }
 
+/** The last look before a file changes: whoever was stopped must not put old content over what others wrote since. */
+async function confirm(target: WriteTarget, startedAt: number, signal: AbortSignal | undefined): Promise<void> {
+  if (performance.now() - startedAt > heldUpMs) {
+    await delay(hearMs);
+    if (target.isOurs?.(startedAt) === false) throw outOfTouch(target);
+  }
+  signal?.throwIfAborted();
+}
+
 /**
  * Appends hold the workspace's names while they write, so that two of them do not mix. Another worker may append at the
  * same time: what it wrote stays.
  */
 async function append(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
   const { parent, ledger, key } = target;
+  const startedAt = performance.now();
   return ledger.exclusively(key, options.signal, async () => {
     const isThere = (await current(target, options)) !== undefined;
+    await confirm(target, startedAt, options.signal);
     const reservation = ledger.reserve(key);
     refuseTooMuch(reservation, source, options);
     if (!isThere) reservation.grow(0, 1);
@@ -175,6 +196,9 @@ async function giveToOwner(handle: FileHandle, parent: Directory): Promise<void>
   const { uid, gid } = await parent.handle.stat();
   if (uid !== 0) await handle.chown(uid, gid);
 }
+
+const outOfTouch = ({ shown }: WriteTarget) =>
+  new AppError('tool_unavailable', `'${shown}' was not written: the worker was out of touch for too long`);
 
 function missing(target: WriteTarget): never {
   throw new AppError('tool_failed', `'${target.shown}' was removed while it was written`);

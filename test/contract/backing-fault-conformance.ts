@@ -36,6 +36,7 @@ export function faultConformance(makeStore: MakeStore): void {
       existing: () => backing.queue.existing(['call_1'], signal),
       remove: () => backing.queue.remove('call_1', signal),
       counts: () => backing.queue.counts(signal),
+      ownQueues: () => backing.queue.ownQueues(signal),
       forgetWorker: () => backing.queue.forgetWorker('w', signal),
       publish: () => backing.channels.publish('workers', 'x', signal),
       countersAdd: () => backing.counters.add('k', 1, 1_000, signal),

@@ -286,7 +286,9 @@ export function queueConformance(makeStore: MakeStore): void {
       await add(dead, 'dead');
       await add(alive, 'alive');
       await add(common);
+      expect(await shared.one.queue.ownQueues(never())).toEqual(expect.arrayContaining(['alive', 'dead']));
       await shared.one.queue.forgetWorker('dead', never());
+      expect(await shared.one.queue.ownQueues(never())).not.toContain('dead');
       const ids = [dead.callId, alive.callId, common.callId];
       expect(await shared.one.queue.existing(ids, never())).toEqual(new Set([alive.callId, common.callId]));
       await Promise.all(ids.map((id) => shared.one.queue.remove(id, never())));
@@ -300,6 +302,7 @@ export function queueConformance(makeStore: MakeStore): void {
         async ({ job }) => taken.add(job.callId),
         async () => {
           await Promise.all(jobs.map((job) => add(job, worker)));
+          expect(await shared.one.queue.ownQueues(never())).toContain(worker);
           await taken.count(jobs.length);
         },
         { worker, concurrency: 2 },

@@ -136,8 +136,27 @@ verifies(
       signal: caller.signal,
     }).then((response) => readSse(response));
     await heldRequest();
+    const [run] = await box.rows<{ id: string }>("select id from runs where idempotency_key = 'cut-off'");
+    const state = async () => (await runState(other(), run!.id)).state;
     caller.abort();
     await expect(first).rejects.toThrow();
+    await expect.poll(state).toBe('interrupted');
+    // This one leaves too, while a call of the last round runs yet: as it would after its gateway's death.
+    const lastCallIs = (journaled: string) =>
+      box.rows("update tool_calls set state = $2 where run_id = $1 and name = 'fetch'", [run!.id, journaled]);
+    await lastCallIs('dispatched');
+    const leaving = new AbortController();
+    const second = fetch(`${other()}${chat}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    });
+    await expect.poll(state).toBe('running');
+    leaving.abort();
+    await expect(second).rejects.toThrow();
+    await expect.poll(state).toBe('interrupted');
+    await lastCallIs('cancelled');
     held = [];
     const again = readSse(await postJson(`${other()}${chat}`, body, headers));
     // The second round's tool was cancelled with the caller; its result says so, and the model is asked again.
@@ -151,6 +170,28 @@ verifies(
     expect(await file.text()).toBe('effect\n');
   },
 );
+
+verifies('reliability.given-up-and-back', 'its own gateway is asked again, before and after', async () => {
+  script = waiting();
+  held = [];
+  const before = box.upstream.requests.length;
+  const again = () =>
+    post(box.url, chat, { messages: ask('paused'), tools: [workspaceTools] }, { 'idempotency-key': 'paused' });
+  const first = again();
+  const released = await heldRequest();
+  const second = again();
+  // As the others do with a run whose gateway is stopped for a while.
+  await box.rows("update runs set state = 'interrupted', ended_at = now() where idempotency_key = 'paused'");
+  const third = again();
+  const states = () => box.rows<{ state: string }>("select state from runs where idempotency_key = 'paused'");
+  await expect.poll(states, { timeout: 10_000 }).toEqual([{ state: 'running' }]);
+  released.end('page');
+  const answers = await Promise.all([first, second, third]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  for (const { body } of answers) expect(body.choices[0]!.message.content).toContain('went on');
+  expect(box.upstream.requests.length - before).toBe(2);
+  expect(await states()).toEqual([{ state: 'done' }]);
+});
 
 verifies('chat.runs.resume', 'from any number, on the other gateway, while it runs', async () => {
   script = waiting();

@@ -125,6 +125,20 @@ verifies('tools.stateless-anywhere', 'shared calls take no lease and the common 
   expect((await ranIn('free')).every(({ queues }) => queues.join() === 'tools')).toBe(true);
 });
 
+verifies('sessions.deleted-everywhere', 'used at one gateway, deleted at the other, used again at once', async () => {
+  const files = (gateway: number, path: string) => `${box.gateways[gateway]!.url}/api/sessions/renewed/files/${path}`;
+  const put = async (path: string) => (await fetch(files(1, path), { method: 'PUT', body: path })).status;
+  const write = (name: string, path: string) => call('renewed', name, { path, content: path }, 1);
+  await Promise.all([put('before'), write('write_file', 'before-shared'), write('own__write_file', 'before-own')]);
+  expect((await fetch(files(0, '').replace(/\/files.*/, ''), { method: 'DELETE' })).status).toBe(204);
+  expect(await put('put')).toBe(201);
+  await write('write_file', 'shared');
+  await write('own__write_file', 'own');
+  const listed = await fetch(files(0, '').replace(/\/$/, ''));
+  const { files: found } = (await listed.json()) as { files?: { path: string }[] };
+  expect(found?.map(({ path }) => path)).toEqual(['own', 'put', 'shared']);
+});
+
 verifies('reliability.session-moves-in-order', 'its worker is told to stop while a call of it runs', async () => {
   await call('moving', 'own__get_time');
   const before = (await leaseOf('moving'))!;

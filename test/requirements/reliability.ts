@@ -63,8 +63,10 @@ export const reliabilityRequirements = {
     'the runs of a gateway that stopped are interrupted, their calls cancelled or finished, no round is added',
   'reaper.exactly-once': 'what a dead process left is taken up exactly once, whoever notices',
   'reaper.frees-sessions': 'the sessions of a dead worker are freed, once, whoever notices',
+  'reaper.held-back': 'a planned call that its gateway, which lives, holds back is not given up',
   'reaper.late-outcome-refused': 'a worker that was given up and goes on has no say any more',
   'reaper.missing-jobs': 'a planned call whose job is missing in the queue is added again',
+  'reaper.stray-queues': 'a job in the queue of a worker that is long gone does not wait there for ever',
   'reaper.watches-first': 'nobody is given up because the database or the observer was away',
   'reliability.clock-jump':
     'clocks that are set by an hour, or differ by one, end no call, no turn and no lease before its time',
@@ -78,6 +80,8 @@ export const reliabilityRequirements = {
   'reliability.gateway-killed':
     'a retry with the same key completes a turn whose gateway was killed, without running its tools again',
   'reliability.idle-session-freed': 'a session that is not used is freed, its servers first',
+  'reliability.given-up-and-back':
+    'a run whose gateway was given up and goes on is run once, whoever asks that gateway for it again',
   'reliability.keyed-call-mismatch': 'a tool call with the key of another one is refused',
   'reliability.keyed-call-once':
     'a tool call with an Idempotency-Key runs once, whoever asks again, at once or later, on any gateway',
@@ -134,6 +138,7 @@ export const reliabilityRequirements = {
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
+  'sessions.deleted-everywhere': 'a session that was deleted begins anew at every gateway and worker at once',
   'sessions.made-with-the-call':
     'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
   'sessions.not-taken-in-use': 'no session expires while a call of it is planned or runs',

@@ -127,5 +127,7 @@ export const toolRequirements = {
   'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',
   'tools.workspace-removal-complete': 'a workspace is removed whole whatever tools did to it, and nothing else',
   'tools.workspace-swept': 'workspaces of expired sessions, and directories without a session, are removed',
+  'tools.workspace-writes-not-late':
+    'a process that was stopped in a write changes nothing when its caller has gone or its worker was given up since',
   'tools.workspace-writes-whole': 'a write that fails leaves what was there before',
 } as const;

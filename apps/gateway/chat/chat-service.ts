@@ -19,8 +19,8 @@ import { offerTools, type ToolOffer } from './offer-tools.js';
 import { type RecordPorts, TurnRecorder } from './record-turn.js';
 import { conversationOf } from './restore-history.js';
 import { resumeTurn } from './resume-turn.js';
-import { type RunCancels, whenCancelled } from './run-cancels.js';
-import { endOf, storedError } from './run-errors.js';
+import type { RunCancels } from './run-cancels.js';
+import { endOf, stoppedAs, storedError } from './run-errors.js';
 import { TurnState } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -178,8 +178,7 @@ export class ChatService {
           runId: id,
           isStored: () => stored,
           signal: cancel.signal,
-          whenStopped: () =>
-            prepared.idempotencyKey === undefined || whenCancelled(cancel.signal) ? 'cancelled' : 'interrupted',
+          whenStopped: () => stoppedAs(cancel.signal, prepared),
           lastN: past?.lastN ?? 0,
           fold,
           onEnd: () => cancel.release(),
@@ -218,19 +217,16 @@ export class ChatService {
       }
     } catch (error) {
       cancel.release();
-      if (stored) await this.endEarly(prepared, { id, begun: at.begun, error });
+      if (stored) await this.endEarly(id, at.begun, endOf(error, cancel.signal, prepared));
       throw error;
     }
   }
 
-  /** A run that was refused before its first model call. */
-  private async endEarly(
-    prepared: Prepared,
-    { id, begun, error }: { id: string; begun: Begun | Promise<Begun> | undefined; error: unknown },
-  ): Promise<void> {
+  /** A run that was refused, or stopped, before it told anything. */
+  private async endEarly(id: string, begun: Begun | Promise<Begun> | undefined, end: RunEnd): Promise<void> {
     try {
       await begun;
-      await this.ports.runs.end(id, this.gatewayId, endOf(error, prepared));
+      await this.ports.runs.end(id, this.gatewayId, end);
     } catch {
       // What was wrong is told all the same.
     }
@@ -250,11 +246,13 @@ export class ChatService {
     return { runId: run.id, createdAt: run.createdAt, events: this.follow(prepared, run), detached: true };
   }
 
-  /** With an interrupted run; undefined when another was quicker. */
+  /** With an interrupted run; undefined when another was quicker, or when it goes on here. */
   private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
     const release = this.ports.cancels.hold(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
+      // Given up while this gateway was stopped, which is still at it: now the store knows.
+      if (this.ports.cancels.isRunning(run.id)) return undefined;
       return await this.execute(prepared, { from: run });
     } finally {
       release();
@@ -264,23 +262,25 @@ export class ChatService {
   private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
     const { principal, signal } = prepared.context;
     let lastN = 0;
-    for await (const numbered of followRun({ principal, runId: run.id, afterN: 0, signal }, this.ports)) {
-      if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
-      lastN = numbered.n;
-      yield [numbered];
-      if (numbered.event.type === 'done') return;
-    }
-    const now = await this.ports.runs.get(principal, run.id);
-    if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-      yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
-      return;
-    }
-    const adopted = now?.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
-    if (adopted !== undefined) {
+    for (;;) {
+      for await (const numbered of followRun({ principal, runId: run.id, afterN: lastN, signal }, this.ports)) {
+        if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
+        lastN = numbered.n;
+        yield [numbered];
+        if (numbered.event.type === 'done') return;
+      }
+      const now = await this.ports.runs.get(principal, run.id);
+      if (now?.state === 'done' && now.answer !== null && lastN === 0) {
+        yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
+        return;
+      }
+      if (now?.state === 'failed') throw storedError(now);
+      if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
+      const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
+      if (adopted === undefined) continue;
       for await (const batch of adopted.events) yield batch.filter(({ n }) => n > lastN);
       return;
     }
-    if (now?.state === 'failed') throw storedError(now);
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }
 }

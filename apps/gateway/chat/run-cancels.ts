@@ -39,6 +39,11 @@ export class RunCancels {
     return this.running.has(runId) || this.held.has(runId);
   }
 
+  /** Registered and not yet released. */
+  isRunning(runId: string): boolean {
+    return this.running.has(runId);
+  }
+
   /** False when the run does not go on here. */
   cancel(runId: string): boolean {
     const abort = this.running.get(runId);

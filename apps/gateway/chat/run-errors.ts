@@ -3,11 +3,21 @@ import type { RunEnd, StoredRun } from '#libs/runs/run-store.js';
 import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';
+import { whenCancelled } from './run-cancels.js';
+
+interface Keyed {
+  idempotencyKey?: string;
+}
+
+/** What a run ends as that is stopped from outside: with a key a retry goes on, unless it was cancelled in so many words. */
+export const stoppedAs = (signal: AbortSignal, { idempotencyKey }: Keyed): 'cancelled' | 'interrupted' =>
+  idempotencyKey === undefined || whenCancelled(signal) ? 'cancelled' : 'interrupted';
 
 /** A retry with the same key may mend what is not the request's own fault. */
-export function endOf(thrown: unknown, { idempotencyKey }: { idempotencyKey?: string }): RunEnd {
+export function endOf(thrown: unknown, signal: AbortSignal, keyed: Keyed): RunEnd {
   const { code, message, http } = toAppError(thrown);
-  const state = idempotencyKey !== undefined && http >= 429 ? 'interrupted' : 'failed';
+  const mendable = keyed.idempotencyKey !== undefined && http >= 429;
+  const state = signal.aborted ? stoppedAs(signal, keyed) : mendable ? 'interrupted' : 'failed';
   return { state, usage: NO_USAGE, error: { code, message, type: ERRORS[code].type } };
 }
 

@@ -60,6 +60,8 @@ verifies('tools.files-streamed', 'an upload over the quota is refused and leaves
 verifies('tools.files-streamed', 'an upload that its client leaves leaves nothing', async () => {
   await put('x', 'before');
   const host = await hostOf();
+  const { failures } = files.app;
+  const failedBefore = failures.length;
   const stop = new AbortController();
   const source = async function* () {
     yield Buffer.alloc(megabyte);
@@ -71,6 +73,7 @@ verifies('tools.files-streamed', 'an upload that its client leaves leaves nothin
   await expect(api(`/${files.id}/files/x`, { ...init, signal: stop.signal })).rejects.toThrow();
   await expect.poll(() => readdirSync(host)).toEqual(['.tmp', 'x']);
   expect(readFileSync(join(host, 'x'), 'utf8')).toBe('before');
+  await expect.poll(() => failures.slice(failedBefore)).toEqual(['cancelled']);
 });
 
 test('a reader that leaves closes the file', async () => {

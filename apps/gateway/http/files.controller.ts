@@ -189,6 +189,9 @@ async function* upload(request: IncomingMessage, signal: AbortSignal): AsyncGene
       signal.throwIfAborted();
       yield chunk as Buffer;
     }
+  } catch (error) {
+    // Node's own word for it would count as a failure of ours.
+    throw error instanceof AppError ? error : new AppError('cancelled', 'The client has gone', { cause: error });
   } finally {
     request.setTimeout(0);
     request.off('timeout', idle);

@@ -1,10 +1,12 @@
 import { connect } from 'node:net';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
+import type { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../../test/verifies.js';
 import { commentKeepAlive } from '../doors/sse-renderer.js';
-import { streamTurn } from './stream-turn.js';
+import { observerOfStreams, streamTurn } from './stream-turn.js';
 
 verifies('chat.stream.keep-alive', 'headers go out though nothing has happened and no keep-alive is due', async () => {
   let happen: () => void = () => undefined;
@@ -76,4 +78,36 @@ test('events of one batch go out in one chunk', async () => {
   } finally {
     await server.close();
   }
+});
+
+test('a bug of ours after the first byte is logged with its request id', async () => {
+  async function* events(): AsyncGenerator<NumberedEvent[]> {
+    yield [{ n: 1, event: { type: 'content', text: 'x' } }];
+    throw new Error('a bug');
+  }
+  const lines: unknown[] = [];
+  const counted: string[] = [];
+  const onError = observerOfStreams(
+    { countError: (error) => void counted.push((error as AppError).code) },
+    { ...silentLogger, error: (...line: unknown[]) => void lines.push(line) },
+  );
+  const server = fastify();
+  const renderer = {
+    render: () => 'data: x\n\n',
+    renderError: ({ code }: AppError, requestId: string) => `data: ${code} ${requestId}\n\n`,
+    end: 'data: end\n\n',
+    keepAlive: commentKeepAlive,
+  };
+  const bounds = { headersAfterMs: 600_000, keepAliveMs: 600_000, stuckReaderMs: 600_000 };
+  server.get('/', (_request, reply) =>
+    streamTurn(reply, events(), renderer, { ...bounds, requestId: 'req_1', detached: false, onError }),
+  );
+  try {
+    const answer = await fetch(await server.listen({ host: '127.0.0.1', port: 0 }));
+    expect(await answer.text()).toBe('data: x\n\ndata: internal_error req_1\n\n');
+  } finally {
+    await server.close();
+  }
+  expect(counted).toEqual(['internal_error']);
+  expect(lines).toEqual([[{ requestId: 'req_1', error: new Error('a bug') }, 'internal_error: Internal error']]);
 });

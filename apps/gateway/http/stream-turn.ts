@@ -1,5 +1,7 @@
 // Writes a turn to its caller as a stream.
 import type { FastifyReply } from 'fastify';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { SseRenderer } from '../doors/sse-renderer.js';
@@ -11,8 +13,17 @@ export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
   headersAfterMs: number;
   /** Keep reading events when the reader has gone. */
   detached: boolean;
-  onError: (error: AppError) => void;
+  onError: (error: AppError, requestId: string) => void;
 }
+
+/** What fails after the first byte passes by the filter: what is a bug of ours is logged here. */
+export const observerOfStreams =
+  (metrics: Pick<Metrics, 'countError'>, logger: Logger) =>
+  (error: AppError, requestId: string): void => {
+    metrics.countError(error);
+    if (error.code !== 'internal_error') return;
+    logger.error({ requestId, error: error.cause ?? error }, `${error.code}: ${error.message}`);
+  };
 
 /**
  * Streams the events, those of one batch in one write. What fails before the first one is thrown, for an HTTP status; later it is an error event, and the
@@ -40,7 +51,7 @@ export async function streamTurn(
     await stream.write(renderer.end);
   } catch (thrown) {
     const error = toAppError(thrown);
-    options.onError(error);
+    options.onError(error, options.requestId);
     await stream.write(renderer.renderError(error, options.requestId));
   } finally {
     // A reader that left has aborted the turn's signal; the turn still ends its run in order.

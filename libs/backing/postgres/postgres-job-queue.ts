@@ -3,7 +3,7 @@
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { JobAdder } from '../bullmq/job-adder.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
-import { commonQueueName, jobIdOf, workerQueueName } from '../bullmq/job-id.js';
+import { commonQueueName, jobIdOf, workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
 import { withinDeadline } from '../store-error.js';
@@ -94,6 +94,11 @@ export class PostgresJobQueue implements JobQueue {
 
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {
     return withinDeadline(this.database.timeoutMs, signal, () => this.adder.waitingFor(worker));
+  }
+
+  async ownQueues(signal: AbortSignal): Promise<string[]> {
+    const { rows } = await this.database.run<{ queue: string }>(`${queueNames} select queue from queues`, [], signal);
+    return rows.flatMap(({ queue }) => workerOfQueue(queue) ?? []);
   }
 
   async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { JobAdder } from '../bullmq/job-adder.js';
-import { jobIdOf, workerQueueName } from '../bullmq/job-id.js';
+import { jobIdOf, workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
 import { countJobs, existingJobs, forgetEnded, forgetQueue, removeWaiting } from './job-scripts.js';
@@ -60,6 +60,11 @@ export class RedisJobQueue implements JobQueue {
 
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {
     return this.store.run(() => this.adder.waitingFor(worker), signal);
+  }
+
+  async ownQueues(signal: AbortSignal): Promise<string[]> {
+    const queues = await this.store.run((client) => client.smembers(queueNamesKey), signal);
+    return queues.flatMap((queue) => workerOfQueue(queue) ?? []);
   }
 
   async forgetWorker(worker: string, signal: AbortSignal): Promise<void> {
