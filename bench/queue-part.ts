@@ -1,6 +1,9 @@
 // What the two processes of a queue round trip stand on: the backing services of the system under measure.
-import { openBacking } from '#libs/backing/open-backing.js';
 import type { Backing } from '#libs/backing/backing.js';
+import { openBacking } from '#libs/backing/open-backing.js';
+import { openDatabase } from '#libs/database/open-database.js';
+import { silentLogger } from '#libs/logging/logger.js';
+import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 
 /** Its own queue: the system's worker takes nothing from it. */
 export const echoWorker = 'bench-echo';
@@ -10,8 +13,18 @@ export interface BackingAddress {
   redisUrl?: string;
 }
 
-/** The address is the process's one argument. */
+/** The process's one argument. */
+const address = JSON.parse(process.argv[2]!) as BackingAddress;
+const nameOf = (part: string) => `signalbox-bench-${part}`;
+
 export function openPartsBacking(name: string): Promise<Backing> {
-  const address = JSON.parse(process.argv[2]!) as BackingAddress;
-  return openBacking({ ...address, applicationName: `signalbox-bench-${name}` });
+  return openBacking({ ...address, applicationName: nameOf(name) });
+}
+
+/** As a worker that lives: the queue of one that nobody knows is removed. */
+export async function registerEchoWorker(name: string): Promise<void> {
+  const applicationName = nameOf(name);
+  const database = openDatabase({ url: address.databaseUrl, poolSize: 1, timeoutMs: 5_000, applicationName });
+  const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
+  await registry.register({ id: echoWorker, kind: 'worker', details: {} });
 }
