@@ -3,6 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { readProcesses } from '../apps/worker/mcp/process/process-table.js';
+import { workerOf } from '../apps/worker/mcp/process/tree-mark.js';
 import { childrenOf, residentMegabytes } from './processes.js';
 import type { System } from './system.js';
 
@@ -67,7 +69,7 @@ export async function runSoak(system: System, sessions: number): Promise<boolean
     );
     await printIdleServers(worker.pid, (session) => call(tool('lasting'), session, {}));
     await worker.stop();
-    const alive = markedBy(worker.pid);
+    const alive = await markedBy(worker.pid);
     console.log(`processes of tool servers after the worker's stop: ${alive}`);
     return flat && !left && alive === 0;
   } finally {
@@ -134,7 +136,7 @@ async function settled({ worker }: System): Promise<Left> {
     );
     if (open.every((count) => count === 0)) {
       return {
-        processes: markedBy(worker.pid),
+        processes: await markedBy(worker.pid),
         descriptors: await fewestDescriptors(worker.pid),
         timers: valueOf('nodejs_active_resources{type="Timeout"}'),
         rssMegabytes: residentMegabytes(worker.pid),
@@ -161,15 +163,9 @@ function print(when: string, { processes, descriptors, timers, rssMegabytes }: L
 }
 
 /** Processes that carry the mark of a worker's servers, whoever their parents are. */
-function markedBy(workerPid: number): number {
-  const mark = new RegExp(`SIGNALBOX_TOOL_TREE=[0-9a-f]+\\.${workerPid}\\.`);
-  return readdirSync('/proc').filter((name) => {
-    try {
-      return /^\d+$/.test(name) && mark.test(readFileSync(`/proc/${name}/environ`, 'latin1'));
-    } catch {
-      return false;
-    }
-  }).length;
+async function markedBy(workerPid: number): Promise<number> {
+  const marked = (await readProcesses()).filter(({ marks }) => marks.some((mark) => workerOf(mark) === workerPid));
+  return marked.length;
 }
 
 async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {

@@ -56,8 +56,12 @@ export function isOwnMark(mark: string): boolean {
   return BigInt(mark) >> treeBits === BigInt(markOf(0)) >> treeBits;
 }
 
+/** The process id of the worker that a mark names. */
+export const workerOf = (mark: string): number => Number(ownerIn(mark) >> startBits);
+
 /** Whether the worker that a mark names is gone. */
 export function isOrphanMark(mark: string): boolean {
-  const owner = (BigInt(mark) >> treeBits) & low(ownerBits);
-  return ownerOf(Number(owner >> startBits)) !== owner;
+  return ownerOf(workerOf(mark)) !== ownerIn(mark);
 }
+
+const ownerIn = (mark: string): bigint => (BigInt(mark) >> treeBits) & low(ownerBits);
