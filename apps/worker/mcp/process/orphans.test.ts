@@ -18,7 +18,8 @@ async function start(mark: string, by: 'environment' | 'limit') {
   const node = [process.execPath, '-e', program];
   const [file, ...args] = by === 'limit' ? ['prlimit', markOption(mark), ...node] : node;
   const child = spawn(file!, args, {
-    env: { PATH: process.env['PATH'], ...(by === 'limit' ? {} : { [treeVariable]: mark }) },
+    // Longer than what is read of it at once.
+    env: { PATH: process.env['PATH'], LONG: 'x'.repeat(9_000), ...(by === 'limit' ? {} : { [treeVariable]: mark }) },
   });
   const [grandchild] = (await once(child.stdout, 'data')) as [Buffer];
   return [child.pid!, Number(grandchild)];

@@ -1,6 +1,6 @@
 // The processes of this machine as /proc shows them, and which of them belong to a tool server: those that carry the
 // mark of its tree, and their descendants. Without /proc the table is empty. Signals nothing.
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { open, readdir, readlink } from 'node:fs/promises';
 import { isOurMark, treeVariable } from './tree-mark.js';
 
 export interface ProcessEntry {
@@ -69,7 +69,7 @@ async function readAll(): Promise<ProcessEntry[]> {
 /** Undefined for what has ended, also while its parent has not looked after it. */
 async function readEntry(pid: number): Promise<ProcessEntry | undefined> {
   try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    const stat = await readProc(`/proc/${pid}/stat`);
     const [state, parent, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const startedAt = rest[17];
     if (state === 'Z' || state === 'X' || startedAt === undefined) return undefined;
@@ -88,13 +88,33 @@ async function readMarks(pid: number): Promise<string[]> {
 
 /** Another user's environment cannot be read: those are none of ours. */
 async function markInEnvironment(pid: number): Promise<string | undefined> {
-  const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+  const environment = await readProc(`/proc/${pid}/environ`).catch(() => '');
   return new RegExp(`(?:^|\0)${treeVariable}=(\\d+)(?:\0|$)`).exec(environment)?.[1];
 }
 
 async function markInLimits(pid: number): Promise<string | undefined> {
-  const limits = await readFile(`/proc/${pid}/limits`, 'latin1').catch(() => '');
+  const limits = await readProc(`/proc/${pid}/limits`).catch(() => '');
   return /^Max file locks +(\d+) +\1 /m.exec(limits)?.[1];
+}
+
+/** Small enough to come out of the pool of small buffers. */
+const pieceBytes = 4_000;
+/** The mark stands last in the environment that a server is given; one that is larger than this is not read to its end. */
+const mostBytes = 1024 * 1024;
+
+/** A file of /proc does not tell its size, and `readFile` would take 128 KiB for each: 50 MB a look at a hundred processes. */
+async function readProc(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    let text = '';
+    for (;;) {
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, null);
+      text += buffer.toString('latin1', 0, bytesRead);
+      if (bytesRead < pieceBytes || text.length >= mostBytes) return text;
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 let ownNamespace: Promise<string | undefined> | undefined;
