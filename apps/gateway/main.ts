@@ -5,5 +5,5 @@ import { runProcess } from '#libs/process/run-process.js';
 import { tuneV8 } from '#libs/process/tune-v8.js';
 import { startGateway } from './start-gateway.js';
 
-tuneV8();
+tuneV8(50);
 await runProcess('gateway', loadConfig, startGateway);

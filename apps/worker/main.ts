@@ -5,5 +5,6 @@ import { runProcess } from '#libs/process/run-process.js';
 import { tuneV8 } from '#libs/process/tune-v8.js';
 import { startWorker } from './start-worker.js';
 
-tuneV8();
+// A worker makes little that is old before it is garbage: collecting it early costs nothing that can be measured.
+tuneV8(20);
 await runProcess('worker', loadConfig, startWorker);

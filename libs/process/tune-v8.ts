@@ -6,9 +6,6 @@ import { setFlagsFromString } from 'node:v8';
 const hasMiddleCompiler = Number(process.versions.node.split('.', 1)[0]) >= 22;
 
 export const v8Flags: readonly string[] = [
-  // Collect when the heap has grown by half of what lived in it. With much memory in the machine V8 would let it grow to
-  // four times that, which looks like a leak for hours.
-  '--heap-growing-percent=50',
   // Every object begins young. V8 learns from the first seconds which places of the code make objects that live long, and
   // was wrong about the closures of a request: they began old, and kept all of their request until the next full
   // collection.
@@ -26,7 +23,13 @@ export const v8Flags: readonly string[] = [
       ['--interrupt-budget=20000']),
 ];
 
-/** First of all that a process does. A V8 without one of these flags says so in a line and goes on. */
-export function tuneV8(): void {
-  for (const flag of v8Flags) setFlagsFromString(flag);
+/**
+ * First of all that a process does. A V8 without one of these flags says so in a line and goes on.
+ * @param growingPercent collect when the heap has grown by so much of what lived in it. With much memory in the machine V8
+ * would let it grow to four times that, which looks like a leak for hours. Less is less memory for more collections.
+ */
+export function tuneV8(growingPercent: number): void {
+  for (const flag of [heapGrowing(growingPercent), ...v8Flags]) setFlagsFromString(flag);
 }
+
+export const heapGrowing = (percent: number): string => `--heap-growing-percent=${percent}`;
