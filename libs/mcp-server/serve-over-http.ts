@@ -9,7 +9,7 @@ import { whenGone } from '#libs/http-door/exchanges.js';
 import { parseBody } from '#libs/http-door/parse-body.js';
 import { mayBeAnswered } from '#libs/http-door/pipelined-requests.js';
 import { QuietConnections } from '#libs/http-door/quiet-connections.js';
-import { hideHostPaths } from '#libs/logging/describe-error.js';
+import { logFailure } from '#libs/logging/log-failure.js';
 import { readerReady } from '#libs/http-door/stuck-readers.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
@@ -138,10 +138,7 @@ class Serving implements HttpServing {
       await this.#answer(request, response, { requestId, body });
     } catch (thrown) {
       const error = toAppError(thrown);
-      this.options.logger[error.row.level](
-        { requestId, error: error.cause ?? error },
-        `${error.code}: ${hideHostPaths(error.message)}`,
-      );
+      logFailure(this.options.logger, error, requestId);
       if (response.headersSent) response.destroy();
       else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
     }

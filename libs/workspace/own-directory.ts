@@ -2,7 +2,7 @@
 // is given to a user id of its own, which no account has: tool servers run as that user and reach neither another
 // session's files nor ours. Where root may not give files away they stay root's.
 import { createHash } from 'node:crypto';
-import { lchown, mkdir } from 'node:fs/promises';
+import { chmod, lchown, mkdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
@@ -19,13 +19,23 @@ export function ownUserOf(name: string): number {
   return firstOwnUser + (createHash('sha256').update(name).digest().readUInt32BE(0) % ownUsers);
 }
 
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+/** A directory of such directories. Only its owner can list it; as root the others may pass, or none would come to its own. */
+export async function makeParentDirectory(hostPath: string): Promise<void> {
+  const mode = isRoot() ? 0o711 : 0o700;
+  await mkdir(hostPath, { recursive: true, mode });
+  // What was made before may be closed to others. Shared storage may refuse; what is in it is 0700 anyway.
+  await chmod(hostPath, mode).catch(() => undefined);
+}
+
 /** Makes what is missing; also gives away what an earlier version made as root. */
 export async function makeOwnDirectory(hostPath: string): Promise<void> {
   await makeMissing(hostPath);
   const directory = await Directory.openPath(hostPath);
   try {
     const made = await makeMissing(directory.child(temporaryDirectory));
-    if (process.getuid?.() !== 0) return;
+    if (!isRoot()) return;
     const { uid, gid } = await directory.handle.stat();
     if (uid === 0) await giveAway(directory, ownUserOf(basename(hostPath)));
     else if (made) await giveTemporary(directory, uid, gid);

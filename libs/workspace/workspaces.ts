@@ -1,10 +1,11 @@
 // The directory that holds every session's workspace, each under its random name. Makes, opens and removes them; knows
 // no sessions and decides nothing about whose they are.
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readdir, realpath, rename } from 'node:fs/promises';
+import { readdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
+import { makeParentDirectory } from './own-directory.js';
 import { removeTree } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
 import { UsageLedger, type Usage, type WorkspaceLimits } from './usage-ledger.js';
@@ -29,12 +30,8 @@ export class Workspaces {
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
   static async open(dir: string, limits: WorkspaceLimits, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
-    const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
-    await mkdir(dir, { recursive: true, mode });
-    const root = await realpath(dir);
-    // Shared storage may refuse; the sessions' own directories are 0700 anyway.
-    await chmod(root, mode).catch(() => undefined);
-    return new Workspaces(root, limits, isOurs);
+    await makeParentDirectory(dir);
+    return new Workspaces(await realpath(dir), limits, isOurs);
   }
 
   /** The files of a session; nothing is made yet. */

@@ -2,9 +2,9 @@
 // as `internal_error` and nothing more.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hideHostPaths } from '#libs/logging/describe-error.js';
+import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
+import { AppError, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { errorBody } from './error-shape.js';
 import { requestContext } from './request-context.js';
 
@@ -25,10 +25,7 @@ export class AppErrorFilter implements ExceptionFilter {
     const error = asAppError(thrown);
     const { requestId } = requestContext(request);
     this.observe(error);
-    this.logger[ERRORS[error.code].level](
-      { requestId, error: error.cause ?? error },
-      `${error.code}: ${hideHostPaths(error.message)}`,
-    );
+    logFailure(this.logger, error, requestId);
     if (reply.sent || reply.raw.headersSent) return;
     if (error.row.retryable || error.retryAfterSeconds !== undefined) {
       reply.header('retry-after', String(Math.ceil(error.retryAfterSeconds ?? 1)));

@@ -1,5 +1,6 @@
 // Writes a turn to its caller as a stream.
 import type { FastifyReply } from 'fastify';
+import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
@@ -21,8 +22,7 @@ export const observerOfStreams =
   (metrics: Pick<Metrics, 'countError'>, logger: Logger) =>
   (error: AppError, requestId: string): void => {
     metrics.countError(error);
-    if (error.code !== 'internal_error') return;
-    logger.error({ requestId, error: error.cause ?? error }, `${error.code}: ${error.message}`);
+    if (error.code === 'internal_error') logFailure(logger, error, requestId);
   };
 
 /**

@@ -2,7 +2,7 @@
 // an older client; nothing is kept in it.
 import { Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { hideHostPaths } from '#libs/logging/describe-error.js';
+import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
@@ -66,10 +66,7 @@ async function answer<T>(ports: GatewayServerPorts, request: ServerContext, work
     const error = toAppError(thrown);
     const { requestId } = exchangeOf(request.http?.req).context;
     ports.observeError(error);
-    ports.logger[error.row.level](
-      { requestId, error: error.cause ?? error },
-      `${error.code}: ${hideHostPaths(error.message)}`,
-    );
+    logFailure(ports.logger, error, requestId);
     throw toProtocolError(error, requestId);
   }
 }

@@ -1,11 +1,10 @@
 // A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
 // cannot be found, what would run with too little isolation, and a workspace where there is no session.
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { makeOwnDirectory } from '#libs/workspace/own-directory.js';
+import { makeOwnDirectory, makeParentDirectory } from '#libs/workspace/own-directory.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { connectStdio } from './connect.js';
@@ -178,10 +177,7 @@ async function sessionDirectory(user: PoolUser, { workspaces }: CommandParts): P
 /** A shared server has no session's directory, but one of its own that outlives it. */
 async function ownDirectory(name: string, { config }: CommandParts): Promise<ShownDirectory> {
   const all = join(config.data_dir, 'tool-servers');
-  const mode = isRoot() ? 0o711 : 0o700;
-  await mkdir(all, { recursive: true, mode });
-  // What was made before may be closed to others, or not be ours.
-  await chmod(all, mode).catch(() => undefined);
+  await makeParentDirectory(all);
   const host = join(all, name);
   await makeOwnDirectory(host);
   return { host, shown: `/mcp_servers/${name}` };
