@@ -23,6 +23,13 @@ describe('what says that a store is away', () => {
     expect(toStoreError(coded(code))).toMatchObject({ code });
   });
 
+  test('one that is full is called so, also where BullMQ was told that it is away', () => {
+    const full = { code: 'store_unavailable', message: 'The store is full' };
+    expect(toStoreError(coded('53100'))).toMatchObject(full);
+    const answer = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    expect(toStoreError(inItsWords(toRedisError(answer)))).toMatchObject(full);
+  });
+
   test('what the driver says without a code, and several addresses that refuse', () => {
     expect(isStoreAway(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isStoreAway(new Error('Query read timeout'))).toBe(true);
