@@ -54,6 +54,14 @@ describe('a step is tried again', () => {
     });
   };
 
+  test('and knows that it is: the one before may have happened', async () => {
+    const steps: boolean[] = [];
+    await retryWhileAway({ answeredAt: 0 }, bounds, async (isRetry) => {
+      if (steps.push(isRetry) < 3) throw coded('ECONNRESET');
+    });
+    expect(steps).toEqual([false, true, true]);
+  });
+
   test.each(['timeout exceeded when trying to connect', 'Query read timeout', 'Command timed out'])(
     'while others are answered: %s',
     async (message) => {
