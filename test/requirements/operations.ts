@@ -22,6 +22,7 @@ export const operationsRequirements = {
   'operations.errors-one-table': 'error table, documentation and metric labels list the same codes',
   'operations.health-cheap': 'readiness is answered in a moment, however many ask and whatever hangs',
   'operations.health-degraded': 'what only tools need makes readiness degraded with its reason, never 503',
+  'operations.health-full': 'readiness says that the queue is full while it still answers',
   'operations.health-ready': 'readiness is 503 only where a plain chat cannot be served',
   'operations.log-bounds': 'no value makes a log line long, or ends the process',
   'operations.log-content': 'what tools were given and gave is logged only when asked for',
