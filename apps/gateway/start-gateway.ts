@@ -83,7 +83,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     logger: new NestLog(logger),
     abortOnError: false,
   });
-  await setupOpenApi(app, access);
+  setupOpenApi(app, access);
   try {
     await gateway.start();
   } catch (error) {
