@@ -96,11 +96,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
-    async stop() {
+    async stop(graceMs) {
       health.become('stopping');
       const door = app.get(McpDoor);
       door.stopWaiting();
-      await admission.drain(config.server.shutdown_grace_ms);
+      await admission.drain(graceMs);
       await door.close();
       places.close();
       await gateway.close();

@@ -80,11 +80,11 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
 
   return {
     reload: () => void reloads.request('SIGHUP'),
-    async stop() {
+    async stop(graceMs) {
       health.become('stopping');
       const settled = reloads.close();
       try {
-        await opened.worker.drain(AbortSignal.timeout(config.server.shutdown_grace_ms));
+        await opened.worker.drain(AbortSignal.timeout(graceMs));
       } catch (error) {
         logger.warn(
           { error, metadata: { running: opened.worker.running.size } },
