@@ -75,6 +75,8 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const { host, worker_port } = config.server;
   await app.listen(worker_port, host);
   health.become('serving');
+  // Asked once by us, so that the log says from the start what is wrong.
+  void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 

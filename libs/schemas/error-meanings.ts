@@ -44,6 +44,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   queue_full: 'More tool calls wait than `limits.queue_length`.',
   shutting_down: 'This gateway is stopping.',
   no_worker: 'Tools are asked for, but no worker runs.',
+  workspace_unavailable: 'The directory of the workspaces cannot be written: /health/ready names its setting.',
   store_unavailable: 'The database or the queue does not answer.',
   model_timeout: 'The provider took too long to connect, to begin, or between two pieces.',
   tool_timeout: 'The tool took longer than its deadline.',

@@ -3,7 +3,7 @@
 // session's files nor ours. Where root may not give files away they stay root's.
 import { createHash } from 'node:crypto';
 import { chmod, lchown, mkdir } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { walk } from './walk.js';
@@ -29,9 +29,13 @@ export async function makeParentDirectory(hostPath: string): Promise<void> {
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
-/** Makes what is missing; also gives away what an earlier version made as root. */
+/** Makes what is missing, the directory around it too; also gives away what an earlier version made as root. */
 export async function makeOwnDirectory(hostPath: string): Promise<void> {
-  await makeMissing(hostPath);
+  await makeMissing(hostPath).catch(async (error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await makeParentDirectory(dirname(hostPath));
+    await makeMissing(hostPath);
+  });
   const directory = await Directory.openPath(hostPath);
   try {
     const made = await makeMissing(directory.child(temporaryDirectory));
