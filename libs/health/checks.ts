@@ -87,7 +87,7 @@ export function workspacesCheck({ probe, directory, logger }: WorkspacesCheckPar
 }
 
 function problemOf(error: unknown): string {
-  const code = String((error as NodeJS.ErrnoException).code ?? 'unknown');
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
   if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) return `no space is left (${code})`;
   if (code === 'EROFS') return `it is read-only (${code})`;
   return `it must be a directory that this user can write (${code})`;

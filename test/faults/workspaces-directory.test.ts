@@ -58,7 +58,7 @@ async function expectAway(): Promise<void> {
     expect([status, workspaces!.reason]).toEqual(['degraded', expect.stringContaining('WORKSPACES_DIR')]);
     expect(workspaces!.reason).not.toContain(directory.path);
   }
-  expect(await write('a.txt')).toEqual(Array(2).fill([false, 503, 'workspace_unavailable']));
+  expect(await write('a.txt')).toEqual([1, 2].map(() => [false, 503, 'workspace_unavailable']));
   expect((await postJson(`${box.url}/v1/chat/completions`, plainChat)).status).toBe(200);
 }
 
