@@ -1,13 +1,20 @@
 // Opens what a worker stands on and puts it together: store, backing, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { keptFiles } from '#libs/config/kept-files.js';
 import type { Config } from '#libs/config/schema.js';
+import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import { poolSizes } from '#libs/database/pool-sizes.js';
-import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from '#libs/health/checks.js';
+import {
+  isolationCheck,
+  queueCheck,
+  serversCheck,
+  spoolCheck,
+  storeCheck,
+  workspacesCheck,
+} from '#libs/health/checks.js';
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
@@ -67,11 +74,11 @@ export async function openWorker(
   const writes = new StoreWrites(database, audit);
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
-  const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
+  const directory = workspacesDirectory(config);
   const registry = new PostgresProcessRegistry(database, { logger });
   // Given up by the others, its calls are judged, and their sessions written by other workers.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth }, isOurs);
+  const workspaces = await Workspaces.open(directory.path, { maxBytes, maxFiles, maxDepth }, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -131,6 +138,7 @@ export async function openWorker(
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
+      workspacesCheck({ probe: () => workspaces.probe(), directory, logger }),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {

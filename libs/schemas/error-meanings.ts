@@ -45,6 +45,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   shutting_down: 'This gateway is stopping.',
   no_worker: 'Tools are asked for, but no worker runs.',
   store_unavailable: 'The database or the queue does not answer, or is full.',
+  workspace_unavailable: 'The directory of the workspaces cannot be written: /health/ready names its setting.',
   model_timeout: 'The provider took too long to connect, to begin, or between two pieces.',
   tool_timeout: 'The tool took longer than its deadline.',
   tool_failed: 'The tool answered with an error.',

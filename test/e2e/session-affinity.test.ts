@@ -36,7 +36,6 @@ beforeAll(async () => {
           command: 'npx',
           args: ['-y', '@modelcontextprotocol/server-memory'],
           env: { MEMORY_FILE_PATH: '${WORKSPACE}/memory.jsonl' },
-          isolation: 'process',
           max_instances: Math.max(32, loadSize.sessions),
         },
       }),

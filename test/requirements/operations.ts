@@ -39,6 +39,8 @@ export const operationsRequirements = {
   'operations.metrics-turn': 'every chat turn is counted, timed and logged once, however it ends',
   'operations.open-api-routes': 'the OpenAPI document describes every route of the gateway',
   'operations.open-api-served': 'the API pages are served without any network, to who may see them',
+  'operations.operator-routes':
+    'routes of the operator answer other callers with 401 or 403 in the usual shape, in gateway and worker',
   'operations.open-api-true': 'what the gateway answers is what the OpenAPI document says',
   'operations.postgres-crash-blocks-nothing': 'what a crash of ours leaves of the database blocks no later start',
   'operations.postgres-crash-told':
