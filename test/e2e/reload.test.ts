@@ -125,7 +125,7 @@ verifies(
     const [audit] = await box.rows<{ isolation: string }>(
       "select isolation from audit_events where tool = 'other_held'",
     );
-    expect(audit).toEqual({ isolation: 'process' });
+    expect(audit).toEqual({ isolation: 'confined' });
     expect((await where('steady')).pid).toBeGreaterThan(0);
   },
 );
