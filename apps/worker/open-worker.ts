@@ -41,7 +41,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped' | 'onToolChange' | 'poolEvents'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onEgress' | 'onOrphansReaped' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');

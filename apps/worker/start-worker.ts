@@ -33,6 +33,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),
     onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
+    onEgress: (server, outcome) => metrics.egressConnections.inc({ server, outcome }),
     onToolChange: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
     poolEvents: {
       onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),

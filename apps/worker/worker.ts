@@ -37,6 +37,7 @@ import { CatalogPublisher } from './mcp/publish-catalog.js';
 import { CatalogService } from './mcp/serve-catalog.js';
 import { ServerStarts } from './mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
+import { openEgressProxy, type EgressOptions, type EgressProxy } from './sandbox/egress-proxy.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -55,6 +56,8 @@ export interface WorkerParts {
   serverGrace?: EndGrace;
   /** A definition of a tool has changed, and this became of it. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
+  /** A tool server has asked for a connection, and this became of it. */
+  onEgress?: EgressOptions['onConnection'];
   /** What becomes of instances of tool servers. */
   poolEvents?: PoolEvents;
   /** Processes that a killed worker had left were ended. */
@@ -75,6 +78,7 @@ export class Worker {
   readonly affinity: SessionAffinity;
   readonly #serverParts: Omit<ServerParts, 'config'>;
   #configured: ConfiguredServers;
+  #egress: Promise<EgressProxy> | undefined;
   readonly jobs: JobProcessor;
   #draining = false;
 
@@ -96,6 +100,7 @@ export class Worker {
       limits: processLimits(path, config.workspaces.max_bytes),
       ...(userChange === undefined ? {} : { userChange }),
       starts,
+      egress: () => this.#openEgress(),
       discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
@@ -159,6 +164,16 @@ export class Worker {
       replies,
       logger,
     });
+  }
+
+  /** Once it is asked for; again where that failed. */
+  #openEgress(): Promise<EgressProxy> {
+    const { logger, onEgress = () => undefined } = this.parts;
+    this.#egress ??= openEgressProxy({ logger, onConnection: onEgress }).catch((error: unknown) => {
+      this.#egress = undefined;
+      throw error;
+    });
+    return this.#egress;
   }
 
   get draining(): boolean {
@@ -245,6 +260,7 @@ export class Worker {
     await this.jobs.close();
     await listed;
     await this.#pool.close();
+    await (await this.#egress)?.close();
     await this.affinity.close();
     await this.outcomes.close();
     await this.parts.registry.close();

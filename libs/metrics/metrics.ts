@@ -105,6 +105,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'server',
       'bound',
     ]),
+    egressConnections: counter(
+      'egress_connections_total',
+      'Connections of tool servers to the egress proxy, by what became of them',
+      ['server', 'outcome'],
+    ),
     orphansReaped: counter('orphans_reaped_total', 'Processes of tool servers that a killed worker had left'),
     configReloads,
     toolChanges,

@@ -9,6 +9,7 @@ import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } fr
 import { connectHttp } from './connect.js';
 import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
+import type { EgressProxy } from '../sandbox/egress-proxy.js';
 import { availableIsolation } from './isolation.js';
 import type { ServerBound } from './pool-events.js';
 import { CommandRefused } from './resolve-command.js';
@@ -31,6 +32,8 @@ export interface ServerParts extends CommandParts {
   builtins: ReadonlyMap<string, InProcessServer>;
   /** Where what is learnt of a server is kept; absent: by this process, as long as it runs. */
   discovery?: (key: DiscoveryKey) => DiscoveryMemory;
+  /** The proxy of commands whose network is a list of hosts, opened once one of them needs it. */
+  egress?: () => Promise<EgressProxy>;
   /** What ran before this configuration was read: a server that has not changed is not prepared again. */
   running?: ConfiguredServers;
 }
