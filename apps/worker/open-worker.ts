@@ -9,7 +9,7 @@ import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
-import { listenForDeleted } from '#libs/runs/deleted-sessions.js';
+import { listenForDeleted, tellOfDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
@@ -62,7 +62,12 @@ export async function openWorker(
   });
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
-  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const leases = new PostgresSessionLeases(database);
+  const sessions = new PostgresSessionStore(database, {
+    idleTtlMs: config.workspaces.idle_ttl_ms,
+    writes,
+    onDeleted: tellOfDeleted({ channels: backing.channels, leases, logger }),
+  });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
   const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
   const registry = new PostgresProcessRegistry(database, { logger });
@@ -87,7 +92,7 @@ export async function openWorker(
     backing,
     journal: new PostgresJournal(database, writes),
     sessions,
-    leases: new PostgresSessionLeases(database),
+    leases,
     catalog: new PostgresCatalogStore(database, audit),
     registry,
     workspaces,
@@ -131,7 +136,10 @@ export async function openWorker(
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
-      stopListening = await listenForDeleted(backing.channels, sessions);
+      stopListening = await listenForDeleted(backing.channels, (session) => {
+        sessions.forget(session);
+        void worker.endSession(session);
+      });
       await worker.start();
       reaper.start();
       sweeper.start();

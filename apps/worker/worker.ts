@@ -7,6 +7,7 @@ import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { DeletedSession } from '#libs/runs/deleted-sessions.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
 import type { ProcessInfo, ProcessRegistry, ServerReport } from '#libs/runs/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
@@ -217,6 +218,16 @@ export class Worker {
     this.#configured = configuredServers({ ...this.#serverParts, config, running: this.#configured });
     this.#pool.replace(this.#configured);
     await this.catalog.replace(this.#configured);
+  }
+
+  /** It was deleted, or has expired: its servers end, with the calls on them. Others may make one of that name again. */
+  async endSession({ principal, id, directory }: DeletedSession): Promise<void> {
+    try {
+      if (directory !== undefined) await this.#pool.endIn(directory);
+      await this.affinity.end({ principal, sessionId: id });
+    } catch (error) {
+      this.parts.logger.warn({ error, sessionId: id }, 'servers of a deleted session did not end cleanly');
+    }
   }
 
   #details(): ProcessInfo['details'] {

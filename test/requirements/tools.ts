@@ -83,6 +83,7 @@ export const toolRequirements = {
     'arguments that a tool server wants in headers are told there, and a tool that declares them wrongly is not offered',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
+  'tools.unwanted-start-ends': 'a server that is starting is ended when nobody waits for it any more',
   'tools.pool-bounded':
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
   'tools.pool-spares':
