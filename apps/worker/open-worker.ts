@@ -18,7 +18,7 @@ import {
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
-import { listenForDeleted } from '#libs/runs/deleted-sessions.js';
+import { listenForDeleted, tellOfDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
@@ -51,7 +51,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onToolChange' | 'poolEvents'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onEgress' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
@@ -72,7 +72,12 @@ export async function openWorker(
   });
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
-  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const leases = new PostgresSessionLeases(database);
+  const sessions = new PostgresSessionStore(database, {
+    idleTtlMs: config.workspaces.idle_ttl_ms,
+    writes,
+    onDeleted: tellOfDeleted({ channels: backing.channels, leases, logger }),
+  });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
   const directory = workspacesDirectory(config);
   const registry = new PostgresProcessRegistry(database, { logger });
@@ -104,7 +109,7 @@ export async function openWorker(
     backing,
     journal: new PostgresJournal(database, writes),
     sessions,
-    leases: new PostgresSessionLeases(database),
+    leases,
     catalog: new PostgresCatalogStore(database, audit),
     registry,
     workspaces,
@@ -151,7 +156,10 @@ export async function openWorker(
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
-      stopListening = await listenForDeleted(backing.channels, sessions);
+      stopListening = await listenForDeleted(backing.channels, (session) => {
+        sessions.forget(session);
+        void worker.endSession(session);
+      });
       await worker.start();
       reaper.start();
       sweeper.start();

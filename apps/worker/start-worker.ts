@@ -32,6 +32,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const faults = readFaults();
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),
+    onEgress: (server, outcome) => metrics.egressConnections.inc({ server, outcome }),
     onToolChange: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
     poolEvents: {
       onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),

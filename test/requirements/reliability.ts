@@ -145,6 +145,8 @@ export const reliabilityRequirements = {
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
+  'sessions.deleted-ends-servers':
+    'what runs for a session ends when it is deleted or expires, before its directory is removed, and nothing starts there again',
   'sessions.deleted-everywhere': 'a session that was deleted begins anew at every gateway and worker at once',
   'sessions.made-with-the-call':
     'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',

@@ -43,6 +43,11 @@ export const toolRequirements = {
     'which era and transport a server speaks is found out once for all workers, and anew where it is no longer so',
   'tools.early-progress-bounded':
     'of what a tool reports before its call is told as queued the latest is kept, in bounded memory',
+  'tools.egress-bounded':
+    'connections of a tool server through the proxy are bounded in number, head and time, and end with it; each bound is counted',
+  'tools.egress-guarded':
+    'a tool server with an allow-list reaches the hosts of its list and nothing else, whatever a name resolves to',
+  'tools.egress-works': 'what a tool server may reach it reaches by CONNECT and by plain HTTP, with the usual clients',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
@@ -79,6 +84,7 @@ export const toolRequirements = {
     'arguments that a tool server wants in headers are told there, and a tool that declares them wrongly is not offered',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
+  'tools.unwanted-start-ends': 'a server that is starting is ended when nobody waits for it any more',
   'tools.pool-bounded':
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
   'tools.pool-spares':

@@ -28,6 +28,8 @@ interface Seat extends SessionName {
   calls: number;
   idleTtlMs: number;
   idle?: NodeJS.Timeout;
+  /** Its session is no more: it is freed when its last call has ended. */
+  over?: boolean;
 }
 
 /** Sessions at once; the longest idle one goes when there are more. */
@@ -61,6 +63,14 @@ export class SessionAffinity {
       seat.calls -= 1;
       this.#rest(seat);
     }
+  }
+
+  /** The session is no more: what this worker has of it is freed once the calls that run have ended. */
+  async end(session: SessionName): Promise<void> {
+    const seat = await this.#lock.run(keyOf(session), undefined, async () => this.#seats.get(keyOf(session)));
+    if (seat === undefined) return;
+    seat.over = true;
+    await this.#freeIdle(seat);
   }
 
   /** From now on nothing is taken: idle sessions are freed at once, the others when their last call has ended. */
@@ -153,7 +163,7 @@ export class SessionAffinity {
 
   #rest(seat: Seat): void {
     if (seat.calls > 0 || this.#seats.get(keyOf(seat)) !== seat) return;
-    if (this.#leaving) return void this.#freeIdle(seat);
+    if (this.#leaving || seat.over === true) return void this.#freeIdle(seat);
     seat.idle = setTimeout(() => void this.#freeIdle(seat), seat.idleTtlMs);
     seat.idle.unref();
   }
