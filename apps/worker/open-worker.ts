@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
-import { keptFiles } from '#libs/config/kept-files.js';
+import { configurationFiles } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { openDatabase } from '#libs/database/open-database.js';
@@ -114,7 +114,7 @@ export async function openWorker(
     registry,
     workspaces,
     isolation,
-    kept: keptFiles(),
+    kept: configurationFiles(),
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,
