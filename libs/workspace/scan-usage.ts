@@ -13,7 +13,8 @@ import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
 export const unfinished = new Set<string>();
 
 const leftBehindMs = 60 * 60 * 1_000;
-const levelsBelowLimit = 2;
+/** Command servers may make directories below the limit; a walk looks so far, and says where there are more. */
+export const levelsBelowLimit = 2;
 
 export async function scanUsage(
   place: { hostPath: string; ledger: UsageLedger },

@@ -9,7 +9,7 @@ import { errorCode, isDirectory, isLink, notFound, toFileError } from './file-er
 import { makeOwnDirectory } from './own-directory.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
 import { removeTree } from './remove-tree.js';
-import { scanUsage } from './scan-usage.js';
+import { levelsBelowLimit, scanUsage } from './scan-usage.js';
 import { quota, type Usage } from './usage-ledger.js';
 import { walk } from './walk.js';
 import { parsePath, reservedPrefix, shownPath, shownWorkspacePath } from './workspace-path.js';
@@ -96,19 +96,21 @@ export class Workspace {
     await this.#within(names, path, async () => undefined, true);
   }
 
-  /** Of a directory; `.` is the workspace. Sorted by path. */
+  /** Of a directory; `.` is the workspace. Sorted by path. `truncated`: some entries are left out. */
   async list(path: string, options: ListOptions): Promise<{ entries: ListedEntry[]; truncated: boolean }> {
     const names = this.#names(path);
     const prefix = names.length === 0 ? '' : `${shownPath(names)}/`;
     const entries: ListedEntry[] = [];
     const listed = await this.#within(names, path, async (directory) => {
-      const maxDepth = options.recursive === true ? this.limits.maxDepth + 1 : 1;
+      const maxDepth = options.recursive === true ? this.limits.maxDepth + levelsBelowLimit : 1;
       const walkOptions = { maxDepth, signal: options.signal, includeTemporary: names.length > 0 };
+      let truncated = false;
       for await (const entry of walk(directory, walkOptions)) {
         if (entries.length === options.limit) return { entries, truncated: true };
         entries.push({ path: prefix + entry.path, ...toFileInfo(entry.stats) });
+        if (options.recursive === true && entry.depth === maxDepth && entry.stats.isDirectory()) truncated = true;
       }
-      return { entries, truncated: false };
+      return { entries, truncated };
     }).catch((error: unknown) => {
       if (names.length === 0 && error instanceof AppError && error.code === 'file_not_found') {
         return { entries, truncated: false };
@@ -196,6 +198,12 @@ export class Workspace {
       options,
     );
     return { bytes, files, directories };
+  }
+
+  /** For what reads all of it. @throws AppError workspace_quota_exceeded where directories are deeper than is looked. */
+  async checkDepth(signal?: AbortSignal): Promise<void> {
+    await this.usage({ signal, force: true });
+    this.place.ledger.reserve(this.place.key).grow(0);
   }
 
   /** Makes the session's directory and its `.tmp` where they are missing. */

@@ -120,7 +120,8 @@ export const toolRequirements = {
   'tools.session-reopened': 'a server that has forgotten its session is asked again in a new one',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.stateless-anywhere': 'calls that leave nothing behind in a worker run in any, and pay for no lease',
-  'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
+  'tools.workspace-archive':
+    'a workspace is archived as a tar of its files and directories; one that breaks off does not look complete',
   'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
   'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
