@@ -6,6 +6,7 @@ import { measureAdapters } from './adapters.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
+import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
@@ -30,6 +31,8 @@ const { values: options } = parseArgs({
     soak: { type: 'string' },
     /** Instead of the scenarios: a loop and a tool call among few sessions, then among so many known ones. */
     sessions: { type: 'string' },
+    /** Instead of the scenarios: the memory that 1 GiB files take. */
+    files: { type: 'boolean', default: false },
   },
 });
 if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
@@ -257,6 +260,7 @@ const system = await startSystem({
   profileDirectory: options.profile,
   redis: options.redis,
   ...(options.soak === undefined ? {} : { settings: soakSettings }),
+  ...(options.files ? { settings: largeFilesSettings } : {}),
 });
 let complete = false;
 try {
@@ -272,6 +276,7 @@ try {
   console.log(`ready after: ${started.join(', ')}`);
   printMemory(system, 'at the start');
   if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
+  else if (options.files) complete = await measureLargeFiles(system);
   else if (options.turns !== undefined) await runTurns(system, Number(options.turns));
   else if (options.sessions !== undefined) await runSessions(system, Number(options.sessions));
   else {
@@ -284,7 +289,7 @@ try {
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (options.peers) await comparePeers(system, measured);
   }
-  if (options.soak === undefined) {
+  if (options.soak === undefined && !options.files) {
     printMemory(system, 'at the end');
     complete = await checkRows(system);
   }
