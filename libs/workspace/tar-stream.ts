@@ -37,6 +37,7 @@ export async function* tarStream(directory: Directory, options: TarOptions): Asy
 }
 
 async function* file(entry: Entry, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  if (entry.stats.size === 0n && entry.stats.nlink === 1n) return yield header(entry, 0);
   const handle = await entry.parent.openFile(entry.name, constants.O_RDONLY, entry.path).catch((error: unknown) => {
     // Gone, replaced or closed to us since it was listed: no part of the archive.
     if (error instanceof AppError || ['ENOENT', 'ELOOP', 'EACCES', 'ENXIO'].includes(errorCode(error) ?? '')) {

@@ -271,11 +271,11 @@ export class Workspace {
   }
 
   async #removeTree(parent: Directory, name: string, signal?: AbortSignal): Promise<void> {
-    // Out of sight at once, whole; what a crash leaves is removed with the next count.
+    // Out of sight at once, whole; what a crash, or more files than there is time for, leaves goes with a later count.
     const doomed = `${reservedPrefix}${randomBytes(8).toString('hex')}`;
     await rename(parent.child(name), parent.child(doomed));
     this.place.ledger.expire(this.place.key);
-    await removeTree(parent, doomed, signal);
+    await removeTree(parent, doomed, { signal });
   }
 
   async #removeEmpty(parent: Directory, name: string, path: string): Promise<void> {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { makeParentDirectory } from './own-directory.js';
-import { removeTree } from './remove-tree.js';
+import { removeTree, type RemovalOptions } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
 import { UsageLedger, type Usage, type WorkspaceLimits } from './usage-ledger.js';
 import { Workspace, type WorkspacePlace } from './workspace.js';
@@ -51,18 +51,21 @@ export class Workspaces {
     return join(this.root, directory);
   }
 
-  /** Out of sight at once, then removed; does nothing when it is not there. */
-  async remove(directory: string, signal?: AbortSignal): Promise<void> {
+  /**
+   * Out of sight at once, then removed; does nothing when it is not there. Returns whether all is gone: false where there
+   * was more than could be removed in the time, which `finishRemovals` then goes on with.
+   */
+  async remove(directory: string, options: RemovalOptions = {}): Promise<boolean> {
     const doomed = `${doomedPrefix}${randomBytes(8).toString('hex')}`;
     try {
       await rename(this.hostPath(directory), join(this.root, doomed));
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') return;
+      if (errorCode(error) === 'ENOENT') return true;
       throw error;
     } finally {
       this.#ledger.expire(directory);
     }
-    await this.#removeChild(doomed, signal);
+    return this.#removeChild(doomed, options);
   }
 
   /** Counts one anew, for whoever looks at all of them: no write of a session waits for it. */
@@ -75,17 +78,28 @@ export class Workspaces {
     return (await readdir(this.root)).filter((name) => !name.startsWith('.'));
   }
 
-  /** Finishes removals that a killed process began; returns how many. */
-  async finishRemovals(signal?: AbortSignal): Promise<number> {
-    const doomed = (await readdir(this.root)).filter((name) => name.startsWith(doomedPrefix));
-    for (const name of doomed) await this.#removeChild(name, signal);
-    return doomed.length;
+  /**
+   * Goes on with removals that were not finished, each for as long as one may take; what goes wrong with one is given to
+   * `onError` and costs only that one. Returns how many are gone now.
+   */
+  async finishRemovals(onError: (error: unknown) => void, options: RemovalOptions = {}): Promise<number> {
+    let finished = 0;
+    for (const name of await readdir(this.root)) {
+      if (!name.startsWith(doomedPrefix)) continue;
+      try {
+        if (await this.#removeChild(name, options)) finished += 1;
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        onError(error);
+      }
+    }
+    return finished;
   }
 
-  async #removeChild(name: string, signal?: AbortSignal): Promise<void> {
+  async #removeChild(name: string, options: RemovalOptions): Promise<boolean> {
     const root = await Directory.openPath(this.root);
     try {
-      await removeTree(root, name, signal);
+      return await removeTree(root, name, options);
     } finally {
       await root.close();
     }

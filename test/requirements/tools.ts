@@ -123,6 +123,8 @@ export const toolRequirements = {
   'tools.workspace-archive':
     'a workspace is archived as a tar of its files and directories; one that breaks off does not look complete',
   'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
+  'tools.workspace-many-files':
+    'a workspace of very many files is listed, counted, archived and removed in bounded memory and time a step',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
   'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
   'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',
