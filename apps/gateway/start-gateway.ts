@@ -5,7 +5,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/database/migrate.js';
-import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from '#libs/health/checks.js';
+import {
+  isolationCheck,
+  queueCheck,
+  serversCheck,
+  storeCheck,
+  workersCheck,
+  workspacesCheck,
+} from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
@@ -51,7 +58,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
-  const health = new Health('gateway', healthChecks(gateway));
+  const health = new Health('gateway', healthChecks(gateway, workspaces));
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
@@ -163,15 +170,16 @@ function openMcp(
 }
 
 async function openWorkspaces(config: Config): Promise<Workspaces> {
-  const { dir, max_bytes, max_files, max_depth } = config.workspaces;
+  const { dir, max_bytes, max_files, max_depth, min_free_bytes } = config.workspaces;
   return Workspaces.open(dir ?? `${config.data_dir}/workspaces`, {
     maxBytes: max_bytes,
     maxFiles: max_files,
     maxDepth: max_depth,
+    minFreeBytes: min_free_bytes,
   });
 }
 
-function healthChecks({ database, backing, registry, toolServers }: Gateway) {
+function healthChecks({ database, backing, registry, toolServers }: Gateway, { space }: Workspaces) {
   const isolation = async () =>
     (await registry.alive('worker', 10_000)).map(({ details: { isolation } }) =>
       typeof isolation === 'string' ? isolation : 'none',
@@ -182,5 +190,6 @@ function healthChecks({ database, backing, registry, toolServers }: Gateway) {
     workersCheck(registry),
     serversCheck(() => toolServers.states()),
     isolationCheck(isolation),
+    workspacesCheck(space),
   ];
 }

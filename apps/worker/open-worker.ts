@@ -5,7 +5,14 @@ import { openBacking } from '#libs/backing/open-backing.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import { poolSizes } from '#libs/database/pool-sizes.js';
-import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from '#libs/health/checks.js';
+import {
+  isolationCheck,
+  queueCheck,
+  serversCheck,
+  spoolCheck,
+  storeCheck,
+  workspacesCheck,
+} from '#libs/health/checks.js';
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
@@ -63,12 +70,13 @@ export async function openWorker(
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
-  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
   const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
   const registry = new PostgresProcessRegistry(database, { logger });
   // Given up by the others, its calls are judged, and their sessions written by other workers.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth }, isOurs);
+  const workspaces = await Workspaces.open(directory, bounds, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -119,12 +127,14 @@ export async function openWorker(
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
+      workspacesCheck(workspaces.space),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
       queue: (signal) => backing.queue.counts(signal),
       sessions: () => sessions.count(),
       workspaceBytes: async () => meter.bytes,
+      workspaceFreeBytes: () => workspaces.space.bytes(),
       mcpServers: async () => countStates(worker),
       mcpProcesses: () => countOwnProcesses(),
       mcpInstances: async () => worker.instances(),

@@ -1,4 +1,5 @@
 // The checks that gateway and worker share, on ports: what each finds wrong is said in the operator's words.
+import type { FreeSpace } from '#libs/workspace/free-space.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { CheckResult, HealthCheck } from './health.js';
 
@@ -51,6 +52,24 @@ export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): Hea
       return rows === 0
         ? { status: 'ok', details }
         : { status: 'degraded', reason: 'outcomes wait for the store', details };
+    },
+  };
+}
+
+/** Whether files can be written: the directory is open to us, and more is free than the reserve. */
+export function workspacesCheck(space: Pick<FreeSpace, 'bytes' | 'minFreeBytes' | 'checkWritable'>): HealthCheck {
+  return {
+    name: 'workspaces',
+    async check() {
+      try {
+        await space.checkWritable();
+      } catch {
+        return { status: 'degraded', reason: 'workspaces.dir cannot be written: tools and uploads make no files' };
+      }
+      const freeBytes = await space.bytes();
+      if (freeBytes >= space.minFreeBytes) return { status: 'ok', details: { freeBytes } };
+      const reason = 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written';
+      return { status: 'degraded', reason, details: { freeBytes } };
     },
   };
 }

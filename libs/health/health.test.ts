@@ -1,11 +1,13 @@
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { NestFactory } from '@nestjs/core';
+import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { FreeSpace } from '#libs/workspace/free-space.js';
 import { verifies } from '../../test/verifies.js';
-import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from './checks.js';
+import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck, workspacesCheck } from './checks.js';
 import { Health, type HealthCheck } from './health.js';
 import { OperatorAccess, type OperatorRequest } from './operator-access.js';
 import { OperationsModule } from './operations.module.js';
@@ -33,6 +35,23 @@ verifies('operations.health-degraded', 'store, queue, worker, server, isolation:
     ['workers', 'degraded', 'no worker was seen: tools cannot run'],
     ['isolation', 'degraded', 'tool servers run without isolation'],
     ['servers', 'degraded', 'not ready: b (down)'],
+  ]);
+});
+
+verifies('operations.health-degraded', 'workspaces: too little is free, or they cannot be written', async () => {
+  const results = [];
+  for (const [directory, minFree] of [
+    [tmpdir(), 1],
+    [tmpdir(), Number.MAX_SAFE_INTEGER],
+    [`${tmpdir()}/not-there`, 1],
+  ] as const) {
+    const [check] = (await serving(workspacesCheck(new FreeSpace(directory, minFree))).ready()).checks;
+    results.push([check!.status, check!.reason]);
+  }
+  expect(results).toEqual([
+    ['ok', undefined],
+    ['degraded', 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written'],
+    ['degraded', 'workspaces.dir cannot be written: tools and uploads make no files'],
   ]);
 });
 

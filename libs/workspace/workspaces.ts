@@ -5,31 +5,39 @@ import { readdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
+import { FreeSpace } from './free-space.js';
 import { makeParentDirectory } from './own-directory.js';
 import { removeTree, type RemovalOptions } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
-import { UsageLedger, type Usage, type WorkspaceLimits } from './usage-ledger.js';
+import { UsageLedger, type ScannedUsage, type WorkspaceLimits } from './usage-ledger.js';
 import { Workspace, type WorkspacePlace } from './workspace.js';
 
 /** On their way out: a crash leaves them, the sweeper removes them. */
 const doomedPrefix = '.removing-';
 
+export interface WorkspaceBounds extends WorkspaceLimits {
+  /** Of the file system they are on: below it nothing is written. Absent: no reserve. */
+  minFreeBytes?: number;
+}
+
 export class Workspaces {
   readonly #ledger: UsageLedger;
+  readonly space: FreeSpace;
 
   private constructor(
     private readonly root: string,
-    readonly limits: WorkspaceLimits,
+    readonly limits: WorkspaceBounds,
     private readonly isOurs: WorkspacePlace['isOurs'],
   ) {
     this.#ledger = new UsageLedger(limits);
+    this.space = new FreeSpace(root, limits.minFreeBytes ?? 0);
   }
 
   /**
    * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711.
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
-  static async open(dir: string, limits: WorkspaceLimits, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
+  static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     await makeParentDirectory(dir);
     return new Workspaces(await realpath(dir), limits, isOurs);
   }
@@ -41,6 +49,7 @@ export class Workspaces {
       hostPath: this.hostPath(session.directory),
       key: session.directory,
       ledger: this.#ledger,
+      space: this.space,
       isOurs: this.isOurs,
     });
   }
@@ -69,7 +78,7 @@ export class Workspaces {
   }
 
   /** Counts one anew, for whoever looks at all of them: no write of a session waits for it. */
-  measure(directory: string, signal?: AbortSignal): Promise<Usage> {
+  measure(directory: string, signal?: AbortSignal): Promise<ScannedUsage> {
     return scanUsage({ hostPath: this.hostPath(directory), ledger: this.#ledger }, signal);
   }
 

@@ -159,7 +159,7 @@ verifies(
       for (const id of ['filled', 'other']) await expire(id);
       await impatient.sweep();
       expect(readdirSync(made.root)).toEqual([expect.stringMatching(/^\.removing-/)]);
-      expect(lines.map(([{ sessionId }]) => sessionId).sort()).toEqual(['filled', 'other']);
+      expect(lines.map(([{ sessionId }]) => String(sessionId)).toSorted()).toEqual(['filled', 'other']);
       expect(lines.find(([{ sessionId }]) => sessionId === 'filled')![0].metadata).toEqual({
         directory: filled,
         unfinished: true,
