@@ -11,6 +11,7 @@ import { installPeers, type PeerFigures } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
+import { measureWorkspaces } from './workspaces.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -33,8 +34,11 @@ const { values: options } = parseArgs({
     sessions: { type: 'string' },
     /** Instead of the scenarios: the memory that 1 GiB files take. */
     files: { type: 'boolean', default: false },
+    /** Instead of the scenarios: a workspace of so many files, and how soft the quota of a tool server is. */
+    workspaces: { type: 'string' },
   },
 });
+if (options.workspaces !== undefined) process.exit((await measureWorkspaces(Number(options.workspaces))) ? 0 : 1);
 if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
 
 const [warmMs, measureMs] = options.quick ? [500, 1_200] : [3_000, 6_000];
@@ -233,10 +237,8 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
-const fewSessions = 100;
-
 async function runSessions(system: System, most: number): Promise<void> {
-  for (const sessions of [fewSessions, most]) {
+  for (const sessions of [100, most]) {
     await system.addSessions(sessions);
     const rows: Row[] = [];
     for (const scenario of scenarios) {
@@ -259,8 +261,7 @@ function print(rows: readonly Row[]): void {
 const system = await startSystem({
   profileDirectory: options.profile,
   redis: options.redis,
-  ...(options.soak === undefined ? {} : { settings: soakSettings }),
-  ...(options.files ? { settings: largeFilesSettings } : {}),
+  settings: options.files ? largeFilesSettings : options.soak === undefined ? {} : soakSettings,
 });
 let complete = false;
 try {
