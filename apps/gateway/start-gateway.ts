@@ -4,6 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
+import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { migrate } from '#libs/database/migrate.js';
 import {
   isolationCheck,
@@ -49,7 +50,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const metrics = createMetrics();
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
-  const workspaces = await openWorkspaces(config);
+  const { workspaces, check } = await openWorkspaces(config, logger);
   const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
@@ -58,7 +59,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
-  const health = new Health('gateway', healthChecks(gateway, workspaces));
+  const health = new Health('gateway', [...healthChecks(gateway), check]);
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
@@ -90,7 +91,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     logger: new NestLog(logger),
     abortOnError: false,
   });
-  await setupOpenApi(app, access);
+  setupOpenApi(app, access);
   try {
     await gateway.start();
   } catch (error) {
@@ -100,14 +101,16 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const { host, port } = config.server;
   await app.listen(port, host);
   health.become('serving');
+  // Asked once by us, so that the log says from the start what is wrong.
+  void health.ready();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
-    async stop() {
+    async stop(graceMs) {
       health.become('stopping');
       const door = app.get(McpDoor);
       door.stopWaiting();
-      await admission.drain(config.server.shutdown_grace_ms);
+      await admission.drain(graceMs);
       await door.close();
       places.close();
       await gateway.close();
@@ -169,17 +172,15 @@ function openMcp(
   );
 }
 
-async function openWorkspaces(config: Config): Promise<Workspaces> {
-  const { dir, max_bytes, max_files, max_depth, min_free_bytes } = config.workspaces;
-  return Workspaces.open(dir ?? `${config.data_dir}/workspaces`, {
-    maxBytes: max_bytes,
-    maxFiles: max_files,
-    maxDepth: max_depth,
-    minFreeBytes: min_free_bytes,
-  });
+async function openWorkspaces(config: Config, logger: Logger) {
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
+  const directory = workspacesDirectory(config);
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
+  const workspaces = await Workspaces.open(directory.path, bounds);
+  return { workspaces, check: workspacesCheck({ workspaces, directory, logger }) };
 }
 
-function healthChecks({ database, backing, registry, toolServers }: Gateway, { space }: Workspaces) {
+function healthChecks({ database, backing, registry, toolServers }: Gateway) {
   const isolation = async () =>
     (await registry.alive('worker', 10_000)).map(({ details: { isolation } }) =>
       typeof isolation === 'string' ? isolation : 'none',
@@ -190,6 +191,5 @@ function healthChecks({ database, backing, registry, toolServers }: Gateway, { s
     workersCheck(registry),
     serversCheck(() => toolServers.states()),
     isolationCheck(isolation),
-    workspacesCheck(space),
   ];
 }

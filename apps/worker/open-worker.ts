@@ -1,8 +1,10 @@
 // Opens what a worker stands on and puts it together: store, backing, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { openBacking } from '#libs/backing/open-backing.js';
+import { inheritedEnvironment } from '#libs/config/child-environment.js';
+import { keptFiles } from '#libs/config/kept-files.js';
 import type { Config } from '#libs/config/schema.js';
+import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import { poolSizes } from '#libs/database/pool-sizes.js';
 import {
@@ -27,10 +29,11 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
-import { countOwnProcesses } from './mcp/process/orphans.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { openOwnServers } from './open-own-servers.js';
 import { OwnToolsModule } from './own-tools.module.js';
+import { Isolation } from './sandbox/isolation.js';
+import { countToolProcesses } from './sandbox/tool-process.js';
 import { Worker, type WorkerParts } from './worker.js';
 import { Sweeper } from './workspace/sweeper.js';
 import { WorkspaceMeter } from './workspace/workspace-meter.js';
@@ -48,7 +51,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped' | 'onToolChange' | 'poolEvents'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
@@ -72,11 +75,11 @@ export async function openWorker(
   const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
   const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
-  const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
+  const directory = workspacesDirectory(config);
   const registry = new PostgresProcessRegistry(database, { logger });
   // Given up by the others, its calls are judged, and their sessions written by other workers.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  const workspaces = await Workspaces.open(directory, bounds, isOurs);
+  const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -84,6 +87,13 @@ export async function openWorker(
     maxResultBytes: config.tools.max_result_bytes,
     fetchAllow: config.tools.fetch_allow,
   });
+  const isolation = await Isolation.find({
+    path: inheritedEnvironment()['PATH'] ?? '',
+    maxFileBytes: maxBytes,
+    allowUnsandboxed: config.isolation.allow_unsandboxed,
+    logger,
+  });
+  isolation.report(config.isolation.minimum);
   const own = await openOwnServers(OwnToolsModule, [workspaceServer.name], {
     logger,
     cache: backing.cache,
@@ -99,6 +109,8 @@ export async function openWorker(
     catalog: new PostgresCatalogStore(database, audit),
     registry,
     workspaces,
+    isolation,
+    kept: keptFiles(),
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,
@@ -127,7 +139,7 @@ export async function openWorker(
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
-      workspacesCheck(workspaces.space),
+      workspacesCheck({ workspaces, directory, logger }),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
@@ -136,7 +148,7 @@ export async function openWorker(
       workspaceBytes: async () => meter.bytes,
       workspaceFreeBytes: () => workspaces.space.bytes(),
       mcpServers: async () => countStates(worker),
-      mcpProcesses: () => countOwnProcesses(),
+      mcpProcesses: () => countToolProcesses(),
       mcpInstances: async () => worker.instances(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },

@@ -45,9 +45,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   queue_full: 'More tool calls wait than `limits.queue_length`.',
   shutting_down: 'This gateway is stopping.',
   no_worker: 'Tools are asked for, but no worker runs.',
-  store_unavailable: 'The database or the queue does not answer.',
+  store_unavailable: 'The database or the queue does not answer, or is full.',
   workspace_disk_full:
     'The file system of the workspaces has less free than `workspaces.min_free_bytes`, or nothing: nothing is written there.',
+  workspace_unavailable: 'The directory of the workspaces cannot be written: /health/ready names its setting.',
   model_timeout: 'The provider took too long to connect, to begin, or between two pieces.',
   tool_timeout: 'The tool took longer than its deadline.',
   tool_failed: 'The tool answered with an error.',

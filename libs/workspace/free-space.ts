@@ -1,7 +1,6 @@
 // The file system under the workspaces: nothing is written there when it has less left than a reserve, which others on the
 // same disk live on. Looked up once a second at most; what this process writes in between is taken off.
-import { constants } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { AppError } from '#libs/schemas/errors.js';
 
 const keptMs = 1_000;
@@ -35,11 +34,6 @@ export class FreeSpace {
     // Where it does not tell, the write itself says what is wrong.
     const free = await this.bytes().catch(() => Infinity);
     if (free - bytes < this.minFreeBytes) throw diskFull();
-  }
-
-  /** @throws Error where files cannot be made there at all */
-  async checkWritable(): Promise<void> {
-    await access(this.directory, constants.W_OK | constants.X_OK);
   }
 }
 

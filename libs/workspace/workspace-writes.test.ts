@@ -1,4 +1,5 @@
 import { readdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -9,6 +10,7 @@ import {
   type TestWorkspace,
 } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
+import { toFileError, toStorageError } from './file-errors.js';
 import type { Workspace } from './workspace.js';
 import { Workspaces } from './workspaces.js';
 
@@ -129,7 +131,8 @@ describe('reserve of free space', () => {
 
   verifies('tools.workspace-free-reserve', 'a stream that reaches it leaves nothing', async () => {
     const { bavail, bsize } = statfsSync(host);
-    const nearlyFull = await withReserve(bavail * bsize - 16 * 2 ** 20, 2 ** 40);
+    // One byte more than whole blocks: whatever the stream takes of it, one byte is left.
+    const nearlyFull = await withReserve(bavail * bsize - 16 * 2 ** 20 - 1, 2 ** 40);
     const endless = (async function* () {
       for (;;) yield Buffer.alloc(2 ** 20);
     })();
@@ -139,6 +142,17 @@ describe('reserve of free space', () => {
     expect(await codeOf(nearlyFull.write('large', endless, announced))).toBe('workspace_disk_full');
     expect(readdirSync(host).sort()).toEqual(['.tmp', 'large']);
   });
+
+  verifies(
+    'tools.workspace-free-reserve',
+    'a disk that is full, at the file and at the directory of the session',
+    async () => {
+      const full: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error);
+      for (const told of [toFileError(full, 'new'), toStorageError(full)]) {
+        expect(told).toMatchObject({ code: 'workspace_disk_full', cause: { code: 'ENOSPC' } });
+      }
+    },
+  );
 });
 
 describe('writes', () => {

@@ -5,7 +5,7 @@ import { rename, rmdir, unlink } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import { Directory, descend } from './directory.js';
-import { errorCode, isDirectory, isLink, notFound, toFileError } from './file-errors.js';
+import { errorCode, isDirectory, isLink, notFound, toFileError, toStorageError } from './file-errors.js';
 import { makeOwnDirectory } from './own-directory.js';
 import { listEntries, type Listing, type ListOptions } from './list-entries.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
@@ -192,7 +192,7 @@ export class Workspace {
     try {
       await makeOwnDirectory(this.place.hostPath);
     } catch (error) {
-      throw toFileError(error, '.');
+      throw toStorageError(error);
     }
   }
 
@@ -212,7 +212,7 @@ export class Workspace {
       return await Directory.openPath(this.place.hostPath);
     } catch (error) {
       if (errorCode(error) === 'ENOENT') throw notFound(path);
-      throw toFileError(error, '.');
+      throw toStorageError(error);
     }
   }
 

@@ -32,7 +32,6 @@ async function configurationHealth(): Promise<{ status: string; reason?: string 
 const server = (name: string, env: Record<string, string> = {}) => ({
   command: 'node',
   args: [fixture('hostile')],
-  isolation: 'process',
   env,
   tools: { include: ['where', 'echo', 'held'], rename: { where: `${name}_where`, held: `${name}_held` } },
 });

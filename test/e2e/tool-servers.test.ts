@@ -36,37 +36,32 @@ beforeAll(async () => {
   http = spawn(process.execPath, [fixture('old-sdk'), '--http']);
   const [port] = (await once(http.stdout, 'data')) as [Buffer];
   const hostile = { command: 'node', args: [fixture('hostile'), '--ignore-term'] };
-  const isolation = 'process';
   const servers = {
     files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '${WORKSPACE}'], isolation },
     rough: {
       ...hostile,
-      isolation,
       tools: { include: ['crash', 'echo', 'family', 'vanished', 'where'], rename: { echo: 'say' } },
     },
     polite: {
       command: 'node',
       args: [fixture('hostile')],
-      isolation,
       tools: { include: ['where'], rename: { where: 'polite' } },
     },
     brief: {
       command: 'node',
       args: [fixture('hostile')],
-      isolation,
       idle_ttl_ms: 500,
       tools: { include: ['echo'], rename: { echo: 'brief' } },
     },
     warm: {
       command: 'node',
       args: [fixture('hostile'), '${WORKSPACE}'],
-      isolation,
       spares: 1,
       tools: { include: ['where'], rename: { where: 'warm' } },
     },
-    common: { ...hostile, isolation, scope: 'shared', tools: { exclude: ['hang'] } },
+    common: { ...hostile, scope: 'shared', tools: { exclude: ['hang'] } },
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
-    modern: { command: 'node', args: [fixture('new-sdk')], isolation, tools: { rename: { add: 'add_modern' } } },
+    modern: { command: 'node', args: [fixture('new-sdk')], tools: { rename: { add: 'add_modern' } } },
     unsafe: { command: 'node', args: [fixture('hostile')] },
     // Where nobody listens.
     away: { url: 'http://127.0.0.1:9/mcp' },

@@ -23,6 +23,7 @@ export const toolRequirements = {
   'tools.changes-decided':
     'an operator accepts or rejects what is held back: all that was looked at or nothing, once, with an audit row',
   'tools.changes-graded': 'a changed definition is graded: white space, words, contract, a new tool, one that is gone',
+  'tools.calls-that-read': 'a call that only reads by its arguments counts as one: GET and HEAD of fetch',
   'tools.changes-held':
     'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
@@ -84,6 +85,8 @@ export const toolRequirements = {
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
   'tools.refusal-means-nothing-ran':
     'a call that is refused because a store is away does not run: where nobody can say so, its outcome is told as unknown',
+  'tools.large-arguments-by-journal':
+    'large arguments stay out of the queue, and the tool gets them whole from the journal',
   'tools.late-cancels-bounded':
     'calls that were refused while the journal was away are ended when it is back, in shared statements, a bounded number of them',
   'tools.slow-queue':

@@ -77,7 +77,7 @@ export class SessionAffinity {
       const jobs = await queue.waitingFor(workerId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
       for (const job of jobs) {
         const signal = AbortSignal.timeout(QUEUE_TIMEOUT_MS);
-        if (await queue.remove(job.callId, signal)) await queue.add(job, { signal, replaceEnded: true });
+        if (await queue.remove(job.callId, signal)) await queue.add(job, { signal, again: true });
       }
       if (jobs.length > 0) logger.info({ metadata: { jobs: jobs.length } }, 'waiting calls were handed back');
     } catch (error) {
@@ -140,7 +140,7 @@ export class SessionAffinity {
     const { queue } = this.parts;
     const { callId } = job;
     try {
-      await queue.add(job, { worker, replaceEnded: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
+      await queue.add(job, { worker, again: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
     } catch (error) {
       // Failed here, it would wait until its gateway misses it.
       throw isStoreAway(error) ? new PutBack('the queue does not answer') : error;
