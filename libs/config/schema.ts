@@ -208,6 +208,7 @@ export const configSchema = z.strictObject({
       max_bytes: bytes('A workspace').default(512 * 1024 * 1024),
       max_files: count('Files of a workspace').default(10_000),
       max_depth: count('Directory depth of a workspace').default(32),
+      min_free_bytes: bytes('With less free on their disk no file is written').default(256 * 1024 * 1024),
     })
     .prefault({}),
   models: z
