@@ -22,6 +22,8 @@ export interface QuotaWatchOptions {
   /** As it was before the call came to the tree: what was above a limit then may stay, and be deleted, but not grow. */
   before: Usage;
   limits: WorkspaceLimits;
+  /** Absent: calls are always under way. */
+  activity?: CallActivity;
   space: Pick<FreeSpace, 'bytes' | 'minFreeBytes'>;
   logger: Logger;
 }
@@ -31,18 +33,49 @@ const closeMs = 50;
 const farMs = 1_000;
 const fastestBytesPerMs = 2 * 1_024 * 1_024;
 const fastestEntriesPerMs = 50;
+/** While no call is under way: what a server writes by itself is found later. */
+const idleMs = 5_000;
 /** Counting takes at most a fifth of the time, however many files there are. */
 const restPerCount = 4;
 
+/** Whether calls are under way on an instance. */
+export class CallActivity {
+  #running = 0;
+  #onBegun: (() => void) | undefined;
+
+  get isBusy(): boolean {
+    return this.#running > 0;
+  }
+
+  async during<T>(call: () => Promise<T>): Promise<T> {
+    this.#running += 1;
+    this.#onBegun?.();
+    try {
+      return await call();
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  /** Resolves when a call begins, or after so long. Of one waiter. */
+  begun(withinMs: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.#onBegun = () => woken.abort();
+    const rest = delay(withinMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) });
+    return rest.catch(() => undefined).finally(() => (this.#onBegun = undefined));
+  }
+}
+
 /**
- * Watches until the signal aborts, or the tree was ended. One watch for each instance with calls under way. Never rejects.
+ * Watches until the signal aborts, or the tree was ended. One watch for each instance. Never rejects.
  * Returns why the tree was ended.
  */
 export async function watchQuota(options: QuotaWatchOptions, signal: AbortSignal): Promise<AppError | undefined> {
-  const { logger } = options;
+  const { logger, activity } = options;
   let isBlind = false;
   while (!signal.aborted) {
     let pauseMs = farMs;
+    const lookedAt = performance.now();
     try {
       const { leftMs, reason, countMs } = await look(options, signal);
       const ended = reason === undefined ? undefined : await judge(options, signal);
@@ -54,7 +87,9 @@ export async function watchQuota(options: QuotaWatchOptions, signal: AbortSignal
       if (!signal.aborted && !isBlind) logger.warn({ error }, 'a workspace could not be watched');
       isBlind = true;
     }
-    await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    if (activity?.isBusy === false) await activity.begun(idleMs, signal);
+    const left = pauseMs - (performance.now() - lookedAt);
+    if (left > 0) await delay(left, undefined, { signal }).catch(() => undefined);
   }
   return undefined;
 }
