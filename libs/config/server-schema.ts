@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
 import { readAllowedHost } from './host-name.js';
-import { ms, count, secret } from './setting-kinds.js';
+import { ms, count } from './setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>
   z

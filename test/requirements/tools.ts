@@ -67,6 +67,8 @@ export const toolRequirements = {
   'tools.hostile-servers':
     'a tool server that misbehaves costs its own calls only: a code that says what happened, in time and bounded memory',
   'tools.root-drops-its-rights': 'tool servers of a worker that is root run as another user, without its rights',
+  'tools.quota-of-commands':
+    'a command server that fills its workspace is stopped, counted again and ended, and its call says so',
   'tools.confined-by-default':
     'a command server reads and writes the files of its session, its own program, and what the operator names',
   'tools.isolation-never-weakened':
