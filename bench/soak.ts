@@ -2,21 +2,20 @@
 // worker; then what is left of them: processes, descriptors, timers, memory. And what twenty idle servers weigh.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { identifyProcess, isSameProcess } from '#libs/process/process-identity.js';
 import { Pool } from 'undici';
-import { readProcesses } from '../apps/worker/mcp/process/process-table.js';
-import { workerOf } from '../apps/worker/mcp/process/tree-mark.js';
-import { childrenOf, residentMegabytes } from './processes.js';
+import { descendantsOf } from '../apps/worker/sandbox/descendants.js';
+import { residentMegabytes } from './processes.js';
 import type { System } from './system.js';
 
 const files = { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '${WORKSPACE}'] };
-const isolation = 'process';
 
 /** The servers of the soak: instances of the first go soon, those of the second stay, the third is ready beforehand. */
 export const soakSettings = {
   MCP_SERVERS: JSON.stringify({
-    brief: { ...files, isolation, idle_ttl_ms: 500, max_instances: 8 },
-    lasting: { ...files, isolation, max_instances: 20 },
-    ready: { ...files, isolation, spares: 2, max_instances: 8 },
+    brief: { ...files, idle_ttl_ms: 500, max_instances: 8 },
+    lasting: { ...files, max_instances: 20 },
+    ready: { ...files, spares: 2, max_instances: 8 },
   }),
 };
 
@@ -68,8 +67,9 @@ export async function runSoak(system: System, sessions: number): Promise<boolean
       `left behind: ${left ? 'SOMETHING' : 'nothing'}; memory ${flat ? 'within' : 'ABOVE'} 110 % of the start`,
     );
     await printIdleServers(worker.pid, (session) => call(tool('lasting'), session, {}));
+    const known = (await descendantsOf(worker.pid)).flatMap((pid) => identifyProcess(pid) ?? []);
     await worker.stop();
-    const alive = await markedBy(worker.pid);
+    const alive = known.filter(isSameProcess).length;
     console.log(`processes of tool servers after the worker's stop: ${alive}`);
     return flat && !left && alive === 0;
   } finally {
@@ -106,17 +106,17 @@ async function timed(work: () => Promise<void>): Promise<number> {
 
 /** The share of memory that is theirs alone and their part of what is shared, as the kernel counts it. */
 async function printIdleServers(workerPid: number, use: (session: string) => Promise<void>): Promise<void> {
-  const before = new Set(childrenOf(workerPid));
+  const before = new Set(await descendantsOf(workerPid));
   await inParallel(idleServers, (index) => use(`idle-${index}`));
-  const servers = childrenOf(workerPid).filter((pid) => !before.has(pid));
-  const megabytes = servers.map((pid) => {
+  const processes = (await descendantsOf(workerPid)).filter((pid) => !before.has(pid));
+  const megabytes = processes.map((pid) => {
     const [, kilobytes] = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? [];
     return Number(kilobytes) / 1_024;
   });
   const sum = megabytes.reduce((total, each) => total + each, 0);
   console.log(
-    `${servers.length} idle filesystem servers: PSS ${(sum / servers.length).toFixed(1)} MB each (goal 35), ` +
-      `most ${Math.max(...megabytes).toFixed(1)} MB`,
+    `${idleServers} idle filesystem servers: PSS ${(sum / idleServers).toFixed(1)} MB each with its launcher (goal 35), ` +
+      `largest process ${Math.max(...megabytes).toFixed(1)} MB`,
   );
 }
 
@@ -136,7 +136,7 @@ async function settled({ worker }: System): Promise<Left> {
     );
     if (open.every((count) => count === 0)) {
       return {
-        processes: await markedBy(worker.pid),
+        processes: (await descendantsOf(worker.pid)).length,
         descriptors: await fewestDescriptors(worker.pid),
         timers: valueOf('nodejs_active_resources{type="Timeout"}'),
         rssMegabytes: residentMegabytes(worker.pid),
@@ -160,12 +160,6 @@ function print(when: string, { processes, descriptors, timers, rssMegabytes }: L
   console.log(
     `${when}: ${processes} processes, ${descriptors} descriptors, ${timers} timers, worker ${rssMegabytes} MB`,
   );
-}
-
-/** Processes that carry the mark of a worker's servers, whoever their parents are. */
-async function markedBy(workerPid: number): Promise<number> {
-  const marked = (await readProcesses()).filter(({ marks }) => marks.some((mark) => workerOf(mark) === workerPid));
-  return marked.length;
 }
 
 async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openBacking } from '#libs/backing/open-backing.js';
+import { inheritedEnvironment } from '#libs/config/child-environment.js';
+import { keptFiles } from '#libs/config/kept-files.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import { poolSizes } from '#libs/database/pool-sizes.js';
@@ -20,10 +22,11 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
-import { countOwnProcesses } from './mcp/process/orphans.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { openOwnServers } from './open-own-servers.js';
 import { OwnToolsModule } from './own-tools.module.js';
+import { Isolation } from './sandbox/isolation.js';
+import { countToolProcesses } from './sandbox/tool-process.js';
 import { Worker, type WorkerParts } from './worker.js';
 import { Sweeper } from './workspace/sweeper.js';
 import { WorkspaceMeter } from './workspace/workspace-meter.js';
@@ -41,7 +44,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onOrphansReaped' | 'onToolChange' | 'poolEvents'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
@@ -76,6 +79,13 @@ export async function openWorker(
     maxResultBytes: config.tools.max_result_bytes,
     fetchAllow: config.tools.fetch_allow,
   });
+  const isolation = await Isolation.find({
+    path: inheritedEnvironment()['PATH'] ?? '',
+    maxFileBytes: maxBytes,
+    allowUnsandboxed: config.isolation.allow_unsandboxed,
+    logger,
+  });
+  isolation.report(config.isolation.minimum);
   const own = await openOwnServers(OwnToolsModule, [workspaceServer.name], {
     logger,
     cache: backing.cache,
@@ -91,6 +101,8 @@ export async function openWorker(
     catalog: new PostgresCatalogStore(database, audit),
     registry,
     workspaces,
+    isolation,
+    kept: keptFiles(),
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,
@@ -126,7 +138,7 @@ export async function openWorker(
       sessions: () => sessions.count(),
       workspaceBytes: async () => meter.bytes,
       mcpServers: async () => countStates(worker),
-      mcpProcesses: () => countOwnProcesses(),
+      mcpProcesses: () => countToolProcesses(),
       mcpInstances: async () => worker.instances(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },

@@ -32,7 +32,6 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const faults = readFaults();
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),
-    onOrphansReaped: (count) => metrics.orphansReaped.inc(count),
     onToolChange: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
     poolEvents: {
       onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),

@@ -25,18 +25,16 @@ import { RunningCalls } from './jobs/running-calls.js';
 import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
 import { SharedDiscovery } from './mcp/discovery.js';
 import type { InProcessServer } from './mcp/in-process-connection.js';
-import { processLimits } from './mcp/isolation.js';
-import { findUserChange } from './mcp/process/change-user.js';
 import { OutputSchemas } from './mcp/output-schemas.js';
 import { ServerPool } from './mcp/pool.js';
 import type { PoolEvents } from './mcp/pool-events.js';
 import type { InstanceCount } from './mcp/pool-instance.js';
-import { reapOrphans } from './mcp/process/orphans.js';
-import type { EndGrace } from './mcp/process/process-tree.js';
 import { CatalogPublisher } from './mcp/publish-catalog.js';
 import { CatalogService } from './mcp/serve-catalog.js';
 import { ServerStarts } from './mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
+import type { Isolation } from './sandbox/isolation.js';
+import type { EndGrace } from './sandbox/tool-process.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -48,6 +46,9 @@ export interface WorkerParts {
   catalog: CatalogStore;
   registry: ProcessRegistry;
   workspaces: Workspaces;
+  isolation: Isolation;
+  /** Files that no tool server may read, beside the data of Signalbox. */
+  kept?: readonly string[];
   /** Servers that this worker has inside, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
@@ -57,8 +58,6 @@ export interface WorkerParts {
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
   /** What becomes of instances of tool servers. */
   poolEvents?: PoolEvents;
-  /** Processes that a killed worker had left were ended. */
-  onOrphansReaped?: (count: number) => void;
   logger: Logger;
 }
 
@@ -82,8 +81,6 @@ export class Worker {
     const { config, backing, logger, workerId } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
-    const path = environment['PATH'] ?? '';
-    const userChange = findUserChange(path);
     const starts = new ServerStarts({
       limit: config.worker.server_starts ?? availableParallelism(),
       onRefused: (server) => parts.poolEvents?.onRefused(server, 'starts'),
@@ -93,8 +90,8 @@ export class Worker {
       workspaces: parts.workspaces,
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
-      limits: processLimits(path, config.workspaces.max_bytes),
-      ...(userChange === undefined ? {} : { userChange }),
+      isolation: parts.isolation,
+      ...(parts.kept === undefined ? {} : { kept: parts.kept }),
       starts,
       discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
@@ -165,10 +162,17 @@ export class Worker {
     return this.#draining;
   }
 
-  /** The levels of isolation that command servers run under here. */
+  /** The levels of isolation that command servers run under here; without any, the one that they would. */
   isolationLevels(): string[] {
     const levels = this.#configured.servers.map(({ isolation }) => isolation);
-    return [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
+    const used = [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
+    return used.length > 0 ? used : [this.#defaultLevel()];
+  }
+
+  #defaultLevel(): string {
+    const { isolation, config } = this.parts;
+    const level = config.isolation.minimum;
+    return isolation.refusal(level) === undefined ? level : `${isolation.strongest}: commands are refused`;
   }
 
   /** Instances of tool servers by state. */
@@ -178,8 +182,6 @@ export class Worker {
 
   /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
   async start(): Promise<void> {
-    const orphans = await reapOrphans(this.parts.logger);
-    if (orphans > 0) this.parts.onOrphansReaped?.(orphans);
     await this.outcomes.start();
     const info = {
       id: this.parts.workerId,
@@ -206,7 +208,7 @@ export class Worker {
 
   #details(): ProcessInfo['details'] {
     return {
-      isolation: this.isolationLevels()[0] ?? 'builtin tools only',
+      isolation: this.isolationLevels().join(', '),
       servers: this.catalog.states().map((server) => {
         const isolation = this.#configured.servers.find(({ name }) => name === server.name)?.isolation;
         return { ...server, ...(isolation === undefined ? {} : { isolation }) } satisfies ServerReport;

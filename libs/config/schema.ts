@@ -145,8 +145,17 @@ export const serverSchema = z.strictObject({
   isolation: z
     .enum(['none', 'process', 'confined', 'namespace'])
     .optional()
-    .describe('Least isolation it may run under; absent: isolation.minimum'),
+    .describe('Isolation that it runs under; absent: isolation.minimum'),
   network: z.enum(['none', 'full']).default('none').describe('Network of a command'),
+  paths: z
+    .strictObject({
+      read: z.array(z.string()).default([]).describe('Files and directories that a confined command may read as well'),
+      write: z
+        .array(z.string())
+        .default([])
+        .describe('Files and directories that a confined command may change as well'),
+    })
+    .prefault({}),
   trusted: z.boolean().default(false).describe('Its annotations are believed'),
   tools: toolRulesSchema.prefault({}),
   forward_headers: z.array(z.string()).default([]).describe('Headers of the request that it is sent'),

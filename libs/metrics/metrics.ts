@@ -105,7 +105,6 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'server',
       'bound',
     ]),
-    orphansReaped: counter('orphans_reaped_total', 'Processes of tool servers that a killed worker had left'),
     configReloads,
     toolChanges,
     toolChangesHeld: gauge('tool_changes_held', 'Changed definitions that wait for an operator'),

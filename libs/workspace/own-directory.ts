@@ -1,23 +1,15 @@
 // A directory for a session's files, or for those of a shared tool server, with its `.tmp`. Where Signalbox runs as root it
-// is given to a user id of its own, which no account has: tool servers run as that user and reach neither another
-// session's files nor ours. Where root may not give files away they stay root's.
-import { createHash } from 'node:crypto';
+// is given to a user id that no account has: tool servers run as that user, without root's rights. What keeps sessions apart is
+// the isolation of command servers (docs/isolation.md). Where root may not give files away they stay root's.
 import { chmod, lchown, mkdir } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { walk } from './walk.js';
 import { temporaryDirectory } from './workspace-path.js';
 
 /** The user ids from here to 2³¹ - 2 are for no account and no container (systemd.io/UIDS-GIDS). */
-export const firstOwnUser = 0x7000_0000;
-const ownUsers = 0x0fff_ffff;
+export const toolUser = 0x7000_0000;
 const deepest = 64;
-
-/** The same on every machine that shares the directory. */
-export function ownUserOf(name: string): number {
-  return firstOwnUser + (createHash('sha256').update(name).digest().readUInt32BE(0) % ownUsers);
-}
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
@@ -37,7 +29,7 @@ export async function makeOwnDirectory(hostPath: string): Promise<void> {
     const made = await makeMissing(directory.child(temporaryDirectory));
     if (!isRoot()) return;
     const { uid, gid } = await directory.handle.stat();
-    if (uid === 0) await giveAway(directory, ownUserOf(basename(hostPath)));
+    if (uid === 0) await giveAway(directory, toolUser);
     else if (made) await giveTemporary(directory, uid, gid);
   } finally {
     await directory.close();

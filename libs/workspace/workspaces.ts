@@ -18,7 +18,8 @@ export class Workspaces {
   readonly #ledger: UsageLedger;
 
   private constructor(
-    private readonly root: string,
+    /** The directory that holds them all. */
+    readonly root: string,
     readonly limits: WorkspaceLimits,
     private readonly isOurs: WorkspacePlace['isOurs'],
   ) {

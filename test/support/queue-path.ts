@@ -34,6 +34,7 @@ import { decide } from '../../apps/gateway/tools/policy.js';
 import { LateCancels } from '../../apps/gateway/tools/late-cancels.js';
 import { QueuedToolRunner } from '../../apps/gateway/tools/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
+import { findTestIsolation } from './isolation.js';
 import { ProbeTools } from './probe-tools.js';
 
 export interface Services {
@@ -180,6 +181,7 @@ export async function openWorker(services: Services, dataDir = services.config.d
     catalog: new PostgresCatalogStore(database),
     registry: new PostgresProcessRegistry(database, { logger: silentLogger }),
     workspaces,
+    isolation: await findTestIsolation(),
     builtins: new Map([['workspace', server]]),
     logger: silentLogger,
   });

@@ -10,11 +10,10 @@ import type { LogFields, Logger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/worker/mcp/connection.js';
 import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
-import { processLimits } from '../../apps/worker/mcp/isolation.js';
-import { findUserChange } from '../../apps/worker/mcp/process/change-user.js';
 import { ServerPool } from '../../apps/worker/mcp/pool.js';
 import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers.js';
+import { findTestIsolation, testLevel } from './isolation.js';
 
 export const fixture = (name: string) =>
   fileURLToPath(new URL(`../fixtures/tool-servers/${name}.mjs`, import.meta.url));
@@ -60,11 +59,12 @@ export interface ServersGiven {
 export const hostile = (...flags: string[]) => ({ command: 'node', args: [fixture('hostile'), ...flags] });
 
 export async function openToolServers(servers: Record<string, object>, given: ServersGiven = {}): Promise<ToolServers> {
+  const isolation = await findTestIsolation();
   const dataDirectory = await mkdtemp(join(tmpdir(), 'tool-servers-'));
   const config = readConfig({
     environment: {
       DATA_DIR: dataDirectory,
-      MIN_ISOLATION: 'process',
+      MIN_ISOLATION: testLevel(isolation),
       TOOLS_CANCEL_GRACE_MS: '1000',
       ...given.environment,
     },
@@ -79,8 +79,6 @@ export async function openToolServers(servers: Record<string, object>, given: Se
   const bounds: string[] = [];
   const logger = recordingLogger(log);
   const environment = inheritedEnvironment();
-  const path = environment['PATH'] ?? '';
-  const userChange = findUserChange(path);
   const starts = new ServerStarts({ limit: 8, ...given.starts });
   const configured = configuredServers({
     config,
@@ -88,8 +86,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     workspaces,
     environment,
     packageRoots: [checkout],
-    limits: processLimits(path, 2 ** 30),
-    ...(userChange === undefined ? {} : { userChange }),
+    isolation,
     starts,
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),

@@ -1,20 +1,22 @@
 // A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
 // cannot be found, what would run with too little isolation, and a workspace where there is no session.
 import { randomBytes } from 'node:crypto';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { makeOwnDirectory, makeParentDirectory } from '#libs/workspace/own-directory.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { Isolation, Launch } from '../sandbox/isolation.js';
+import { levelNumber } from '../sandbox/levels.js';
+import { readablePaths } from '../sandbox/readable-paths.js';
+import type { EndGrace } from '../sandbox/tool-process.js';
+import { isOpenToAll } from '../sandbox/tool-user.js';
 import { connectStdio } from './connect.js';
 import type { ConnectOptions, ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
-import { availableIsolation, isolationRefusal } from './isolation.js';
 import type { PoolEvents, ServerBound } from './pool-events.js';
 import type { ServerStarts } from './server-starts.js';
-import { runAsOwner, type RunAs, type UserChange } from './process/change-user.js';
-import type { EndGrace, Launch, ProcessLimits } from './process/process-tree.js';
 import { CommandRefused, resolveCommand, type Program } from './resolve-command.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
 import type { ConfiguredServer, OpenServer, PoolUser, SpareInstance } from './configured-server.js';
@@ -25,9 +27,9 @@ export interface CommandParts {
   /** What every program inherits: PATH, LANG. */
   environment: Readonly<Record<string, string>>;
   packageRoots: readonly string[];
-  limits: ProcessLimits;
-  /** How a worker that is root runs them as other users; absent where it is not, or cannot. */
-  userChange?: UserChange;
+  isolation: Isolation;
+  /** Files and directories that no server may read: secrets, beside what `config` and `workspaces` name. */
+  kept?: readonly string[];
   /** One line for all servers of the worker. */
   starts: ServerStarts;
   grace?: EndGrace;
@@ -40,7 +42,7 @@ export interface CommandParts {
 const workspaceVariable = '${WORKSPACE}';
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
-type OpenedCommand = Pick<ConfiguredServer, 'open' | 'spares'>;
+type OpenedCommand = Pick<ConfiguredServer, 'open' | 'spares' | 'isolation'>;
 
 interface CommandConfig extends ServerConfig {
   command: string;
@@ -52,7 +54,8 @@ export function openCommand(
   server: CommandConfig,
   { memory, ...parts }: CommandParts & { memory: DiscoveryMemory },
 ): OpenedCommand {
-  const refusal = isolationRefusal(server.isolation ?? parts.config.isolation.minimum);
+  const level = server.isolation ?? parts.config.isolation.minimum;
+  const refusal = parts.isolation.refusal(level);
   if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
   const shared = server.scope === 'shared';
   const texts = [...server.args, ...Object.values(server.env)];
@@ -64,17 +67,19 @@ export function openCommand(
     packageRoots: parts.packageRoots,
   });
   const logger = parts.logger.child({ metadata: { server: name } });
-  if (server.network === 'none') {
-    logger.warn({}, `network none is not enforced: this server runs with isolation '${availableIsolation}'`);
+  if (server.network === 'none' && levelNumber(level) < levelNumber('confined')) {
+    logger.warn({}, `network none is not enforced: this server runs with isolation '${level}'`);
+  }
+  const readable = readableBy(program, server, parts);
+  if (parts.isolation.needsOpenPaths(level) && ![...readable, parts.workspaces.root].every(isOpenToAll)) {
+    throw new CommandRefused(
+      `with isolation '${level}' a server of a worker that is root runs as another user, who cannot enter the directories ` +
+        'of its program or of the workspaces: run it with isolation confined, or move them',
+    );
   }
 
-  const runAs = asOwner([program.file, ...program.args], parts, logger);
   const start = async (host: string, signal: AbortSignal): Promise<ToolConnection> => {
-    const user = await runAs(host);
-    const launch: Launch = {
-      ...launchIn(host, program, server, parts),
-      ...(user === undefined ? {} : { runAs: user }),
-    };
+    const launch = { ...launchIn(host, program, server, parts), readable };
     const grace = parts.grace ?? defaultGrace;
     const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
     const options: ConnectOptions = {
@@ -87,7 +92,10 @@ export function openCommand(
     };
     const maxMessageBytes = messageBytes(parts.config);
     return parts.starts.run(name, signal, () =>
-      connectStdio({ launch, grace, maxMessageBytes, logger, onBound }, options),
+      connectStdio(
+        { start: () => parts.isolation.start(level, launch), grace, maxMessageBytes, logger, onBound },
+        options,
+      ),
     );
   };
 
@@ -101,22 +109,41 @@ export function openCommand(
     const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));
     return show(await start(directory.host, signal), directory);
   };
-  if (server.spares === 0) return { open };
+  if (server.spares === 0) return { isolation: level, open };
   const { workspaces } = parts;
-  return { open, spares: { count: server.spares, open: (signal) => openSpare({ workspaces, start, show }, signal) } };
+  const spares = {
+    count: server.spares,
+    open: (signal: AbortSignal) => openSpare({ workspaces, start, show }, signal),
+  };
+  return { isolation: level, open, spares };
 }
 
-function launchIn(host: string, program: Program, server: ServerConfig, parts: CommandParts): Launch {
+/** @throws CommandRefused where the configuration would open the data of Signalbox to the server. */
+function readableBy(program: Program, server: ServerConfig, parts: CommandParts): string[] {
+  const { read, write } = server.paths;
+  const kept = [parts.config.data_dir, parts.workspaces.root, ...(parts.kept ?? [])];
+  const words = [program.file, ...program.args];
+  const more = [...(program.packages === undefined ? [] : [program.packages]), ...read, ...write];
+  const { paths, refused } = readablePaths(words, more, kept);
+  if (refused.length === 0) return paths;
+  throw new CommandRefused(
+    `it could read what belongs to Signalbox: ${refused.join(', ')} holds data_dir, the workspaces or a secret`,
+  );
+}
+
+function launchIn(host: string, program: Program, server: ServerConfig, parts: CommandParts): Omit<Launch, 'readable'> {
   const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
   return {
     file: program.file,
     args: program.args.map(inPlace),
-    limits: parts.limits,
-    cwd: host,
+    directory: host,
+    writable: server.paths.write,
+    network: server.network,
     environment: {
       ...parts.environment,
       HOME: host,
       TMPDIR: join(host, temporaryDirectory),
+      ...program.environment?.(host),
       ...Object.fromEntries(Object.entries(server.env).map(([key, value]) => [key, inPlace(value)])),
     },
   };
@@ -148,22 +175,6 @@ async function openSpare({ workspaces, start, show }: SpareParts, signal: AbortS
     await workspaces.remove(directory);
     throw error;
   }
-}
-
-const isRoot = () => process.getuid?.() === 0;
-
-/** Of a directory: how `command` is run in it. Told once where a worker that is root runs it as root. */
-function asOwner(command: readonly string[], { userChange }: CommandParts, logger: Logger) {
-  let told = false;
-  const needed = command.filter((word) => isAbsolute(word));
-  return async (directory: string): Promise<RunAs | undefined> => {
-    const found = userChange === undefined ? undefined : await runAsOwner(userChange, directory, needed);
-    if (found === undefined && isRoot() && !told) {
-      told = true;
-      logger.warn({}, 'this server runs as root: it cannot be run as another user here');
-    }
-    return found;
-  };
 }
 
 /** The largest result that is read at all, and what stands around it. */

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
 import { fixture, hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
-import { processLimits } from './isolation.js';
-import { countOwnProcesses } from './process/orphans.js';
+import { countToolProcesses } from '../sandbox/tool-process.js';
 
 const maxReadBytes = 1024 * 1024;
 let servers: ToolServers;
@@ -245,10 +244,8 @@ verifies('tools.servers-contained', 'its environment, directory and arguments', 
       TMPDIR: '/mcp_workspaces/sess_p/.tmp',
       OWN: 'x',
       WHERE: '/mcp_workspaces/sess_p/y',
-      SIGNALBOX_TOOL_TREE: expect.any(String),
     });
-    const { prefix } = processLimits(process.env['PATH'] ?? '', 2 ** 30);
-    if (prefix.length > 0) expect(structuredContent).toMatchObject({ core: '0' });
+    expect(structuredContent).toMatchObject({ core: '0' });
     expect([hasPath, args[2]]).toEqual([true, '/mcp_workspaces/sess_p']);
     const echoed = await opened.call('place', 'echo', {
       session: 'sess_p',
@@ -265,11 +262,11 @@ verifies('tools.nothing-left-alive', 'deaf to SIGTERM, with grandchildren of the
   const opened = await openToolServers({ stubborn: hostile('--ignore-term') });
   const { content } = await opened.call('stubborn', 'family');
   expect(content).toEqual([{ type: 'text', text: expect.stringMatching(/^\d+ \d+$/) }]);
-  expect(await countOwnProcesses()).toBeGreaterThanOrEqual(3);
+  expect(await countToolProcesses()).toBeGreaterThanOrEqual(3);
   // One that ends by itself leaves its family as well.
   await opened.call('stubborn', 'family', { session: 'sess_b' });
   await expect(opened.call('stubborn', 'crash', { session: 'sess_b' })).rejects.toMatchObject({ code: 'tool_crashed' });
   const gone = servers.close();
   await Promise.all([opened.close(), gone]);
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });

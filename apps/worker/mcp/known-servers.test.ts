@@ -10,7 +10,7 @@ import { McpServer } from '#libs/mcp-server/decorators.js';
 import { type HttpServing, serveOverHttp } from '#libs/mcp-server/serve-over-http.js';
 import { verifies } from '../../../test/verifies.js';
 import { fixture, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
-import { countOwnProcesses } from './process/orphans.js';
+import { countToolProcesses } from '../sandbox/tool-process.js';
 
 const npx = (name: string, ...args: string[]) => ({
   command: 'npx',
@@ -150,7 +150,7 @@ verifies('tools.known-servers', 'everything and memory', async () => {
 });
 
 verifies('tools.nothing-left-alive', 'after a hundred sessions', async () => {
-  const before = await countOwnProcesses();
+  const before = await countToolProcesses();
   const opened = await openToolServers({
     echo: { command: 'node', args: [fixture('hostile')], max_instances: 4 },
   });
@@ -160,10 +160,10 @@ verifies('tools.nothing-left-alive', 'after a hundred sessions', async () => {
   }
   expect(opened.pool.instances).toBe(4);
   await opened.close();
-  expect(await countOwnProcesses()).toBe(before);
+  expect(await countToolProcesses()).toBe(before);
 });
 
 test('every server was closed without being killed', async () => {
   await servers.close();
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });

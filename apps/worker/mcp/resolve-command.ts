@@ -9,6 +9,8 @@ export interface Program {
   args: readonly string[];
   /** The `node_modules` that it was found in, where it is a package. */
   packages?: string;
+  /** What this package needs to keep its files in the given directory; the configured environment comes after it. */
+  environment?: (directory: string) => Record<string, string>;
 }
 
 export interface CommandPlaces {
@@ -75,8 +77,12 @@ function resolvePackage(args: readonly string[], { packageRoots }: CommandPlaces
     file: process.execPath,
     args: [join(directory, binOf(manifest, name)), ...args.slice(at + 1)],
     packages: directory.slice(0, -name.length - 1),
+    ...(name === '@modelcontextprotocol/server-memory' ? { environment: memoryFile } : {}),
   };
 }
+
+/** This one writes beside its own program unless it is given a path. */
+const memoryFile = (directory: string) => ({ MEMORY_FILE_PATH: join(directory, 'memory.jsonl') });
 
 function findPackage(root: string, name: string): string | undefined {
   for (let directory = resolve(root); ; directory = dirname(directory)) {

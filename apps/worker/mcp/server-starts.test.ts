@@ -3,11 +3,12 @@ import { getPriority } from 'node:os';
 import { expect } from 'vitest';
 import { hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { verifies } from '../../../test/verifies.js';
-import { toolNiceness } from './process/give-way.js';
-import { countOwnProcesses } from './process/orphans.js';
+import { countToolProcesses } from '../sandbox/tool-process.js';
 import { ServerStarts, StartRefused } from './server-starts.js';
 
 const never = new AbortController().signal;
+/** As the launcher sets it. */
+const toolNiceness = 10;
 const soon = { timeout: 20_000, interval: 20 };
 
 const counts = ({ pool }: ToolServers, name: string) =>
@@ -68,7 +69,7 @@ verifies('tools.starts-bounded', 'refused in time, and no failure of the server 
   const servers = await openToolServers({ silent: hostile('--silent', '--ignore-term'), good: hostile() }, { starts });
   try {
     const holding = servers.call('silent', 'echo').catch((error: Error) => error);
-    await expect.poll(countOwnProcesses, soon).toBe(1);
+    await expect.poll(countToolProcesses, soon).toBe(1);
     const sessions = ['a', 'b', 'c', 'd', 'e', 'f'];
     const calls = sessions.map((session) => servers.call('good', 'echo', { session }).catch((error: unknown) => error));
     await expect.poll(() => counts(servers, 'good'), soon).toEqual({ waiting: 6 });
@@ -95,7 +96,7 @@ verifies(
     );
     try {
       const holding = servers.call('silent', 'echo').catch((error: Error) => error);
-      await expect.poll(countOwnProcesses, soon).toBe(1);
+      await expect.poll(countToolProcesses, soon).toBe(1);
       expect(await servers.call('good', 'echo', { args: { text: 'here' } })).toMatchObject({
         content: [{ text: 'here' }],
       });

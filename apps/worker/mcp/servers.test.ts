@@ -5,14 +5,20 @@ import { expect, test } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
+import { findTestIsolation } from '../../../test/support/isolation.js';
 import { verifies } from '../../../test/verifies.js';
 import { ServerPool } from './pool.js';
+import { Isolation } from '../sandbox/isolation.js';
 import { ServerStarts } from './server-starts.js';
 import { CommandRefused, resolveCommand } from './resolve-command.js';
 import { configuredServers, type ConfiguredServers } from './servers.js';
 import { ShownPaths } from './shown-paths.js';
 
-async function configured(mcpServers: object, environment: Record<string, string> = {}): Promise<ConfiguredServers> {
+async function configured(
+  mcpServers: object,
+  environment: Record<string, string> = {},
+  isolation = findTestIsolation(),
+): Promise<ConfiguredServers> {
   const directory = mkdtempSync(join(tmpdir(), 'servers-'));
   const text = JSON.stringify({ mcpServers });
   const config = readConfig({ environment, file: { path: 'signalbox.yaml', text } });
@@ -23,7 +29,7 @@ async function configured(mcpServers: object, environment: Record<string, string
     workspaces: await Workspaces.open(directory, { maxBytes: 1, maxFiles: 1, maxDepth: 1 }),
     environment: { PATH: process.env['PATH'] ?? '' },
     packageRoots: [directory],
-    limits: { prefix: [], carryMark: false },
+    isolation: await isolation,
     logger: silentLogger,
   });
 }
@@ -58,19 +64,26 @@ verifies('tools.servers-configured', 'in the form of Claude Desktop, with what m
 
 verifies('tools.isolation-never-weakened', 'the default, a server of its own, all of them', async () => {
   const given = { plain: { command: 'node' }, weaker: { command: 'node', isolation: 'process' } };
-  const strict = await configured(given);
+  const without = Isolation.find({
+    path: '',
+    maxFileBytes: 1,
+    allowUnsandboxed: false,
+    launcher: '/nowhere/launcher',
+    logger: silentLogger,
+  });
+  const strict = await configured(given, {}, without);
   expect(strict.servers.map(({ name }) => name)).toEqual(['weaker']);
   const refusal = strict.refused.find(({ name }) => name === 'plain');
   expect(refusal).toMatchObject({
     code: 'isolation_too_low',
-    reason: expect.stringContaining('MIN_ISOLATION=process'),
+    reason: expect.stringMatching(/'confined'.*does not have it.*"isolation: process" would run it with less/),
   });
   const user = { principal: 'local', sessionId: 's', directory: 's' };
   const options = { user, signal: AbortSignal.timeout(1_000), deadline: Date.now() + 1_000 };
   const call = new ServerPool(strict, silentLogger).use('plain', options, async () => 1);
   await expect(call).rejects.toMatchObject({ code: 'isolation_too_low' });
   const stronger = { strong: { command: 'node', isolation: 'namespace' } };
-  expect((await configured(stronger, { MIN_ISOLATION: 'process' })).servers).toEqual([]);
+  expect((await configured(stronger, { MIN_ISOLATION: 'process' }, without)).servers).toEqual([]);
 });
 
 verifies('tools.servers-configured', 'npx means the installed package', () => {

@@ -9,7 +9,6 @@ import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } fr
 import { connectHttp } from './connect.js';
 import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
-import { availableIsolation } from './isolation.js';
 import type { ServerBound } from './pool-events.js';
 import { CommandRefused } from './resolve-command.js';
 
@@ -98,7 +97,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   }
   if (command !== undefined) {
     const opened = openCommand(name, { ...server, command }, { ...parts, memory: memoryOf(key, parts) });
-    return { builtin: false, isolation: availableIsolation, ...opened };
+    return { builtin: false, ...opened };
   }
   if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
@@ -163,6 +162,7 @@ const builtinDefaults: ServerConfig = {
   spares: 0,
   concurrency: 4,
   network: 'none',
+  paths: { read: [], write: [] },
   trusted: true,
   tools: {},
   forward_headers: [],

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
 import { fixture, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { verifies } from '../../../test/verifies.js';
-import { countOwnProcesses } from './process/orphans.js';
+import { countToolProcesses } from '../sandbox/tool-process.js';
 
 let opened: ToolServers;
 /** Session to its directory: a new one takes what it is offered. */
@@ -28,7 +28,7 @@ async function begin(spares: number, more: object): Promise<void> {
 beforeEach(() => directories.clear());
 afterEach(async () => {
   await opened.close();
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });
 
 const counts = () => Object.fromEntries(opened.pool.census().map(({ state, count }) => [state, count]));
@@ -84,7 +84,7 @@ verifies('tools.pool-spares', 'what the store may have taken goes to nobody else
   await expect(lost).rejects.toThrow('the answer is lost');
   expect((await called('sess_a')).directory).not.toBe(born);
   // The row may be there: the directory is the sweeper's to judge.
-  await expect.poll(countOwnProcesses, later).toBe(2);
+  await expect.poll(countToolProcesses, later).toBe(2);
   expect(await workspaces()).toContain(born);
 });
 
@@ -95,7 +95,7 @@ verifies('tools.pool-spares', 'within max_instances: they make room for sessions
   await called('sess_b');
   await expect.poll(counts, later).toMatchObject({ spare: 0, connecting: 0, idle: 2, closing: 0 });
   await expect.poll(async () => (await workspaces()).sort(), later).toEqual(['ws_a', 'ws_b']);
-  await expect.poll(countOwnProcesses, later).toBe(2);
+  await expect.poll(countToolProcesses, later).toBe(2);
 });
 
 verifies('tools.pool-spares', 'one that is being started refuses no session its place', async () => {
@@ -104,7 +104,7 @@ verifies('tools.pool-spares', 'one that is being started refuses no session its 
   directories.set('sess_a', 'ws_a');
   await called('sess_a');
   await expect.poll(counts, later).toMatchObject({ spare: 0, connecting: 0, idle: 1 });
-  await expect.poll(countOwnProcesses, later).toBe(1);
+  await expect.poll(countToolProcesses, later).toBe(1);
   expect(await workspaces()).toEqual(['ws_a']);
 });
 

@@ -6,14 +6,15 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { FloodGate } from './flood-gate.js';
+import type { EndGrace, ProcessExit, ToolProcess } from '../sandbox/tool-process.js';
 import type { OnServerBound, ServerBound } from './pool-events.js';
 import { LineReader, readFrame } from './frame-reader.js';
 import { maxValues, ValueCounter } from './value-counter.js';
-import { BoundedLineLog } from './process/bounded-line-log.js';
-import { ProcessTree, type EndGrace, type Launch, type ProcessExit } from './process/process-tree.js';
+import { BoundedLineLog } from './bounded-line-log.js';
 
 export interface StdioOptions {
-  launch: Launch;
+  /** @throws AppError tool_unavailable, isolation_too_low */
+  start(): Promise<ToolProcess>;
   maxMessageBytes: number;
   grace: EndGrace;
   logger: Logger;
@@ -33,8 +34,8 @@ export class StdioTransport implements Transport {
   failure?: AppError;
   /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
   readonly stderr = null;
-  #starting?: Promise<ProcessTree>;
-  #tree?: ProcessTree;
+  #starting?: Promise<ToolProcess>;
+  #tree?: ToolProcess;
   #over = false;
   /** Of the line that its messages are being told of. */
   frameBytes = 0;
@@ -56,7 +57,7 @@ export class StdioTransport implements Transport {
   /** @throws AppError tool_unavailable */
   async start(): Promise<void> {
     if (this.#over) throw crashed('was closed before it was started');
-    this.#starting = ProcessTree.start(this.options.launch, this.options.grace);
+    this.#starting = this.options.start();
     const tree = await this.#starting;
     this.#tree = tree;
     // Whoever closed it meanwhile ends the tree.
@@ -95,7 +96,7 @@ export class StdioTransport implements Transport {
   }
 
   /** What the server asked is not waited for: it may ask on without reading. Its calls are bounded elsewhere. */
-  #answer(stdin: ProcessTree['stdin'], line: string): void {
+  #answer(stdin: ToolProcess['stdin'], line: string): void {
     this.#unreadBytes += line.length;
     stdin.write(line, () => (this.#unreadBytes -= line.length));
     if (this.#unreadBytes > maxUnreadBytes) this.#refuse('unread_answers', 'asks and does not read the answers');
@@ -105,11 +106,11 @@ export class StdioTransport implements Transport {
   async close(): Promise<void> {
     this.#finish();
     const tree = await this.#starting?.catch(() => undefined);
-    await tree?.end();
+    await tree?.end(this.options.grace);
   }
 
   /** An exit tells more than its stdout's end does: it is given a moment to be known. */
-  async #endOfOutput(tree: ProcessTree): Promise<void> {
+  async #endOfOutput(tree: ToolProcess): Promise<void> {
     const exit = await Promise.race([tree.exited, delay(lastWordsMs, undefined, { ref: false })]);
     this.#fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));
   }
@@ -140,7 +141,9 @@ export class StdioTransport implements Transport {
     if (this.#over) return;
     this.failure = new AppError(code, `The tool server ${what}`);
     this.#finish();
-    this.#tree?.end().catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
+    this.#tree
+      ?.end(this.options.grace)
+      .catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
   }
 
   #finish(): void {

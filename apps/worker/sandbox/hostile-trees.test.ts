@@ -1,9 +1,9 @@
 // Servers whose processes try to outlive them: whatever way they end, nothing of them is left.
 import { afterEach, beforeEach, expect } from 'vitest';
 import { isAlive } from '#libs/process/process-identity.js';
-import { hostile, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
-import { verifies } from '../../../../test/verifies.js';
-import { countOwnProcesses } from './orphans.js';
+import { hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
+import { verifies } from '../../../test/verifies.js';
+import { countToolProcesses } from './tool-process.js';
 
 let servers: ToolServers;
 
@@ -12,10 +12,10 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await servers.close();
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });
 
-const noneLeft = () => expect.poll(countOwnProcesses, { timeout: 20_000 }).toBe(0);
+const noneLeft = () => expect.poll(countToolProcesses, { timeout: 20_000 }).toBe(0);
 
 verifies('tools.nothing-left-alive', 'a grandchild whose parents have ended, in a session of its own', async () => {
   for (const [server, end] of [
@@ -36,14 +36,14 @@ verifies('tools.nothing-left-alive', 'a grandchild whose parents have ended, in 
 verifies('tools.nothing-left-alive', 'one that starts others while it is being ended', async () => {
   await servers.call('deaf', 'hydra');
   await servers.pool.closeSession({ principal: 'local', sessionId: 'sess_a' });
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });
 
 verifies('tools.nothing-left-alive', 'one that is another process whenever it is looked at', async () => {
   await servers.call('bad', 'hopper');
-  expect(await countOwnProcesses()).toBeGreaterThanOrEqual(2);
+  expect(await countToolProcesses()).toBeGreaterThanOrEqual(2);
   await servers.pool.closeSession({ principal: 'local', sessionId: 'sess_a' });
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });
 
 verifies('tools.nothing-left-alive', 'an output that a grandchild holds open hides no crash', async () => {
@@ -61,11 +61,11 @@ verifies('tools.nothing-left-alive', 'whoever started it does not wait for it an
   for (const afterMs of [0, 1, 5, 20, 100]) {
     const opening = open(user, AbortSignal.timeout(afterMs));
     await expect(opening).rejects.toThrow();
-    expect(await countOwnProcesses()).toBe(0);
+    expect(await countToolProcesses()).toBe(0);
   }
   const stop = new AbortController();
   const opening = open(user, stop.signal);
   stop.abort(new Error('nobody waits'));
   await expect(opening).rejects.toThrow();
-  expect(await countOwnProcesses()).toBe(0);
+  expect(await countToolProcesses()).toBe(0);
 });

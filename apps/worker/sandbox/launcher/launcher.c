@@ -1,0 +1,226 @@
+// Starts one tool server and stays as its supervisor: `launcher OPTIONS -- PROGRAM ARGUMENTS`.
+//
+// The program is a child that has confined itself (confine.c). This process is the subreaper of all that descends from it,
+// answers the system calls that the filter hands over (notify.c), and ends the whole tree when the program ends, when it
+// is told to, and when the worker at the other end of descriptor 3 is gone. It then ends as the program did.
+#include "launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CONTROL = 3, NICENESS = 10, FAILED = 125 };
+
+void fail(const char *what) {
+  fprintf(stderr, "signalbox-launcher: %s: %s\n", what, strerror(errno));
+  _exit(FAILED);
+}
+
+static void misused(const char *what) {
+  fprintf(stderr, "signalbox-launcher: %s\n", what);
+  exit(FAILED);
+}
+
+static void add_path(const char *path, const char **paths, int *count) {
+  if (*count == MOST_PATHS) misused("too many paths");
+  paths[(*count)++] = path;
+}
+
+static enum level read_level(const char *value) {
+  if (strcmp(value, "supervised") == 0) return SUPERVISED;
+  if (strcmp(value, "process") == 0) return PROCESS;
+  if (strcmp(value, "confined") != 0) misused("--level is supervised, process or confined");
+  return CONFINED;
+}
+
+static void read_network(struct options *options, const char *value) {
+  if (strcmp(value, "none") == 0) options->network = NETWORK_NONE;
+  else if (strcmp(value, "full") == 0) options->network = NETWORK_FULL;
+  else if (sscanf(value, "proxy:%d", &options->proxy_port) == 1) options->network = NETWORK_PROXY;
+  else misused("--network is none, full or proxy:PORT");
+}
+
+static char **read_options(char **words, struct options *options) {
+  for (; *words != NULL && strcmp(*words, "--") != 0; words += 2) {
+    const char *name = words[0], *value = words[1];
+    if (value == NULL) misused("an option without its value");
+    if (strcmp(name, "--level") == 0) options->level = read_level(value);
+    else if (strcmp(name, "--network") == 0) read_network(options, value);
+    else if (strcmp(name, "--read") == 0) add_path(value, options->readable, &options->readables);
+    else if (strcmp(name, "--write") == 0) add_path(value, options->writable, &options->writables);
+    else if (strcmp(name, "--user") == 0) options->drop_user = sscanf(value, "%u:%u", &options->uid, &options->gid) == 2;
+    else if (strcmp(name, "--keep-read") == 0) options->keep_read = strcmp(value, "yes") == 0;
+    else if (strcmp(name, "--tasks") == 0) options->max_tasks = atol(value);
+    else if (strcmp(name, "--data") == 0) options->data = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--cpu") == 0) options->cpu = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--fsize") == 0) options->fsize = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--nofile") == 0) options->nofile = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--landlock-abi") == 0) options->landlock_abi = atoi(value);
+    else misused("an unknown option");
+  }
+  if (words[0] == NULL || words[1] == NULL) misused("no program after --");
+  return words + 1;
+}
+
+static void write_file(const char *path, const char *text) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (write(file, text, strlen(text)) < 0) errno = 0; // where the system does not take it, all is as it was
+  close(file);
+}
+
+// A listener is made by the process that it watches: it hands its copy over.
+static void send_descriptor(int channel, int descriptor) {
+  union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = {0};
+  struct iovec byte = {.iov_base = "", .iov_len = 1};
+  struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  *header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+  memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  if (sendmsg(channel, &message, 0) < 0) fail("handing over the listener");
+}
+
+static int receive_descriptor(int channel) {
+  union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = {0};
+  char byte;
+  struct iovec space = {.iov_base = &byte, .iov_len = 1};
+  struct msghdr message = {.msg_iov = &space, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct cmsghdr *header;
+  int descriptor = -1;
+  if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) > 0 && (header = CMSG_FIRSTHDR(&message)) != NULL)
+    memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
+  return descriptor;
+}
+
+static void become_program(char **program, const struct options *options, int channel) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // should this supervisor be killed
+  write_file("/proc/self/oom_score_adj", "500"); // where memory ends, tools end before what looks after them
+  for (int descriptor = CONTROL; descriptor < 64; descriptor++)
+    if (descriptor != channel) close(descriptor);
+  int listener = confine(options);
+  if (listener >= 0) send_descriptor(channel, listener);
+  close(listener);
+  close(channel);
+  execv(program[0], program);
+  fail("starting the program");
+}
+
+static bool stopped; // nothing of the tree runs, and no task is added to it
+
+// One letter a command. A stop is answered, since what follows relies on it.
+static bool obey(void) {
+  char command;
+  ssize_t got = read(CONTROL, &command, 1);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (got <= 0 || command == 'k') return false;
+  if (command == 't') signal_tree(SIGTERM);
+  if (command == 's') {
+    stopped = true;
+    // The second round is for what was being made during the first; the filter lets nothing more be made.
+    signal_tree(SIGSTOP);
+    signal_tree(SIGSTOP);
+    if (write(CONTROL, "s", 1) < 0) return false;
+  }
+  if (command == 'c') {
+    stopped = false;
+    signal_tree(SIGCONT);
+  }
+  return true;
+}
+
+// Returns false when the program itself has ended, and how in `status`.
+static bool reap(pid_t program, int *status) {
+  bool lives = true;
+  int other;
+  for (pid_t pid; (pid = waitpid(-1, &other, WNOHANG)) > 0;) {
+    if (pid != program) continue;
+    *status = other;
+    lives = false;
+  }
+  return lives;
+}
+
+// Without the listener no task can be added, so this comes to an end.
+static void end_tree(int listener) {
+  close(listener);
+  do signal_tree(SIGKILL);
+  while (waitpid(-1, NULL, 0) > 0 || errno != ECHILD);
+}
+
+static int supervise(pid_t program, int listener, const struct options *options, const sigset_t *signals) {
+  struct pollfd sources[] = {{signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0},
+                             {CONTROL, POLLIN, 0},
+                             {listener, POLLIN, 0}};
+  int status = -1;
+  for (;;) {
+    sources[2].fd = stopped ? -1 : listener;
+    if (poll(sources, 3, -1) < 0 && errno != EINTR) fail("waiting");
+    struct signalfd_siginfo signal;
+    while (read(sources[0].fd, &signal, sizeof signal) == sizeof signal)
+      if (signal.ssi_signo != SIGCHLD) signal_tree((int)signal.ssi_signo);
+    if (!reap(program, &status)) break;
+    if (sources[1].revents != 0 && !obey()) break;
+    if (!stopped && sources[2].revents & POLLIN) answer(listener, options);
+    else if (sources[2].revents != 0) sources[2].fd = listener = -1;
+  }
+  end_tree(listener);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  struct options options = {.level = CONFINED, .landlock_abi = 99, .max_tasks = 512};
+  char **program = read_options(argv + 1, &options);
+  // Inside a namespace of bubblewrap there is nobody at the other end: a pipe that stays silent.
+  int silent[2];
+  if (fcntl(CONTROL, F_GETFD) < 0 && (pipe2(silent, O_CLOEXEC) < 0 || dup2(silent[0], CONTROL) < 0)) fail("making a pipe");
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int *each = (const int[]){SIGCHLD, SIGTERM, SIGINT, SIGHUP, 0}; *each != 0; each++) sigaddset(&signals, *each);
+  sigprocmask(SIG_BLOCK, &signals, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  // Tools give way where the CPU is scarce. Linux may share it among sessions first: each tool server is one.
+  setpriority(PRIO_PROCESS, 0, NICENESS);
+  write_file("/proc/self/autogroup", "10");
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) fail("becoming the subreaper");
+  drop_rights(&options);
+
+  int channel[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0) fail("making a channel");
+  pid_t child = fork();
+  if (child < 0) fail("making a process");
+  if (child == 0) {
+    signal(SIGPIPE, SIG_DFL);
+    become_program(program, &options, channel[1]);
+  }
+  close(channel[1]);
+  int listener = receive_descriptor(channel[0]);
+  close(channel[0]);
+  // The program's streams are its own: their ends must be seen at the other side.
+  for (int stream = 0; stream < 3; stream++) close(stream);
+  fcntl(CONTROL, F_SETFL, O_NONBLOCK);
+
+  int status = supervise(child, listener, &options, &signals);
+  if (status < 0) raise(SIGKILL);
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &signals, NULL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    raise(WTERMSIG(status));
+  }
+  return WEXITSTATUS(status);
+}

@@ -1,0 +1,99 @@
+// The descendants of the launcher, by what the kernel says of each task's children. Who loses its parent becomes a child of
+// the launcher, the subreaper, so nothing drops out; what changes meanwhile is found by looking again.
+#include "launcher.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef void visit(pid_t pid, long tasks, void *context);
+
+// Fills `text` with the beginning of a file of /proc; false where it cannot be read.
+static bool read_text(const char *path, char *text, size_t size) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  ssize_t length, got = 0;
+  for (; (length = read(file, text + got, size - 1 - (size_t)got)) > 0; got += length) {
+  }
+  close(file);
+  text[got] = '\0';
+  return true;
+}
+
+static void walk(pid_t pid, visit *visit_one, void *context);
+
+static void walk_children(const char *list, visit *visit_one, void *context) {
+  static const int most = 64 * 1024; // of one task: 8,000 children
+  char *text = malloc(most);
+  if (text == NULL) return;
+  if (read_text(list, text, most)) {
+    char *rest = text;
+    for (char *word; (word = strsep(&rest, " ")) != NULL && *word != '\0';) walk((pid_t)atoi(word), visit_one, context);
+  }
+  free(text);
+}
+
+static void walk(pid_t pid, visit *visit_one, void *context) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/task", pid);
+  DIR *tasks = opendir(path);
+  if (tasks == NULL) return;
+  long count = 0;
+  // The process comes before its children: it starts nothing any more once it is stopped or killed.
+  for (struct dirent *task; (task = readdir(tasks)) != NULL;) count += task->d_name[0] != '.';
+  if (pid != getpid()) visit_one(pid, count, context);
+  rewinddir(tasks);
+  for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+    if (task->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, atoi(task->d_name));
+    walk_children(path, visit_one, context);
+  }
+  closedir(tasks);
+}
+
+struct sending {
+  int signal, count;
+};
+
+static void send_one(pid_t pid, long tasks, void *context) {
+  (void)tasks;
+  struct sending *sending = context;
+  if (sending->signal != 0) kill(pid, sending->signal);
+  sending->count++;
+}
+
+int signal_tree(int signal) {
+  struct sending sending = {signal, 0};
+  walk(getpid(), send_one, &sending);
+  return sending.count;
+}
+
+static void count_one(pid_t pid, long tasks, void *context) {
+  (void)pid;
+  *(long *)context += tasks;
+}
+
+long count_tasks(void) {
+  long count = 0;
+  walk(getpid(), count_one, &count);
+  return count;
+}
+
+// Upwards from the process: a descendant has this one above it.
+bool in_tree(pid_t pid) {
+  while (pid > 1 && pid != getpid()) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    if (!read_text(path, text, sizeof text)) return false;
+    char *after_name = strrchr(text, ')'); // a name may hold anything
+    int parent;
+    if (after_name == NULL || sscanf(after_name, ") %*c %d", &parent) != 1) return false;
+    if (parent == getpid()) return true;
+    pid = parent;
+  }
+  return false;
+}

@@ -1,0 +1,95 @@
+// The command line that starts a server at a level: the launcher's own options, and bubblewrap's. No secret is ever on it:
+// other processes can read it.
+import { join } from 'node:path';
+import { temporaryDirectory } from '#libs/workspace/workspace-path.js';
+import type { IsolationLevel } from './levels.js';
+import type { ToolUser } from './tool-user.js';
+
+/** `full`, or nothing but the proxy that listens on this port of 127.0.0.1. */
+export type SandboxNetwork = 'none' | 'full' | { proxyPort: number };
+
+export interface SandboxRequest {
+  file: string;
+  args: readonly string[];
+  /** The only directory that it may write to; its `.tmp` is `/tmp` where the level can do that. */
+  directory: string;
+  readable: readonly string[];
+  /** Beside its directory. */
+  writable: readonly string[];
+  network: SandboxNetwork;
+  user?: ToolUser;
+  /** It is started by another user than root from where only root may go. */
+  keepReading?: boolean;
+}
+
+export interface SandboxPrograms {
+  launcher: string;
+  bubblewrap?: string;
+  maxFileBytes: number;
+}
+
+/** Processes and threads of one server and all that it starts. */
+export const maxTasks = 512;
+const dataBytes = 4 * 1024 ** 3;
+const cpuSeconds = 3_600;
+const openFiles = 4_096;
+const sharedMemoryBytes = 64 * 1024 ** 2;
+
+export function sandboxWords(
+  level: Exclude<IsolationLevel, 'none'>,
+  request: SandboxRequest,
+  programs: SandboxPrograms,
+): string[] {
+  const { launcher } = programs;
+  const user = userWords(request);
+  if (level !== 'namespace') return [launcher, ...innerWords(level, request, programs), ...user, ...commandOf(request)];
+  // The outer one supervises, the inner one confines what sees nothing but its namespaces.
+  const inner = { ...request, readable: ['/'], writable: [...request.writable, '/tmp', '/dev/shm'] };
+  const inside = [launcher, ...innerWords('confined', inner, programs), ...commandOf(request)];
+  return [launcher, '--level', 'supervised', ...user, '--', ...bubblewrapWords(request, programs), '--', ...inside];
+}
+
+const commandOf = ({ file, args }: SandboxRequest): string[] => ['--', file, ...args];
+
+function userWords({ user, keepReading = false }: SandboxRequest): string[] {
+  if (user === undefined) return [];
+  return ['--user', `${user.uid}:${user.gid}`, ...(keepReading ? ['--keep-read', 'yes'] : [])];
+}
+
+function innerWords(
+  level: 'process' | 'confined',
+  { directory, readable, writable, network }: SandboxRequest,
+  { maxFileBytes }: SandboxPrograms,
+): string[] {
+  const limits = ['--tasks', maxTasks, '--data', dataBytes, '--cpu', cpuSeconds, '--fsize', maxFileBytes];
+  const words = ['--level', level, ...limits.map(String), '--nofile', String(openFiles)];
+  if (level === 'process') return words;
+  return [
+    ...words,
+    '--network',
+    typeof network === 'string' ? network : `proxy:${network.proxyPort}`,
+    ...readable.flatMap((path) => ['--read', path]),
+    ...[directory, '/dev/null', ...writable].flatMap((path) => ['--write', path]),
+  ];
+}
+
+function bubblewrapWords(
+  { directory, readable, writable, network }: SandboxRequest,
+  { launcher, bubblewrap = 'bwrap' }: SandboxPrograms,
+): string[] {
+  const kernel = (path: string) => /^\/(?:proc|dev|sys)(?:\/|$)/.test(path);
+  return [
+    bubblewrap,
+    ...'--unshare-all --unshare-user --disable-userns --die-with-parent --cap-drop ALL'.split(' '),
+    // The inner launcher refuses what it should; a namespace of its own would cut it off from the proxy too.
+    ...(network === 'none' ? [] : ['--share-net']),
+    ...[...readable, launcher].filter((path) => !kernel(path)).flatMap((path) => ['--ro-bind-try', path, path]),
+    ...`--proc /proc --dev /dev --size ${sharedMemoryBytes} --tmpfs /dev/shm`.split(' '),
+    ...[directory, ...writable].flatMap((path) => ['--bind', path, path]),
+    '--bind',
+    join(directory, temporaryDirectory),
+    '/tmp',
+    '--chdir',
+    directory,
+  ];
+}

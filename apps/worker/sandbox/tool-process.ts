@@ -1,0 +1,185 @@
+// One tool server as a tree of processes under the launcher: started without a shell, stopped, resumed, ended whole. The
+// launcher ends as the program did, and when it has ended nothing of the tree is left. Without the launcher (level
+// `process` on systems that have none) the process group is all that can be ended.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '#libs/schemas/errors.js';
+import { descendantsOf } from './descendants.js';
+import type { ToolUser } from './tool-user.js';
+
+export interface ToolProcessStart {
+  /** The launcher with its options, or the program itself. */
+  words: readonly string[];
+  /** Whether the words begin with the launcher. */
+  supervised: boolean;
+  cwd: string;
+  /** The whole of it: nothing is inherited. */
+  environment: Readonly<Record<string, string>>;
+  /** Where there is no launcher to change it. */
+  user?: ToolUser;
+}
+
+export interface EndGrace {
+  /** From the end of its stdin to SIGTERM, ms. */
+  stdinMs: number;
+  /** From SIGTERM to SIGKILL, ms. */
+  termMs: number;
+}
+
+export interface ProcessExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** What the launcher understands on descriptor 3; the end of that pipe is `kill` as well. */
+type Command = 'term' | 'stop' | 'continue' | 'kill';
+
+const killDeadlineMs = 5_000;
+const stopDeadlineMs = 2_000;
+
+const running = new Set<ToolProcess>();
+
+/** Processes of all tool servers of this worker, without their launchers. */
+export async function countToolProcesses(): Promise<number> {
+  const counts = await Promise.all([...running].map((each) => each.count()));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+export class ToolProcess {
+  /** Of the program; with the launcher nothing of the tree is left then. */
+  readonly exited: Promise<ProcessExit>;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly #control: Duplex | undefined;
+  #ended?: Promise<void>;
+
+  private constructor(private readonly child: ChildProcess) {
+    this.stdin = child.stdin!;
+    this.stdout = child.stdout!;
+    this.stderr = child.stderr!;
+    this.#control = child.stdio[3] as Duplex | undefined;
+    running.add(this);
+    this.exited = once(child, 'exit').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+    }));
+    this.exited.catch(() => undefined);
+    child.once('exit', () => this.#forget());
+    child.once('error', () => this.#forget());
+  }
+
+  /** @throws AppError tool_unavailable */
+  static async start(start: ToolProcessStart): Promise<ToolProcess> {
+    const process = new ToolProcess(spawnProgram(start));
+    // Their ends are known by the exit; a pipe that breaks before it is no news.
+    for (const stream of process.#streams()) stream.on('error', () => undefined);
+    try {
+      await once(process.child, 'spawn');
+    } catch (error) {
+      throw notStarted(error);
+    }
+    process.child.on('error', () => undefined);
+    return process;
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  /** Processes that there are now. */
+  async count(): Promise<number> {
+    const below = await descendantsOf(this.pid);
+    return this.#control === undefined ? below.length + 1 : below.length;
+  }
+
+  /** Resolves when nothing of the tree runs. @throws Error where the launcher is not there, or does not say so in time. */
+  async stop(): Promise<void> {
+    if (this.#control === undefined) throw new Error('a process without the launcher cannot be stopped as a whole');
+    const answered = once(this.#control, 'data', { signal: AbortSignal.timeout(stopDeadlineMs) });
+    this.#command('stop');
+    await answered;
+  }
+
+  resume(): void {
+    this.#command('continue');
+  }
+
+  /**
+   * The end of stdin, then SIGTERM, then SIGKILL, each for the whole tree; resolves when it has ended.
+   * @throws Error when something survives SIGKILL for five seconds.
+   */
+  end(grace: EndGrace): Promise<void> {
+    this.#ended ??= this.#end(grace);
+    return this.#ended;
+  }
+
+  async #end({ stdinMs, termMs }: EndGrace): Promise<void> {
+    this.stdin.end();
+    try {
+      if (await this.#exitsWithin(stdinMs)) return;
+      this.#command('term');
+      if (await this.#exitsWithin(termMs)) return;
+      this.#command('kill');
+      if (!(await this.#exitsWithin(killDeadlineMs))) throw new Error('a process of a tool server cannot be ended');
+    } finally {
+      for (const stream of this.#streams()) stream.destroy();
+    }
+  }
+
+  async #exitsWithin(ms: number): Promise<boolean> {
+    const stop = new AbortController();
+    const late = delay(ms, false, { signal: stop.signal }).catch(() => false);
+    const gone = await Promise.race([this.exited.then(() => true), late]);
+    stop.abort();
+    return gone;
+  }
+
+  #command(command: Command): void {
+    if (this.#control !== undefined) {
+      // One letter, and its end is `kill` too: this cannot be lost.
+      if (command === 'kill') this.#control.end('k');
+      else if (this.#control.writable) this.#control.write(command[0]!);
+      return;
+    }
+    const signals = { term: 'SIGTERM', stop: 'SIGSTOP', continue: 'SIGCONT', kill: 'SIGKILL' } as const;
+    try {
+      process.kill(-this.pid, signals[command]);
+    } catch {
+      // It has ended.
+    }
+  }
+
+  #streams(): (Readable | Writable)[] {
+    return [this.stdin, this.stdout, this.stderr, ...(this.#control === undefined ? [] : [this.#control])];
+  }
+
+  #forget(): void {
+    running.delete(this);
+  }
+}
+
+function spawnProgram({ words, supervised, cwd, environment, user }: ToolProcessStart): ChildProcess {
+  const [file, ...args] = words;
+  if (file === undefined) throw new TypeError('no program given');
+  try {
+    return spawn(file, args, {
+      cwd,
+      env: environment,
+      detached: true,
+      shell: false,
+      windowsHide: true,
+      stdio: supervised ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+      ...user,
+    });
+  } catch (error) {
+    throw notStarted(error);
+  }
+}
+
+function notStarted(error: unknown): AppError {
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  return new AppError('tool_unavailable', `The tool server could not be started (${code})`, { cause: error });
+}

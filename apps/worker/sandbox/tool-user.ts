@@ -1,0 +1,55 @@
+// The user that tool servers of a worker that is root run as: the owner of their directory (libs/workspace/own-directory.ts).
+import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+export interface ToolUser {
+  uid: number;
+  gid: number;
+}
+
+/** CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID: without one of them what it started could not be looked after. */
+const neededRights = 0b1100_1011n;
+/** The right to enter closed directories and to read, which a confined server may keep. */
+const readSearch = 0b100n;
+
+/** Whether this process is root and may give its servers another user. */
+export const changesUser = (): boolean =>
+  process.getuid?.() === 0 && (effectiveRights() & neededRights) === neededRights;
+
+export const mayKeepReading = (): boolean => (effectiveRights() & readSearch) !== 0n;
+
+/** Undefined where the server stays what the worker is. */
+export async function userOf(directory: string): Promise<ToolUser | undefined> {
+  if (!changesUser()) return undefined;
+  const { uid, gid } = await stat(directory);
+  return uid === 0 ? undefined : { uid, gid };
+}
+
+function effectiveRights(): bigint {
+  try {
+    return BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'}`);
+  } catch {
+    return 0n;
+  }
+}
+
+/** Whether others may read it, or enter it, and all directories on the way; also for what is not there. */
+export function isOpenToAll(path: string): boolean {
+  let real: string;
+  try {
+    accessSync(path, constants.F_OK);
+    real = realpathSync(path);
+  } catch {
+    return true;
+  }
+  const own = statSync(real);
+  if ((own.mode & (own.isDirectory() ? 0o001 : 0o004)) === 0) return false;
+  for (const start of new Set([dirname(real), dirname(path)])) {
+    for (let directory = start; ; directory = dirname(directory)) {
+      if ((statSync(directory).mode & 0o001) === 0) return false;
+      if (directory === dirname(directory)) break;
+    }
+  }
+  return true;
+}
