@@ -1,19 +1,19 @@
 // What an attack of the table is: an act of the probe (probe/*.c), the scene it needs, and the level that stops it.
-import type { IsolationLevel } from '../../apps/worker/mcp/isolation.js';
+import { isolationLevels, type IsolationLevel } from '../../apps/worker/sandbox/levels.js';
 import type { Scene } from './scene.js';
 
 export type Level = IsolationLevel;
-export const levels: readonly Level[] = ['none', 'process', 'confined', 'namespace'];
+export const levels: readonly Level[] = isolationLevels;
 
 /**
- * What the worker runs as. `root`: its servers get users of their own. `user`: an ordinary one. `hidden-root`: root, and
+ * What the worker runs as. `root`: its servers get a user of their own. `user`: an ordinary one. `hidden-root`: root, and
  * everything lies below a directory that only root may pass. `bare-root`: root without any of its rights, as in a container
  * that drops all capabilities.
  */
 export type Worker = 'root' | 'user' | 'hidden-root' | 'bare-root';
 
-/** Whether its servers have users of their own. */
-export const hasOwnUsers = (worker: Worker): boolean => worker === 'root' || worker === 'hidden-root';
+/** Whether its servers have another user than it has. */
+export const givesUser = (worker: Worker): boolean => worker === 'root' || worker === 'hidden-root';
 
 /** The weakest level that stops an attack; `never`: none of them claims to. */
 export type StoppedFrom = Exclude<Level, 'none'> | 'never';
@@ -25,6 +25,8 @@ export interface Prepared {
   args: readonly string[];
   /** Where the probe itself cannot know whether it succeeded. */
   happened?(): boolean | Promise<boolean>;
+  /** The server is stopped as soon as this file is there, and it is stopped while `happened` looks. */
+  stopAt?: string;
 }
 
 /** `shared`: the server runs as the worker's own user. */
@@ -56,10 +58,10 @@ export interface Run {
 }
 
 export const claims = (attack: Attack, level: Level, worker: Worker): boolean => {
-  const from = attack.stopped[hasOwnUsers(worker) ? 'own' : 'shared'];
+  const from = attack.stopped[givesUser(worker) ? 'own' : 'shared'];
   return from !== 'never' && levels.indexOf(level) >= levels.indexOf(from);
 };
 
 export const both = (level: StoppedFrom) => ({ own: level, shared: level });
-/** A user of its own stops it already; without one it takes more. */
+/** Another user than the worker's stops it already; without one it takes more. */
 export const byUser = (shared: StoppedFrom, own: StoppedFrom = 'process') => ({ own, shared });

@@ -38,6 +38,7 @@ try {
       for (const level of chosen) {
         for (const landlock of level === 'confined' ? versions : [undefined]) {
           const version = landlock === undefined ? {} : { landlock };
+          console.error(`${level}, ${worker}`);
           columns.push({ level, worker, ...version, verdicts: await runAttacks(wanted, { scene, level, ...version }) });
         }
       }

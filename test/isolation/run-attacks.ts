@@ -1,5 +1,5 @@
 // Runs attacks against one level, each with a workspace of its own: side by side, but for those that take the machine.
-import { claims, type Attack, type Level, type Run, type Worker } from './attack.js';
+import { both, claims, type Attack, type Level, type Run, type Worker } from './attack.js';
 import { runProbe } from './run-probe.js';
 import type { Scene } from './scene.js';
 
@@ -19,10 +19,18 @@ export interface AttackOptions {
   atOnce?: number;
 }
 
-const deadlineMs = 40_000;
+const deadlineMs = 20_000;
 const maxFileBytes = 64 * 1024 ** 2;
 
+/** What a server may do at every level: without it, that nothing else succeeds would say nothing. */
+const control: Attack = { name: 'control/run', title: 'run at all', act: 'run-marker', stopped: both('never') };
+
+/** Every attack is `untried` where no server can be started at the level. */
 export async function runAttacks(attacks: readonly Attack[], options: AttackOptions): Promise<Verdict[]> {
+  const { outcome, detail, ms } = await runAttack(control, options);
+  if (outcome !== 'escaped') {
+    return attacks.map((attack) => ({ attack, outcome: 'untried', detail: `no server can be started: ${detail}`, ms }));
+  }
   const together = attacks.filter(({ alone }) => alone !== true);
   const verdicts = new Map<Attack, Verdict>();
   const next = together.values();
@@ -50,7 +58,11 @@ export async function runAttack(attack: Attack, { scene, level, landlock }: Atta
     afterwards: (undo) => undoing.push(undo),
   };
   try {
-    const { args, happened } = (await attack.prepare?.(scene, run)) ?? { args: [] };
+    const { args, happened, stopAt } = (await attack.prepare?.(scene, run)) ?? { args: [] };
+    let seen: boolean | undefined;
+    const look = async () => {
+      seen = await happened?.();
+    };
     const { status, stdout } = await runProbe({
       level,
       probe: scene.probe,
@@ -61,15 +73,16 @@ export async function runAttack(attack: Attack, { scene, level, landlock }: Atta
       network: attack.network ?? 'none',
       proxyPort: scene.listeners.proxyPort,
       ...(landlock === undefined ? {} : { landlock }),
-      maxFileBytes,
       attack: attack.act,
+      maxFileBytes,
       args,
+      ...(stopAt === undefined ? {} : { pause: { at: stopAt, look } }),
       signal: AbortSignal.timeout(deadlineMs),
     });
     const detail = stdout.trim().replaceAll('\n', '; ') || `ended with ${status ?? 'a signal'}`;
     if (status === 2) return verdict('untried', detail);
-    const escaped = happened === undefined ? status === 0 : await happened();
-    return verdict(escaped ? 'escaped' : 'stopped', detail);
+    if (stopAt === undefined) await look();
+    return verdict((seen ?? status === 0) ? 'escaped' : 'stopped', detail);
   } catch (error) {
     // What cannot be ended has won.
     return verdict('escaped', (error as Error).message);

@@ -1,9 +1,12 @@
 // Runs the probe once, as the worker runs a tool server at that level, and ends all of it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { kill } from 'node:process';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '#libs/testing/eventually.js';
 import { findOnPath } from '../../apps/worker/mcp/resolve-command.js';
 import { findLauncher } from '../../apps/worker/sandbox/launcher-program.js';
 import { readablePaths } from '../../apps/worker/sandbox/readable-paths.js';
@@ -30,6 +33,8 @@ export interface ProbeRun {
   landlock?: number;
   attack: string;
   args: readonly string[];
+  /** What is done while the server is stopped, which it is when the file is there. */
+  pause?: { at: string; look(): Promise<void> };
   signal: AbortSignal;
 }
 
@@ -41,6 +46,7 @@ export interface ProbeEnd {
 
 const grace = { stdinMs: 0, termMs: 300 };
 const lateOutputMs = 300;
+const killAfterMs = 3_000;
 const mostOutput = 64 * 1024;
 
 export const runProbe = (run: ProbeRun): Promise<ProbeEnd> => (run.level === 'none' ? runPlainly(run) : runInside(run));
@@ -51,7 +57,8 @@ const environmentIn = (workspace: string) => ({
   TMPDIR: join(workspace, '.tmp'),
 });
 
-async function runPlainly({ probe, asWorker, workspace, attack, args, signal }: ProbeRun): Promise<ProbeEnd> {
+async function runPlainly(run: ProbeRun): Promise<ProbeEnd> {
+  const { probe, asWorker, workspace, attack, args, signal } = run;
   const [file = probe, ...words] = [...asWorker, probe, attack, ...args];
   const child = spawn(file, words, {
     cwd: workspace,
@@ -62,7 +69,9 @@ async function runPlainly({ probe, asWorker, workspace, attack, args, signal }: 
     killSignal: 'SIGKILL',
   });
   const output = collect(child.stdout);
-  const [status] = (await once(child, 'exit')) as [number | null];
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  await pauseWhere(run, { exited, stop: () => child.kill('SIGSTOP'), resume: () => child.kill('SIGCONT') });
+  const [status] = await exited;
   return { status, stdout: await output() };
 }
 
@@ -75,14 +84,40 @@ async function runInside(run: ProbeRun): Promise<ProbeEnd> {
   });
   const output = collect(process.stdout);
   process.stderr.resume();
-  const stop = () => void process.end(grace).catch(() => undefined);
-  run.signal.addEventListener('abort', stop, { once: true });
+  const late = once(run.signal, 'abort').then(() => undefined);
   try {
-    const { code } = await process.exited;
-    return { status: code, stdout: await output() };
+    await pauseWhere(run, process);
+    const exit = await Promise.race([process.exited, late]);
+    return { status: exit?.code ?? null, stdout: await output() };
   } finally {
-    run.signal.removeEventListener('abort', stop);
-    await process.end(grace);
+    // Where the server has stopped the launcher itself, nothing but this ends it.
+    const timer = setTimeout(() => send(process.pid, 'SIGKILL'), killAfterMs);
+    await process.end(grace).finally(() => clearTimeout(timer));
+  }
+}
+
+interface Stoppable {
+  exited: Promise<unknown>;
+  stop(): unknown;
+  resume(): unknown;
+}
+
+async function pauseWhere({ pause }: ProbeRun, server: Stoppable): Promise<void> {
+  if (pause === undefined) return;
+  let ended = false;
+  void server.exited.then(() => (ended = true));
+  await eventually(async () => ended || existsSync(pause.at));
+  if (ended) return;
+  await server.stop();
+  await pause.look();
+  server.resume();
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    kill(pid, signal);
+  } catch {
+    // It has ended.
   }
 }
 

@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { ownUserOf } from '#libs/workspace/own-directory.js';
-import { hasOwnUsers, type Level, type Run, type Worker } from './attack.js';
+import { toolUser } from '#libs/workspace/own-directory.js';
+import { givesUser, type Level, type Run, type Worker } from './attack.js';
 import { openListeners, type Listeners } from './listeners.js';
 import { startVictim, type Victim } from './victim.js';
 
@@ -42,10 +42,10 @@ export class Scene {
     chmodSync(this.#above, options.worker === 'hidden-root' ? 0o700 : 0o755);
     this.directory = join(this.#above, 'scene');
     mkdirSync(this.directory);
-    const passable = hasOwnUsers(options.worker) ? 0o711 : 0o700;
+    const passable = givesUser(options.worker) ? 0o711 : 0o700;
     this.#make('data', passable);
     this.#make('data/workspaces', passable);
-    this.#make('data/workspaces/other-session', 0o700, this.#serverUser('other-session'));
+    this.#make('data/workspaces/other-session', 0o700, this.#serverUser);
     this.#make('secrets', 0o755);
     this.#make('package', 0o755);
     this.#make('run', 0o755);
@@ -99,7 +99,7 @@ export class Scene {
     const path = join(directory, name);
     const secret = randomBytes(16).toString('hex');
     writeFileSync(path, secret, { mode: 0o600 });
-    this.#give(path, place === 'session' ? this.#serverUser('other-session') : this.workerUser);
+    this.#give(path, place === 'session' ? this.#serverUser : this.workerUser);
     run.afterwards(() => rmSync(path, { force: true, recursive: true }));
     return { path, directory, name, secret };
   }
@@ -112,10 +112,10 @@ export class Scene {
     return { path, directory: dirname(path), name: basename(path), secret: '' };
   }
 
-  /** A directory for one attempt, made as the worker makes them: as root with a user of its own. */
+  /** A directory for one attempt, made as the worker makes them: as root for the user of its servers. */
   workspace(level: Level): { path: string; user: number | undefined } {
     const name = randomBytes(16).toString('hex');
-    const user = level === 'none' ? this.workerUser : this.#serverUser(name);
+    const user = level === 'none' ? this.workerUser : this.#serverUser;
     const path = this.#make(`data/workspaces/${name}`, 0o700, user);
     this.#make(`data/workspaces/${name}/.tmp`, 0o700, user);
     return { path, user: user === this.workerUser ? undefined : user };
@@ -123,7 +123,7 @@ export class Scene {
 
   async victim(kind: 'worker' | 'server', run: Run, shares = false): Promise<Victim> {
     const { path, secret } = this.file('secrets', run);
-    const user = kind === 'worker' ? undefined : this.#serverUser('other-session');
+    const user = kind === 'worker' ? undefined : this.#serverUser;
     if (kind === 'server') this.#give(path, user);
     const as = user === undefined ? this.asWorker : this.#as(user);
     const busy = join(this.place(kind === 'worker' ? 'data' : 'session'), `busy-${randomBytes(4).toString('hex')}`);
@@ -141,9 +141,9 @@ export class Scene {
     rmSync(this.#above, { recursive: true, force: true });
   }
 
-  /** Of a server whose session has this directory. */
-  #serverUser(name: string): number | undefined {
-    return isRoot && hasOwnUsers(this.worker) ? ownUserOf(name) : this.workerUser;
+  /** Of all servers. */
+  get #serverUser(): number | undefined {
+    return isRoot && givesUser(this.worker) ? toolUser : this.workerUser;
   }
 
   #as(user: number): string[] {

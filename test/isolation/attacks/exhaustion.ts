@@ -38,6 +38,8 @@ export const exhaustionAttacks: readonly Attack[] = [
     prepare: (_, { workspace }) => ({ args: [workspace] }),
   },
   attack('descriptors', '8,192 open files', 'process'),
+  attack('watches', 'all instances of inotify that a user may have', 'confined'),
+  attack('requests', 'all asynchronous requests of the machine (io_setup)', 'confined'),
   attack('core-dump', 'a core dump', 'process'),
   attack('endless-time', 'processor time without end', 'process'),
   attack('raise-limits', 'raise a limit', 'process'),

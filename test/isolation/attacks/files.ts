@@ -128,17 +128,17 @@ const reads = [
 const makesNew = ['create', 'mkdir', 'symlink', 'mkfifo'] as const;
 const changes = ['write', 'delete', 'rename', 'truncate', 'chmod', 'chown', 'utimes', 'setxattr', 'lock'] as const;
 
-const watched = (name: string, title: string, kind: 'worker' | 'server'): Attack => ({
+const watched = (name: string, title: string, kind: 'worker' | 'server', stopped: Stopped): Attack => ({
   name,
   title,
   act: 'watch',
   prepare: async (scene, run) => ({ args: [(await scene.victim(kind, run)).busyFile] }),
-  stopped: byUser('confined'),
+  stopped,
 });
 
 export const fileAttacks: readonly Attack[] = [
-  ...on('session', [...reads, ...makesNew, ...changes, 'chmod-race'], byUser('confined')),
-  watched('files/watch-session', "watch (inotify): another session's file", 'server'),
+  ...on('session', [...reads, ...makesNew, ...changes, 'chmod-race'], both('confined')),
+  watched('files/watch-session', "watch (inotify): another session's file", 'server', both('confined')),
   ...on('sessions', ['list', 'create', 'delete', 'rename'], byUser('confined')),
   {
     name: 'files/chmod-all-sessions',
@@ -151,7 +151,7 @@ export const fileAttacks: readonly Attack[] = [
     stopped: byUser('confined'),
   },
   ...on('data', ['read', 'list', 'write', 'create', 'delete', 'truncate', 'chmod', 'utimes'], byUser('confined')),
-  watched('files/watch-data', "watch (inotify): the worker's data", 'worker'),
+  watched('files/watch-data', "watch (inotify): the worker's data", 'worker', byUser('confined')),
   ...on('secrets', ['read', 'follow-link', 'hard-link', 'write', 'chmod', 'open-by-handle'], byUser('confined')),
   ...on('secrets', ['stat'], both('namespace'), 'Landlock knows no right to look at sizes and times'),
   ...on('package', ['write', 'create', 'delete', 'chmod'], byUser('confined')),
@@ -162,9 +162,9 @@ export const fileAttacks: readonly Attack[] = [
     title: 'read: `/etc/shadow`',
     act: 'read',
     prepare: () => ({ args: ['/etc/shadow', (contentOf('/etc/shadow') ?? 'root:').slice(0, 8)] }),
-    stopped: both('process'),
+    stopped: byUser('confined'),
   },
-  ...on('/etc', ['create'], both('process')),
+  ...on('/etc', ['create'], byUser('confined')),
   {
     name: 'files/leave-set-uid',
     title: 'leave a set-uid program in the workspace',

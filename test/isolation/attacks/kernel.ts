@@ -61,7 +61,7 @@ export const kernelAttacks: readonly Attack[] = [
   attack('perf-event-open', 'performance counters'),
   attack('add-key', 'keep a key in the kernel (add_key)'),
   attack('keyctl', 'keyrings (keyctl)'),
-  attack('other-key', "read another server's key", { prepare: shared, stopped: byUser('confined') }),
+  attack('other-key', "read another server's key", { prepare: shared }),
   attack('io-uring', 'io_uring'),
   attack('userfaultfd', 'handle page faults (userfaultfd)'),
   attack('personality', 'addresses that are not random (personality)'),
@@ -78,6 +78,7 @@ export const kernelAttacks: readonly Attack[] = [
   rootOnly('read-device', 'read the disk itself', { prepare: disk }),
   rootOnly('kernel-setting', 'change a setting of the kernel', {
     prepare: () => ({ args: ['/proc/sys/kernel/core_pattern'] }),
+    stopped: byUser('confined'),
   }),
   rootOnly('capabilities', 'have rights of root'),
   rootOnly('setuid-root', 'become root (setuid)'),

@@ -23,7 +23,7 @@ function on(what: string, title: string, prepare: (victim: Victim) => Prepared, 
     title: `${title}: ${who[kind]}`,
     act: given.act ?? what,
     prepare: async (scene: Scene, run: Run) => prepare(await scene.victim(kind, run)),
-    stopped: given.stopped ?? byUser('confined'),
+    stopped: given.stopped ?? (kind === 'worker' ? byUser('confined') : both('confined')),
     ...(given.reason === undefined ? {} : { reason: given.reason }),
   }));
 }
@@ -187,6 +187,16 @@ const survival: readonly Attack[] = [
   leaves('leave-hopper', 'a process that is another one every millisecond outlives the server'),
   leaves('leave-brother', 'a process beside the server, not below it, outlives the server'),
   leaves('leave-stopped', 'a daemon and a child that is stopped outlive the server'),
+  {
+    name: 'survival/run-while-stopped',
+    title: 'run on while it is stopped, by a timer that wakes it',
+    act: 'run-while-stopped',
+    prepare: (_, { workspace }) => {
+      const marks = join(workspace, 'alive');
+      return { args: [marks], stopAt: marks, happened: () => grows(marks) };
+    },
+    stopped: both('confined'),
+  },
   { ...leaves('attack-launcher', 'kill the launcher, and a daemon outlives it', ['9']), stopped: both('confined') },
   { ...leaves('attack-launcher', 'stop the launcher, and a daemon outlives it', ['19']), stopped: both('confined') },
   {

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +196,28 @@ static enum outcome many_descriptors(char **a) {
   return reached(count, MOST_DESCRIPTORS, "dup");
 }
 
+/** The instances that the kernel gives a user: the worker, where it is the same one, could then watch nothing. */
+static enum outcome all_watches(char **a) {
+  (void)a;
+  int count = 0;
+  while (count < 2048 && inotify_init1(IN_CLOEXEC) >= 0) count++;
+  if (count > 0 && errno == EMFILE) return WORKED;
+  return reached(count, 2048, "inotify_init");
+}
+
+/** Asynchronous requests that the kernel has for all processes of the machine together. */
+static enum outcome all_requests(char **a) {
+  (void)a;
+  unsigned long context;
+  int count = 0;
+  for (; count < 256; count++) {
+    context = 0;
+    if (syscall(SYS_io_setup, 4096, &context) != 0) break;
+  }
+  if (count > 0 && errno == EAGAIN) return WORKED;
+  return reached(count, 256, "io_setup");
+}
+
 static enum outcome dump_core(char **a) {
   (void)a;
   to_highest(RLIMIT_CORE);
@@ -250,6 +274,8 @@ const struct attack exhaustion_attacks[] = {
   { "large-file", 2, large_file },
   { "many-files", 1, many_files },
   { "descriptors", 0, many_descriptors },
+  { "watches", 0, all_watches },
+  { "requests", 0, all_requests },
   { "core-dump", 0, dump_core },
   { "endless-time", 0, endless_time },
   { "raise-limits", 0, raise_limits },

@@ -78,7 +78,7 @@ int main(int count, char **arguments) {
   if (strcmp(name, "handle") == 0) return print_handle(arguments + 2);
   if (strcmp(name, "survivor") == 0) return survivor(arguments + 2);
   /* Whatever goes wrong: an attack ends. */
-  alarm(25);
+  alarm(15);
   for (size_t at = 0; at < sizeof families / sizeof *families; at++) {
     for (const struct attack *attack = families[at]; attack->name != NULL; attack++) {
       if (strcmp(attack->name, name) != 0) continue;

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const double life = 4;
@@ -116,6 +117,21 @@ static enum outcome leave_stopped(char **a) {
   return WORKED;
 }
 
+static void nothing(int signal) {
+  (void)signal;
+}
+
+/** FILE: a timer of the kernel wakes it up whenever it is stopped. */
+static enum outcome run_while_stopped(char **a) {
+  struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
+  struct itimerspec often = { { 0, 5000000 }, { 0, 5000000 } };
+  timer_t timer;
+  signal(SIGCONT, nothing);
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return stopped("timer_create");
+  if (timer_settime(timer, 0, &often, NULL) != 0) return stopped("timer_settime");
+  return survivor((char *[]){ a[0], NULL }) == WORKED ? WORKED : STOPPED;
+}
+
 /** FILE HARNESS_PID SIGNAL: first what shall survive, then the process that watches over it. */
 static enum outcome attack_launcher(char **a) {
   pid_t parent = getppid();
@@ -150,6 +166,7 @@ const struct attack survival_attacks[] = {
   { "leave-hopper", 1, leave_hopper },
   { "leave-brother", 1, leave_brother },
   { "leave-stopped", 1, leave_stopped },
+  { "run-while-stopped", 1, run_while_stopped },
   { "attack-launcher", 3, attack_launcher },
   { "attack-launcher-group", 3, attack_launcher_group },
   { "read-launcher", 2, trace_launcher },
