@@ -88,7 +88,7 @@ export async function startSystem({
       NODE_ENV: 'production',
       MODELS_PROVIDERS: JSON.stringify({ bench: { kind: 'openai', base_url: `${upstreamUrl}/v1` } }),
       DEFAULT_MODEL: 'bench/model',
-      MCP_SERVERS: JSON.stringify({ bench: { ...toolServer, isolation: 'process', trusted: true, concurrency: 64 } }),
+      MCP_SERVERS: JSON.stringify({ bench: { ...toolServer, trusted: true, concurrency: 64 } }),
       ...more,
     };
     const environment = {

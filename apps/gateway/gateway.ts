@@ -9,6 +9,7 @@ import { poolSizes } from '#libs/database/pool-sizes.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
 import { listenForDeleted, tellOfDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresEventLog } from '#libs/runs/postgres-event-log.js';
@@ -72,7 +73,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const sessions = new PostgresSessionStore(database, {
     idleTtlMs: config.workspaces.idle_ttl_ms,
     writes,
-    onDeleted: tellOfDeleted(backing.channels, logger),
+    onDeleted: tellOfDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
   const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions }));
   const log = new PostgresEventLog(database, writes);
@@ -194,7 +195,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       await registry.register({ id, kind: 'gateway', details: {} });
       await Promise.all([queued.start(), catalog.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
-      stopListening.push(await listenForDeleted(backing.channels, sessions));
+      stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
       orphans.start();
     },

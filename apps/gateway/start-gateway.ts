@@ -4,8 +4,16 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
+import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { migrate } from '#libs/database/migrate.js';
-import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from '#libs/health/checks.js';
+import {
+  isolationCheck,
+  queueCheck,
+  serversCheck,
+  storeCheck,
+  workersCheck,
+  workspacesCheck,
+} from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
@@ -42,7 +50,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const metrics = createMetrics();
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
-  const workspaces = await openWorkspaces(config);
+  const { workspaces, check } = await openWorkspaces(config, logger);
   const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
@@ -51,7 +59,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
-  const health = new Health('gateway', healthChecks(gateway));
+  const health = new Health('gateway', [...healthChecks(gateway), check]);
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
@@ -83,7 +91,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     logger: new NestLog(logger),
     abortOnError: false,
   });
-  await setupOpenApi(app, access);
+  setupOpenApi(app, access);
   try {
     await gateway.start();
   } catch (error) {
@@ -93,14 +101,16 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const { host, port } = config.server;
   await app.listen(port, host);
   health.become('serving');
+  // Asked once by us, so that the log says from the start what is wrong.
+  void health.ready();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
-    async stop() {
+    async stop(graceMs) {
       health.become('stopping');
       const door = app.get(McpDoor);
       door.stopWaiting();
-      await admission.drain(config.server.shutdown_grace_ms);
+      await admission.drain(graceMs);
       await door.close();
       places.close();
       await gateway.close();
@@ -162,13 +172,13 @@ function openMcp(
   );
 }
 
-async function openWorkspaces(config: Config): Promise<Workspaces> {
-  const { dir, max_bytes, max_files, max_depth } = config.workspaces;
-  return Workspaces.open(dir ?? `${config.data_dir}/workspaces`, {
-    maxBytes: max_bytes,
-    maxFiles: max_files,
-    maxDepth: max_depth,
-  });
+async function openWorkspaces(config: Config, logger: Logger) {
+  const { max_bytes, max_files, max_depth } = config.workspaces;
+  const directory = workspacesDirectory(config);
+  const limits = { maxBytes: max_bytes, maxFiles: max_files, maxDepth: max_depth };
+  const workspaces = await Workspaces.open(directory.path, limits);
+  const check = workspacesCheck({ probe: () => workspaces.probe(), directory, logger });
+  return { workspaces, check };
 }
 
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {

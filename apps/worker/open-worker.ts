@@ -1,17 +1,24 @@
 // Opens what a worker stands on and puts it together: store, backing, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
-import { keptFiles } from '#libs/config/kept-files.js';
+import { configurationFiles } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
+import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { openDatabase } from '#libs/database/open-database.js';
 import { poolSizes } from '#libs/database/pool-sizes.js';
-import { isolationCheck, queueCheck, serversCheck, spoolCheck, storeCheck } from '#libs/health/checks.js';
+import {
+  isolationCheck,
+  queueCheck,
+  serversCheck,
+  spoolCheck,
+  storeCheck,
+  workspacesCheck,
+} from '#libs/health/checks.js';
 import type { HealthCheck } from '#libs/health/health.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { GaugeSources } from '#libs/metrics/collect-gauges.js';
-import { listenForDeleted } from '#libs/runs/deleted-sessions.js';
+import { listenForDeleted, tellOfDeleted } from '#libs/runs/deleted-sessions.js';
 import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
@@ -44,7 +51,7 @@ export interface OpenWorker {
 export async function openWorker(
   config: Config,
   logger: Logger,
-  hooks: Pick<WorkerParts, 'faults' | 'onToolChange' | 'poolEvents'> = {},
+  hooks: Pick<WorkerParts, 'faults' | 'onEgress' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
@@ -65,13 +72,18 @@ export async function openWorker(
   });
   const audit = { audit: config.audit.enabled };
   const writes = new StoreWrites(database, audit);
-  const sessions = new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms, writes });
+  const leases = new PostgresSessionLeases(database);
+  const sessions = new PostgresSessionStore(database, {
+    idleTtlMs: config.workspaces.idle_ttl_ms,
+    writes,
+    onDeleted: tellOfDeleted({ channels: backing.channels, leases, logger }),
+  });
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
-  const directory = config.workspaces.dir ?? join(config.data_dir, 'workspaces');
+  const directory = workspacesDirectory(config);
   const registry = new PostgresProcessRegistry(database, { logger });
   // Given up by the others, its calls are judged, and their sessions written by other workers.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  const workspaces = await Workspaces.open(directory, { maxBytes, maxFiles, maxDepth }, isOurs);
+  const workspaces = await Workspaces.open(directory.path, { maxBytes, maxFiles, maxDepth }, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -97,12 +109,12 @@ export async function openWorker(
     backing,
     journal: new PostgresJournal(database, writes),
     sessions,
-    leases: new PostgresSessionLeases(database),
+    leases,
     catalog: new PostgresCatalogStore(database, audit),
     registry,
     workspaces,
     isolation,
-    kept: keptFiles(),
+    kept: configurationFiles(),
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,
@@ -131,6 +143,7 @@ export async function openWorker(
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
+      workspacesCheck({ probe: () => workspaces.probe(), directory, logger }),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
@@ -143,7 +156,10 @@ export async function openWorker(
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {
-      stopListening = await listenForDeleted(backing.channels, sessions);
+      stopListening = await listenForDeleted(backing.channels, (session) => {
+        sessions.forget(session);
+        void worker.endSession(session);
+      });
       await worker.start();
       reaper.start();
       sweeper.start();

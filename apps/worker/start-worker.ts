@@ -32,6 +32,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const faults = readFaults();
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),
+    onEgress: (server, outcome) => metrics.egressConnections.inc({ server, outcome }),
     onToolChange: (grade, outcome) => metrics.toolChanges.inc({ grade, outcome }),
     poolEvents: {
       onConnect: (server, outcome) => metrics.mcpConnects.inc({ server, outcome }),
@@ -74,16 +75,18 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const { host, worker_port } = config.server;
   await app.listen(worker_port, host);
   health.become('serving');
+  // Asked once by us, so that the log says from the start what is wrong.
+  void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
     reload: () => void reloads.request('SIGHUP'),
-    async stop() {
+    async stop(graceMs) {
       health.become('stopping');
       const settled = reloads.close();
       try {
-        await opened.worker.drain(AbortSignal.timeout(config.server.shutdown_grace_ms));
+        await opened.worker.drain(AbortSignal.timeout(graceMs));
       } catch (error) {
         logger.warn(
           { error, metadata: { running: opened.worker.running.size } },

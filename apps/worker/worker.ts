@@ -7,6 +7,7 @@ import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { DeletedSession } from '#libs/runs/deleted-sessions.js';
 import type { CatalogStore } from '#libs/runs/catalog-store.js';
 import type { ProcessInfo, ProcessRegistry, ServerReport } from '#libs/runs/process-registry.js';
 import type { Journal } from '#libs/runs/run-store.js';
@@ -35,6 +36,7 @@ import { ServerStarts } from './mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import type { EndGrace } from './sandbox/tool-process.js';
+import { openEgressProxy, type EgressOptions, type EgressProxy } from './sandbox/egress-proxy.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -56,6 +58,8 @@ export interface WorkerParts {
   serverGrace?: EndGrace;
   /** A definition of a tool has changed, and this became of it. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
+  /** A tool server has asked for a connection, and this became of it. */
+  onEgress?: EgressOptions['onConnection'];
   /** What becomes of instances of tool servers. */
   poolEvents?: PoolEvents;
   logger: Logger;
@@ -74,6 +78,7 @@ export class Worker {
   readonly affinity: SessionAffinity;
   readonly #serverParts: Omit<ServerParts, 'config'>;
   #configured: ConfiguredServers;
+  #egress: Promise<EgressProxy> | undefined;
   readonly jobs: JobProcessor;
   #draining = false;
 
@@ -93,6 +98,7 @@ export class Worker {
       isolation: parts.isolation,
       ...(parts.kept === undefined ? {} : { kept: parts.kept }),
       starts,
+      egress: () => this.#openEgress(),
       discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
       ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
       ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
@@ -158,6 +164,16 @@ export class Worker {
     });
   }
 
+  /** Once it is asked for; again where that failed. */
+  #openEgress(): Promise<EgressProxy> {
+    const { logger, onEgress = () => undefined } = this.parts;
+    this.#egress ??= openEgressProxy({ logger, onConnection: onEgress }).catch((error: unknown) => {
+      this.#egress = undefined;
+      throw error;
+    });
+    return this.#egress;
+  }
+
   get draining(): boolean {
     return this.#draining;
   }
@@ -206,6 +222,16 @@ export class Worker {
     await this.catalog.replace(this.#configured);
   }
 
+  /** It was deleted, or has expired: its servers end, with the calls on them. Others may make one of that name again. */
+  async endSession({ principal, id, directory }: DeletedSession): Promise<void> {
+    try {
+      if (directory !== undefined) await this.#pool.endIn(directory);
+      await this.affinity.end({ principal, sessionId: id });
+    } catch (error) {
+      this.parts.logger.warn({ error, sessionId: id }, 'servers of a deleted session did not end cleanly');
+    }
+  }
+
   #details(): ProcessInfo['details'] {
     return {
       isolation: this.isolationLevels().join(', '),
@@ -247,6 +273,7 @@ export class Worker {
     await this.jobs.close();
     await listed;
     await this.#pool.close();
+    await (await this.#egress)?.close();
     await this.affinity.close();
     await this.outcomes.close();
     await this.parts.registry.close();

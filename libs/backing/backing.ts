@@ -12,7 +12,7 @@ export interface Backing {
   readonly cache: Cache;
   /** Starts taking jobs: from the common queue, and from the worker's own when `worker` is given. */
   consume(handler: JobHandler, options: { worker: string; concurrency: number }): Promise<JobConsumer>;
-  /** Resolves when every service answers. */
+  /** Resolves when every service answers, and takes a small write. */
   ping(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

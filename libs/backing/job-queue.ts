@@ -1,17 +1,17 @@
 // The queue of tool jobs: it delivers, at least once; the journal decides who runs what.
-// Contract (held by test/contract/backing-conformance.ts): a job is added once per `callId`; it is delivered again when its worker
-// died; jobs are kept for a while after their end, so that adding again is harmless; nothing waits without a deadline.
+// Contract (held by test/contract/backing-conformance.ts): a job is added once per `callId` while it waits or runs; it is
+// delivered again when its worker died; nothing is kept of an ended one; nothing waits without a deadline.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface JobQueue {
   /**
-   * Adds a job under the id `job.callId`; a second add of the same id does nothing. `worker`: that worker's own queue.
-   * `replaceEnded`: a job of this id that has ended and is still kept gives way, one that waits or runs stays: for calls
-   * that the journal knows as planned again.
+   * Adds a job under the id `job.callId`; while one of that id waits or runs, a second add does nothing. `worker`: that
+   * worker's own queue. `again`: not the first job of its call, so that it is delivered as `repeated`; a try that got no
+   * answer of the store is followed by one of these.
    * @throws AppError store_unavailable when the backing answers nobody for `silenceMs`. One that is slow is waited for.
    */
   add(job: ToolJob, options: AddOptions): Promise<void>;
-  /** Which of these wait or run. Ended ones do not count: nobody delivers them any more. */
+  /** Which of these wait or run. */
   existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
   /** Takes a waiting job out, for good; false when it runs, is not there, or others that went with it still need it. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
@@ -30,7 +30,7 @@ export interface AddOptions {
   /** Absent: the backing's deadline. */
   silenceMs?: number;
   worker?: string;
-  replaceEnded?: boolean;
+  again?: boolean;
   /**
    * May share its place in the queue with others that are added at this moment: for calls that are quick, and safe to be
    * delivered twice. It is then taken out again only when all that went with it are, not known to other processes by its
@@ -42,7 +42,6 @@ export interface AddOptions {
 export interface QueueCounts {
   waiting: number;
   active: number;
-  failed: number;
   /** Age of the oldest waiting job, ms; 0 when none waits. */
   oldestAgeMs: number;
 }

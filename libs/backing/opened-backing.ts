@@ -18,6 +18,7 @@ interface Closable {
 export interface Store extends Closable {
   /** Deadline of one call, ms. */
   readonly timeoutMs: number;
+  /** Writes: what is full, or may only be read, is of no use here. */
   ping(signal: AbortSignal): Promise<void>;
 }
 

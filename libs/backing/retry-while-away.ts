@@ -14,13 +14,17 @@ export interface RetryBounds {
 }
 
 /** @throws AppError store_unavailable, or what the last try threw when there is no time for another */
-export function retryWhileAway<T>(store: Answering, bounds: RetryBounds, step: () => Promise<T>): Promise<T> {
+export function retryWhileAway<T>(
+  store: Answering,
+  bounds: RetryBounds,
+  step: (isRetry: boolean) => Promise<T>,
+): Promise<T> {
   const { timeoutMs, signal } = bounds;
   const begunAt = performance.now();
   return withinDeadline({ timeoutMs, store }, signal, async () => {
-    for (;;) {
+    for (let isRetry = false; ; isRetry = true) {
       try {
-        return await step();
+        return await step(isRetry);
       } catch (error) {
         const again = isStoreAway(error) && !isJudged(error);
         const since = isUnanswered(error) ? Math.max(begunAt, store.answeredAt) : begunAt;

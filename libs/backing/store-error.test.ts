@@ -23,6 +23,13 @@ describe('what says that a store is away', () => {
     expect(toStoreError(coded(code))).toMatchObject({ code });
   });
 
+  test('one that is full is called so, also where BullMQ was told that it is away', () => {
+    const full = { code: 'store_unavailable', message: 'The store is full' };
+    expect(toStoreError(coded('53100'))).toMatchObject(full);
+    const answer = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    expect(toStoreError(inItsWords(toRedisError(answer)))).toMatchObject(full);
+  });
+
   test('what the driver says without a code, and several addresses that refuse', () => {
     expect(isStoreAway(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isStoreAway(new Error('Query read timeout'))).toBe(true);
@@ -46,6 +53,14 @@ describe('a step is tried again', () => {
       return 'taken';
     });
   };
+
+  test('and knows that it is: the one before may have happened', async () => {
+    const steps: boolean[] = [];
+    await retryWhileAway({ answeredAt: 0 }, bounds, async (isRetry) => {
+      if (steps.push(isRetry) < 3) throw coded('ECONNRESET');
+    });
+    expect(steps).toEqual([false, true, true]);
+  });
 
   test.each(['timeout exceeded when trying to connect', 'Query read timeout', 'Command timed out'])(
     'while others are answered: %s',

@@ -9,6 +9,9 @@ export function storeUnavailable(message: string, cause?: unknown): AppError {
   return new AppError('store_unavailable', message, details);
 }
 
+/** It answers, and takes nothing more: another try meets the same until there is room. */
+export const storeFull = (cause: unknown): AppError => storeUnavailable('The store is full', cause);
+
 /** Node's own codes for a peer that cannot be reached; ENOENT is a unix socket without its server. */
 const socketCodes = new Set([
   'ECONNREFUSED',
@@ -48,9 +51,16 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && (driverTimeouts.test(error.message) || isUnanswered(error.cause));
 }
 
+/** PostgreSQL's disk_full. */
+const diskFull = '53100';
+
 /** What a port throws for whatever its driver threw. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError || !isStoreAway(error)) return error;
+  const { cause, code } = error as { cause?: unknown; code?: unknown };
+  // In BullMQ's words it is a lost connection, whatever it was.
+  if (cause instanceof AppError) return cause;
+  if (code === diskFull) return storeFull(error);
   return storeUnavailable('The store is not reachable', error);
 }
 

@@ -99,6 +99,7 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
     return `needs one of builtin, command, url; it has ${found}`;
   }
   if (server.command === undefined && server.args.length > 0) return 'has args but no command';
+  if (typeof server.network === 'object' && server.command === undefined) return 'has network.allow but no command';
   if (server.transport !== undefined && server.url === undefined) return 'has a transport but no url';
   if (server.forward_headers.length > 0 && server.url === undefined) return 'has forward_headers but no url';
   const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));

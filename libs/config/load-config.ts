@@ -1,6 +1,7 @@
 // Reads the real environment and the real file, for main.ts and scripts, and again for a worker that reloads; everything
 // else is handed a Config.
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { ConfigError } from './config-error.js';
 import { readConfig, type ConfigSource } from './read-config.js';
 import type { Config } from './schema.js';
@@ -45,6 +46,17 @@ export function configSource(environment: Readonly<Record<string, string | undef
     ...(file === undefined ? {} : { file }),
     readSecretFile: (path) => readFileSync(path, 'utf8'),
   };
+}
+
+/** The files that the configuration comes from, secrets included, as absolute paths: they are for nobody else. */
+export function configurationFiles(environment: Readonly<Record<string, string | undefined>> = process.env): string[] {
+  const files = [configPath(environment[FILE_VARIABLE])];
+  const readSecretFile = (path: string) => {
+    files.push(path);
+    return readFileSync(path, 'utf8');
+  };
+  readConfig({ ...configSource(environment), readSecretFile });
+  return files.map((path) => resolve(path));
 }
 
 function readConfigFile(named: string | undefined): ConfigSource['file'] {

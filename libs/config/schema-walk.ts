@@ -12,6 +12,7 @@ interface Definition {
   innerType?: Node;
   element?: Node;
   valueType?: Node;
+  options?: Node[];
   defaultValue?: Setting['defaultValue'];
 }
 type Node = z.ZodType & { def: Definition; shape?: Record<string, Node> };
@@ -42,7 +43,10 @@ function bare(schema: Node): Bare {
 
 function child(node: Node, key: string | number): Node | undefined {
   if (node.shape !== undefined) return Object.hasOwn(node.shape, key) ? node.shape[key] : undefined;
-  return node.def.valueType ?? node.def.element;
+  if (node.def.options === undefined) return node.def.valueType ?? node.def.element;
+  // Of the forms that a value may have, the one that has such a key.
+  const inner = node.def.options.map((option) => child(bare(option).node, key));
+  return inner.find((each) => each !== undefined);
 }
 
 const kinds: Record<string, SettingKind> = { number: 'number', boolean: 'boolean', array: 'list', record: 'map' };
@@ -97,7 +101,8 @@ function leaves(schema: Node, path: string[]): Setting[] {
   if (node.shape !== undefined) {
     return Object.entries(node.shape).flatMap(([key, inner]) => leaves(inner, [...path, key]));
   }
-  const choices = node.def.type === 'enum' ? (node as unknown as z.ZodEnum).options.map(String) : undefined;
+  const words = [node, ...(node.def.options ?? [])].find(({ def }) => def.type === 'enum');
+  const choices = (words as unknown as z.ZodEnum | undefined)?.options.map(String);
   return [
     {
       path,

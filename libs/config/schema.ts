@@ -2,6 +2,7 @@
 // printed from here. Settings are named as in signalbox.yaml; `environment.ts` maps the names that environments use.
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
+import { readAllowedHost } from './host-name.js';
 
 const ms = (description: string) => z.number().int().positive().describe(`${description}, ms`);
 const count = (description: string) => z.number().int().positive().describe(description);
@@ -109,6 +110,10 @@ const toolRulesSchema = z.strictObject({
     .describe('What becomes of changed definitions, where it is not as in tools.changes'),
 });
 
+const allowedHost = z.string().refine((entry) => readAllowedHost(entry) !== undefined, {
+  error: 'it is no name such as api.github.com, *.npmjs.org or db.internal:5432, and no address',
+});
+
 export const serverSchema = z.strictObject({
   builtin: z.string().min(1).optional().describe('Runs inside the worker: `workspace`, or own tools by their name'),
   command: z.string().min(1).optional().describe('Program that speaks MCP over stdio'),
@@ -146,7 +151,6 @@ export const serverSchema = z.strictObject({
     .enum(['none', 'process', 'confined', 'namespace'])
     .optional()
     .describe('Isolation that it runs under; absent: isolation.minimum'),
-  network: z.enum(['none', 'full']).default('none').describe('Network of a command'),
   paths: z
     .strictObject({
       read: z.array(z.string()).default([]).describe('Files and directories that a confined command may read as well'),
@@ -156,6 +160,12 @@ export const serverSchema = z.strictObject({
         .describe('Files and directories that a confined command may change as well'),
     })
     .prefault({}),
+  network: z
+    .union([z.enum(['none', 'full']), z.strictObject({ allow: z.array(allowedHost).min(1) })], {
+      error: 'it is none, full, or allow with a list of hosts',
+    })
+    .default('none')
+    .describe('Network of a command, or `{ allow: […] }` with the names, `*.names` and addresses that it may reach'),
   trusted: z.boolean().default(false).describe('Its annotations are believed'),
   tools: toolRulesSchema.prefault({}),
   forward_headers: z.array(z.string()).default([]).describe('Headers of the request that it is sent'),

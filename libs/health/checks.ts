@@ -1,4 +1,6 @@
 // The checks that gateway and worker share, on ports: what each finds wrong is said in the operator's words.
+import type { WorkspacesDirectory } from '#libs/config/workspaces-directory.js';
+import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
 import type { CheckResult, HealthCheck } from './health.js';
 
@@ -53,6 +55,42 @@ export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): Hea
         : { status: 'degraded', reason: 'outcomes wait for the store', details };
     },
   };
+}
+
+export interface WorkspacesCheckParts {
+  /** Writes to the directory. */
+  probe: () => Promise<void>;
+  directory: WorkspacesDirectory;
+  logger: Logger;
+}
+
+/** Whether files of sessions can be written; a change of that is logged. Only the log names the directory itself. */
+export function workspacesCheck({ probe, directory, logger }: WorkspacesCheckParts): HealthCheck {
+  let known: string | undefined;
+  const look = async (): Promise<CheckResult> => {
+    const error = await probe().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    const reason = error === undefined ? undefined : `${directory.setting}: ${problemOf(error)}`;
+    const metadata = { setting: directory.setting, directory: directory.path };
+    if (reason !== known) {
+      if (reason === undefined) logger.info({ metadata }, 'the directory of the workspaces can be written again');
+      else logger.error({ error, metadata }, `the directory of the workspaces cannot be written. ${reason}`);
+    }
+    known = reason;
+    return reason === undefined ? ok : { status: 'degraded', reason };
+  };
+  // One at a time: storage that hangs holds one thread of the process, however often it is asked.
+  let looking: Promise<CheckResult> | undefined;
+  return { name: 'workspaces', check: () => (looking ??= look().finally(() => (looking = undefined))) };
+}
+
+function problemOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) return `no space is left (${code})`;
+  if (code === 'EROFS') return `it is read-only (${code})`;
+  return `it must be a directory that this user can write (${code})`;
 }
 
 /** Why the configuration that was read last is not in force, where it is not. */

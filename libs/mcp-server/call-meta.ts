@@ -28,6 +28,10 @@ export const errorCodeMetaKey = 'signalbox/error_code';
 export const toolMetadataMetaKey = 'signalbox/metadata';
 /** In `_meta` of a listed tool: its own deadline, ms. */
 export const toolTimeoutMetaKey = 'signalbox/timeout_ms';
+/** In `_meta` of a listed tool: which of its calls only read (`ReadOnlyWhen`). */
+export const toolReadOnlyWhenMetaKey = 'signalbox/read_only_when';
+/** In `_meta` of a listed tool: `true` where its results are the same in every session. */
+export const toolSessionlessMetaKey = 'signalbox/sessionless';
 
 export function toCallMeta(call: CallMeta): JsonObject {
   return {

@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ToolAnnotations } from '#libs/schemas/tool-definition.js';
+import type { ReadOnlyWhen, ToolAnnotations } from '#libs/schemas/tool-definition.js';
 import type { ToolContext } from './tool-context.js';
 
 /** False, or an AppError thrown, refuses the call. */
@@ -31,6 +31,10 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   /** Published as it is: `{version, category, tags}` and the like. */
   metadata?: JsonObject;
   timeoutMs?: number;
+  /** Of a tool that may change something: its calls that do not. Counts in servers of the worker's own process. */
+  readOnlyWhen?: ReadOnlyWhen;
+  /** What its read-only calls answer does not depend on the session: a kept result serves all sessions of its caller. */
+  sessionless?: boolean;
 }
 
 /** A string, an object (becomes structured content) or a whole MCP result. */

@@ -3,7 +3,13 @@
 import { z } from 'zod';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { AppError, TOOL_ERROR_CODES, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
-import { errorCodeMetaKey, toolMetadataMetaKey, toolTimeoutMetaKey } from './call-meta.js';
+import {
+  errorCodeMetaKey,
+  toolMetadataMetaKey,
+  toolReadOnlyWhenMetaKey,
+  toolSessionlessMetaKey,
+  toolTimeoutMetaKey,
+} from './call-meta.js';
 import type { McpToolOptions, ToolReturn } from './decorators.js';
 import type { ToolContext } from './tool-context.js';
 
@@ -26,6 +32,8 @@ export function serveTool(tool: Omit<ServedTool, 'listed'>): ServedTool {
   const meta = {
     ...(options.metadata === undefined ? {} : { [toolMetadataMetaKey]: options.metadata }),
     ...(options.timeoutMs === undefined ? {} : { [toolTimeoutMetaKey]: options.timeoutMs }),
+    ...(options.readOnlyWhen === undefined ? {} : { [toolReadOnlyWhenMetaKey]: options.readOnlyWhen }),
+    ...(options.sessionless === true ? { [toolSessionlessMetaKey]: true } : {}),
   };
   const listed = {
     name: tool.name,

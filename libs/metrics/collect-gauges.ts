@@ -39,9 +39,8 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
         metrics.queueJobs.reset();
         metrics.queueOldestJobAge.remove();
       },
-      ({ waiting, active, failed, oldestAgeMs }) => {
-        for (const [state, count] of Object.entries({ waiting, active, failed }))
-          metrics.queueJobs.set({ state }, count);
+      ({ waiting, active, oldestAgeMs }) => {
+        for (const [state, count] of Object.entries({ waiting, active })) metrics.queueJobs.set({ state }, count);
         metrics.queueOldestJobAge.set(oldestAgeMs / 1000);
       },
     ),

@@ -70,7 +70,7 @@ test('overlapping calls of a turn count once', async () => {
 
 verifies('operations.metrics-never-block', 'a source that hangs or fails leaves its gauge out, in time', async () => {
   const metrics = createMetrics({ processMetrics: false });
-  const queue = async () => ({ waiting: 3, active: 1, failed: 0, oldestAgeMs: 1500 });
+  const queue = async () => ({ waiting: 3, active: 1, oldestAgeMs: 1500 });
   await collectGauges(metrics, { queue, sessions: async () => 7 });
   expect(await metrics.registry.metrics()).toMatch(
     /signalbox_queue_oldest_job_age_seconds 1\.5[\s\S]*signalbox_sessions 7/,

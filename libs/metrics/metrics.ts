@@ -105,6 +105,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'server',
       'bound',
     ]),
+    egressConnections: counter(
+      'egress_connections_total',
+      'Connections of tool servers to the egress proxy, by what became of them',
+      ['server', 'outcome'],
+    ),
     configReloads,
     toolChanges,
     toolChangesHeld: gauge('tool_changes_held', 'Changed definitions that wait for an operator'),

@@ -12,8 +12,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import { endWithParent } from './end-with-parent.js';
 
 export interface RunningProcess {
-  /** Not ready at once, no new work, what is under way ends; rejects or resolves within the grace time. */
-  stop(): Promise<void>;
+  /** Not ready at once, no new work, what is under way ends; rejects or resolves soon after the grace time. */
+  stop(graceMs: number): Promise<void>;
   /** Reads its configuration again; absent where nothing is read again. */
   reload?(): void;
 }
@@ -27,6 +27,9 @@ const startPauseMs = 500;
 
 /** Past the grace time of the configuration there is this much for closing what is open. */
 export const closingMs = 5_000;
+
+/** The grace time of what has lost its supervisor: an embedded database has gone with that, and nobody starts it again. */
+const orphanedGraceMs = 2_000;
 
 export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {
   const config = loadOrExit(load);
@@ -46,7 +49,7 @@ export async function runProcess(service: string, load: () => Config, start: Sta
 
   let running: Promise<RunningProcess> | undefined;
   let stopping = false;
-  const stop = (why: string): void => {
+  const stop = (why: string, graceMs = config.server.shutdown_grace_ms): void => {
     if (stopping) {
       logger.warn({}, `${why} again: ending now`);
       exit(1);
@@ -56,8 +59,8 @@ export async function runProcess(service: string, load: () => Config, start: Sta
     setTimeout(() => {
       logger.error({}, 'the stop took longer than its grace time');
       exit(1);
-    }, config.server.shutdown_grace_ms + closingMs).unref();
-    const ended = Promise.resolve(running).then((process) => process?.stop());
+    }, graceMs + closingMs).unref();
+    const ended = Promise.resolve(running).then((process) => process?.stop(graceMs));
     ended.then(
       () => {
         logger.info({}, 'stopped');
@@ -79,7 +82,10 @@ export async function runProcess(service: string, load: () => Config, start: Sta
       () => undefined,
     );
   });
-  if (isSupervised()) endWithParent({ stop, deadlineMs: config.server.shutdown_grace_ms + closingMs });
+  if (isSupervised()) {
+    const graceMs = Math.min(orphanedGraceMs, config.server.shutdown_grace_ms);
+    endWithParent({ stop: (why) => stop(why, graceMs), deadlineMs: graceMs + closingMs });
+  }
 
   running = withPatience(
     () => start(config, logger),

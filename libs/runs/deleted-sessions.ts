@@ -1,38 +1,73 @@
-// Every process knows the sessions of the last few seconds from memory. One that is deleted in another process is
-// forgotten at once: else its name would lead into a directory that is gone, and what is written there would be lost.
+// Every process knows the sessions of the last few seconds from memory, and a worker has servers running for some. One that
+// is deleted or expires in another process is forgotten at once, and its servers end: else its name would lead into a
+// directory that is gone, and what is written there would be lost.
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Channels } from '#libs/backing/channels.js';
+import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
+import type { SessionLeases } from './session-leases.js';
 import type { Session } from './session-store.js';
 
 export type SessionName = Pick<Session, 'principal' | 'id'>;
+export type DeletedSession = SessionName & { directory?: string | undefined };
 
 /** Who deletes waits for it: its next request may come to another gateway. */
 const tellMs = 1_000;
+/** Servers end within some seconds; a worker that is stuck is not waited for. */
+const endMs = 10_000;
+const pauseMs = { least: 10, most: 250 };
 
-const message = z.object({ version: z.literal(1), principal: z.string(), id: z.string() });
+/** A version before this one names no directory. */
+const message = z.object({
+  version: z.literal(1),
+  principal: z.string(),
+  id: z.string(),
+  directory: z.string().optional(),
+});
 
-/** Never rejects: whoever is not told forgets the session within some seconds. */
-export function tellOfDeleted(channels: Pick<Channels, 'publish'>, logger: Logger) {
-  return async ({ principal, id }: SessionName): Promise<void> => {
+interface TellParts {
+  channels: Pick<Channels, 'publish'>;
+  leases: Pick<SessionLeases, 'isTaken'>;
+  logger: Logger;
+  endMs?: number;
+}
+
+/**
+ * Resolves when no worker has servers of the session any more, so that its directory can be removed. Never rejects: whoever
+ * is not told forgets the session within some seconds.
+ */
+export function tellOfDeleted(parts: TellParts) {
+  return async ({ principal, id, directory }: DeletedSession): Promise<void> => {
+    const { channels, logger } = parts;
     try {
-      const text = JSON.stringify({ version: 1, principal, id } satisfies z.input<typeof message>);
+      const text = JSON.stringify({ version: 1, principal, id, directory } satisfies z.input<typeof message>);
       await channels.publish(channelNames.deletedSessions, text, AbortSignal.timeout(tellMs));
+      await untilFreed({ principal, sessionId: id }, parts);
     } catch (error) {
-      logger.warn({ error, sessionId: id }, 'the others were not told of a deleted session');
+      logger.warn({ error, sessionId: id }, 'a deleted session may still be in use elsewhere');
     }
   };
 }
 
-/** Returns what ends the listening. */
+async function untilFreed(session: { principal: string; sessionId: string }, parts: TellParts): Promise<void> {
+  const until = performance.now() + (parts.endMs ?? endMs);
+  const pauses = new GrowingPause(pauseMs);
+  while (await parts.leases.isTaken(session)) {
+    if (performance.now() > until) throw new Error('its worker has not freed it in time');
+    await pause(pauses.next());
+  }
+}
+
+/** Returns what ends the listening. The listener must not throw. */
 export function listenForDeleted(
   channels: Pick<Channels, 'subscribe'>,
-  sessions: { forget(session: SessionName): void },
+  forget: (session: DeletedSession) => void,
 ): Promise<() => Promise<void>> {
   return channels.subscribe(channelNames.deletedSessions, (text) => {
     const { data } = message.safeParse(parsed(text));
-    if (data !== undefined) sessions.forget(data);
+    if (data !== undefined) forget(data);
   });
 }
 

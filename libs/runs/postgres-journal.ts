@@ -5,7 +5,7 @@ import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
-import type { AuditContext, CallClaim, CallEnd, Journal, PlannedCall, StoredCall } from './run-store.js';
+import type { AuditContext, CallClaim, CallEnd, Claimed, Journal, PlannedCall, StoredCall } from './run-store.js';
 import { makeSessions, type SessionMaker } from './make-sessions.js';
 import { StoreWrites } from './store-writes.js';
 
@@ -31,11 +31,11 @@ export class PostgresJournal implements Journal {
     await Promise.all([this.writes.submit('plan', row), makeSessions([call], this.sessions)]);
   }
 
-  async claim({ callId, worker, takeOver }: CallClaim): Promise<{ fence: string; attempt: number } | undefined> {
+  async claim({ callId, worker, takeOver, withArguments = false }: CallClaim): Promise<Claimed | undefined> {
     if (takeOver !== undefined && !fencePattern.test(takeOver)) return undefined;
-    const row = { id: storedText(callId), worker, take_over: takeOver ?? null };
+    const row = { id: storedText(callId), worker, take_over: takeOver ?? null, with_arguments: withArguments };
     const written = await this.writes.submit('claim', row);
-    return written?.result as { fence: string; attempt: number } | undefined;
+    return written?.result as unknown as Claimed | undefined;
   }
 
   async end(end: CallEnd): Promise<boolean> {

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
-import type { SessionName } from './deleted-sessions.js';
+import type { DeletedSession, SessionName } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
 import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
 import { StoreWrites } from './store-writes.js';
@@ -15,8 +15,8 @@ export interface SessionStoreOptions {
   renewAfterMs?: number;
   /** Shared with the other stores of the process. */
   writes?: StoreWrites;
-  /** Tells the other processes; waited for. Must not reject. */
-  onDeleted?: (session: SessionName) => Promise<void>;
+  /** Tells the other processes, of those that have expired too; waited for. Must not reject. */
+  onDeleted?: (session: DeletedSession) => Promise<void>;
 }
 
 /** Its times as Prisma or as JSON give them. */
@@ -128,8 +128,9 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     );
     this.forget({ principal, id });
     if (rows[0] === undefined) return undefined;
-    await this.options.onDeleted?.({ principal, id });
-    return toSession(rows[0]);
+    const session = toSession(rows[0]);
+    await this.options.onDeleted?.(session);
+    return session;
   }
 
   /** Another process deleted it. */
@@ -139,8 +140,10 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
 
   async takeExpired(limit: number): Promise<Session[]> {
     const rows = await this.database.call((prisma) => prisma.$queryRawUnsafe<SessionRow[]>(takeExpired, limit));
-    for (const { principal, id } of rows) this.knownSessions.delete(keyOf(principal, id));
-    return rows.map(toSession);
+    for (const row of rows) this.forget(row);
+    const sessions = rows.map(toSession);
+    await Promise.all(sessions.map(async (session) => this.options.onDeleted?.(session)));
+    return sessions;
   }
 
   async existing(directories: readonly string[]): Promise<Set<string>> {

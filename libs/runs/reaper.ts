@@ -255,7 +255,7 @@ export class Reaper {
     for (const { id, job: stored } of rows) {
       const job = readJob(stored);
       if (there.has(id) || job === undefined) continue;
-      await queue.add(job, { signal, replaceEnded: true });
+      await queue.add(job, { signal, again: true });
       found.requeued.push(id);
     }
   }

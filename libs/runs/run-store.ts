@@ -161,6 +161,15 @@ export interface CallClaim {
   worker: string;
   /** Runs a *safe* call again that is dispatched under this fence to a worker that lost it. */
   takeOver?: string;
+  /** The claim is to bring the arguments along: its job does not carry them. */
+  withArguments?: boolean;
+}
+
+export interface Claimed {
+  fence: string;
+  attempt: number;
+  /** Where the claim asked for them. */
+  arguments?: JsonObject;
 }
 
 export interface CallEnd extends AuditContext {
@@ -177,7 +186,7 @@ export interface Journal {
   /** Journals one call outside a run (tools API, MCP endpoint). */
   plan(call: PlannedCall, audit: AuditContext): Promise<void>;
   /** planned → dispatched with a new fence; undefined when the call is in any other state. */
-  claim(claim: CallClaim): Promise<{ fence: string; attempt: number } | undefined>;
+  claim(claim: CallClaim): Promise<Claimed | undefined>;
   /**
    * Terminal state, outcome and audit row in one statement, shared with the ends of concurrent calls (group commit).
    * False when the call had ended already or the fence is stale: then nothing was written.

@@ -26,6 +26,8 @@ export interface SessionLeases {
    * not among the living, or drains: then nothing was taken. @throws AppError store_unavailable
    */
   take(session: SessionName, worker: string): Promise<SessionLease | undefined>;
+  /** Whether a living worker has the session, and servers of it may run there. @throws AppError store_unavailable */
+  isTaken(session: SessionName): Promise<boolean>;
   /** Frees it under this fence; one that was taken over meanwhile stays. @throws AppError store_unavailable */
   release(session: SessionName, fence: string): Promise<void>;
   /** Frees what is left of a worker that stops. @throws AppError store_unavailable */
@@ -67,6 +69,12 @@ export class PostgresSessionLeases implements SessionLeases {
     throw storeUnavailable(new Error('a session is taken and freed without end'));
   }
 
+  async isTaken({ principal, sessionId }: SessionName): Promise<boolean> {
+    const parameters = [storedText(principal), storedText(sessionId), this.expiryMs];
+    const rows = await this.database.call((prisma) => prisma.$queryRawUnsafe<unknown[]>(findTaken, ...parameters));
+    return rows.length > 0;
+  }
+
   async release({ principal, sessionId }: SessionName, fence: string): Promise<void> {
     await this.database.call(
       (prisma) => prisma.$executeRaw`/* leases.release */
@@ -81,20 +89,25 @@ export class PostgresSessionLeases implements SessionLeases {
   }
 }
 
-const alive = `heartbeat_at > statement_timestamp() - $4::float8 * interval '1 millisecond'`;
+const alive = (expiryMs: string) =>
+  `heartbeat_at > statement_timestamp() - ${expiryMs}::float8 * interval '1 millisecond'`;
+
+const findTaken = `/* leases.is-taken */
+  select from session_leases lease join processes on processes.id = lease.worker
+  where lease.principal = $1 and lease.session_id = $2 and ${alive('$3')}`;
 
 /** By the statement's own time, as its view of the heartbeats is: waiting for a lock must not age them. */
 const takeLease = `/* leases.take */ with
-  asking as (select from processes where id = $3 and not draining and ${alive}),
+  asking as (select from processes where id = $3 and not draining and ${alive('$4')}),
   taken as (
     insert into session_leases as lease (principal, session_id, worker, fence, leased_at)
     select $1, $2, $3, nextval('session_lease_fence'), statement_timestamp() from asking
     where not exists (
       select from session_leases known join processes on processes.id = known.worker
-      where known.principal = $1 and known.session_id = $2 and ${alive})
+      where known.principal = $1 and known.session_id = $2 and ${alive('$4')})
     on conflict (principal, session_id) do update
       set worker = excluded.worker, fence = excluded.fence, leased_at = excluded.leased_at
-      where not exists (select from processes where id = lease.worker and ${alive})
+      where not exists (select from processes where id = lease.worker and ${alive('$4')})
     returning worker, fence),
   held as (
     select worker, fence from taken

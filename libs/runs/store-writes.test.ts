@@ -45,11 +45,22 @@ describe('StoreWrites', () => {
     }
   };
   const begun = async () => (await runs.begin(someRun())).run;
-  const planned = async () => {
-    const call = someCall();
+  const planned = async (members = {}) => {
+    const call = someCall(members);
     await journal.plan(call, context);
     return call;
   };
+
+  verifies('journal.claim-brings-arguments', 'to whoever asks, of many in one statement', async () => {
+    const large = { text: 'NUL \u0000, half a pair \ud800 '.repeat(10_000) };
+    const calls = await Promise.all([large, { n: 1 }, large].map((args) => planned({ arguments: args })));
+    const asked = [true, true, false];
+    const claims = await Promise.all(
+      calls.map(({ id }, index) => journal.claim({ callId: id, worker: 'w', withArguments: asked[index]! })),
+    );
+    expect(claims.map((claim) => claim?.arguments)).toEqual([large, { n: 1 }, undefined]);
+    expect(claims.map((claim) => claim?.attempt)).toEqual([1, 1, 1]);
+  });
 
   verifies('store.group-commit', 'all that a process writes at one moment, whatever it is', async () => {
     const [driven, ending, telling] = [await begun(), await begun(), await begun()];

@@ -113,7 +113,7 @@ const plan = (audit: boolean): WritePart => ({
 
 /** A case, and no alternatives: those would lead to the indexes of all planned and all dispatched calls. */
 const claim: WritePart = {
-  columns: `id text, worker text, take_over bigint`,
+  columns: `id text, worker text, take_over bigint, with_arguments boolean`,
   steps: `claim_done as (
     update tool_calls as call set state = 'dispatched', fence = nextval('tool_call_fence'), attempt = call.attempt + 1,
       worker = claim_rows.worker, dispatched_at = clock_timestamp()
@@ -121,8 +121,10 @@ const claim: WritePart = {
     where call.id = any(array(select id from claim_rows)) and call.id = claim_rows.id and call.kind = 'server'
       and case call.state when 'planned' then claim_rows.take_over is null
         when 'dispatched' then call.safe and call.fence = claim_rows.take_over end
-    returning claim_rows.ordinality, call.fence, call.attempt)`,
-  written: `ordinality, json_build_object('fence', fence::text, 'attempt', attempt) from claim_done`,
+    returning claim_rows.ordinality, call.fence, call.attempt,
+      case when claim_rows.with_arguments then call.arguments end as arguments)`,
+  written: `ordinality, case when arguments is null then json_build_object('fence', fence::text, 'attempt', attempt)
+    else json_build_object('fence', fence::text, 'attempt', attempt, 'arguments', arguments) end from claim_done`,
 };
 
 /**

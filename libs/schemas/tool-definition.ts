@@ -17,6 +17,9 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
+/** Arguments by name: a call only reads where each of them is absent or one of these values. */
+export type ReadOnlyWhen = Readonly<Record<string, readonly string[]>>;
+
 /** One published tool of one server (tools-and-mcp: catalog). */
 export interface CatalogTool {
   server: string;
@@ -38,10 +41,14 @@ export interface CatalogTool {
   safe: boolean;
   /** Does not change the session: may run beside other calls of its session. */
   readOnly: boolean;
+  /** Its calls that are both `safe` and `readOnly`, though not all are. */
+  readOnlyWhen?: ReadOnlyWhen;
   /** Its server keeps something a session: all calls of one go to one worker. Absent: any worker will do. */
   stateful?: boolean;
   /** How long a result may answer equal calls of the same principal; absent: never. */
   cacheTtlMs?: number;
+  /** A kept result answers calls of the same session only, also where any worker will do. */
+  cachePerSession?: boolean;
   /** Headers of the caller's request that its server is sent, in small letters. */
   forwardHeaders?: string[];
   /** What its calls run under: `builtin`, `remote`, or a level of isolation. */

@@ -1,11 +1,16 @@
 // What travels through the queue and back. A public API between two deploys: versioned, new members optional.
-// No fence and no secret is in it: the journal decides who may run it.
+// No fence and no secret is in it: the journal decides who may run it. Small whatever a caller sends: what is large stays in
+// the journal.
 import { z } from 'zod';
 import { parsedJsonObject } from './parsed-json.js';
 import { toolOutcomeSchema } from './tool-outcome.js';
 
-export const toolJobSchema = z.object({
-  version: z.literal(1),
+/** Arguments above it, as bytes of JSON, are not carried: 10,000 jobs have to fit into the memory of a queue. */
+export const maxCarriedArgumentsBytes = 4 * 1024;
+
+const toolJobMembers = z.object({
+  /** 2 where the arguments are not carried: a worker that knows 1 only puts such a job back. */
+  version: z.literal([1, 2]),
   callId: z.string(),
   /** Gateway whose reply channel wants the answer. */
   replyTo: z.string(),
@@ -25,7 +30,8 @@ export const toolJobSchema = z.object({
   /** The name the caller knows the tool by, for rows and logs. */
   name: z.string(),
   definitionHash: z.string(),
-  arguments: parsedJsonObject,
+  /** Absent where they are large: whoever claims the call reads them from the journal. */
+  arguments: parsedJsonObject.optional(),
   safe: z.boolean(),
   /** Belongs to the worker that has its session. */
   stateful: z.boolean().optional(),
@@ -38,6 +44,13 @@ export const toolJobSchema = z.object({
   deadline: z.number(),
   queuedAt: z.number(),
 });
+
+export const toolJobVersions: ReadonlySet<unknown> = toolJobMembers.shape.version.values;
+
+export const toolJobSchema = toolJobMembers.refine(
+  (job) => (job.version === 1) === (job.arguments !== undefined),
+  'version 1 carries its arguments, version 2 does not',
+);
 
 export type ToolJob = z.infer<typeof toolJobSchema>;
 

@@ -8,26 +8,23 @@ export class MapQueue implements JobQueue {
   readonly added: string[] = [];
   /** Into whose own queue a job was put. */
   readonly workers = new Map<string, string | undefined>();
-  /** Kept after their end. */
-  readonly ended = new Set<string>();
   /** Nothing can be added. */
   away = false;
-  async add(job: ToolJob, { replaceEnded, worker }: Partial<AddOptions> = {}): Promise<void> {
+  async add(job: ToolJob, { worker }: Partial<AddOptions> = {}): Promise<void> {
     if (this.away) throw new AppError('store_unavailable', 'The queue is away');
-    if (replaceEnded === true && this.ended.delete(job.callId)) this.jobs.delete(job.callId);
     if (this.jobs.has(job.callId)) return;
     this.jobs.set(job.callId, job);
     this.workers.set(job.callId, worker);
     this.added.push(job.callId);
   }
   async existing(callIds: readonly string[]): Promise<Set<string>> {
-    return new Set(callIds.filter((id) => this.jobs.has(id) && !this.ended.has(id)));
+    return new Set(callIds.filter((id) => this.jobs.has(id)));
   }
   async remove(callId: string): Promise<boolean> {
     return this.jobs.delete(callId);
   }
   async counts() {
-    return { waiting: this.jobs.size, active: 0, failed: 0, oldestAgeMs: 0 };
+    return { waiting: this.jobs.size, active: 0, oldestAgeMs: 0 };
   }
   async waitingFor(worker: string): Promise<ToolJob[]> {
     return [...this.jobs.values()].filter(({ callId }) => this.workers.get(callId) === worker);

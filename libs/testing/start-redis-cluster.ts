@@ -6,6 +6,8 @@ import { startRedis, type TestRedis } from './start-redis.js';
 
 export interface TestCluster {
   servers: TestRedis[];
+  /** The one that has a key, asked past the network. */
+  serverOf(key: string): Promise<TestRedis['client']>;
   stop(): Promise<void>;
 }
 
@@ -55,5 +57,12 @@ export async function startRedisCluster(nodes: readonly ClusterNode[]): Promise<
     await stop();
     throw error;
   }
-  return { servers, stop };
+  return {
+    servers,
+    async serverOf(key) {
+      const slot = await servers[0]!.client.cluster('KEYSLOT', key);
+      return servers[Math.floor((slot * servers.length) / slots)]!.client;
+    },
+    stop,
+  };
 }

@@ -19,6 +19,16 @@ export const hardLinked = (path: string) =>
     param: 'path',
   });
 
+/** Of the place for all workspaces, not of what a caller asked for: the operator's to correct. */
+const unavailable = (message: string, cause: unknown) => new AppError('workspace_unavailable', message, { cause });
+const storageFails = (cause: unknown) => unavailable('The storage of workspaces cannot be used at the moment', cause);
+
+/** Of the session's own directory, which nobody but us makes: whatever fails there is the storage. */
+export function toStorageError(error: unknown): unknown {
+  const ofPlace = ['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+  return ofPlace ? storageFails(error) : toFileError(error, '.');
+}
+
 export function toFileError(error: unknown, path: string): unknown {
   switch (errorCode(error) ?? '') {
     case 'ENOENT':
@@ -43,7 +53,11 @@ export function toFileError(error: unknown, path: string): unknown {
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
-      return new AppError('workspace_quota_exceeded', 'No space is left for the workspace', { cause: error });
+      return unavailable('No space is left for workspaces', error);
+    case 'EROFS':
+    case 'EIO':
+    case 'ESTALE':
+      return storageFails(error);
     case 'EMFILE':
     case 'ENFILE':
       return new AppError('tool_failed', 'Too many files are open, try again', {

@@ -2,6 +2,7 @@
 // is given to a user id that no account has: tool servers run as that user, without root's rights. What keeps sessions apart is
 // the isolation of command servers (docs/isolation.md). Where root may not give files away they stay root's.
 import { chmod, lchown, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { walk } from './walk.js';
@@ -21,9 +22,13 @@ export async function makeParentDirectory(hostPath: string): Promise<void> {
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
-/** Makes what is missing; also gives away what an earlier version made as root. */
+/** Makes what is missing, the directory around it too; also gives away what an earlier version made as root. */
 export async function makeOwnDirectory(hostPath: string): Promise<void> {
-  await makeMissing(hostPath);
+  await makeMissing(hostPath).catch(async (error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await makeParentDirectory(dirname(hostPath));
+    await makeMissing(hostPath);
+  });
   const directory = await Directory.openPath(hostPath);
   try {
     const made = await makeMissing(directory.child(temporaryDirectory));

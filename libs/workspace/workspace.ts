@@ -5,7 +5,7 @@ import { rename, rmdir, unlink } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import { Directory, descend } from './directory.js';
-import { errorCode, isDirectory, isLink, notFound, toFileError } from './file-errors.js';
+import { errorCode, isDirectory, isLink, notFound, toFileError, toStorageError } from './file-errors.js';
 import { makeOwnDirectory } from './own-directory.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
 import { removeTree } from './remove-tree.js';
@@ -203,7 +203,7 @@ export class Workspace {
     try {
       await makeOwnDirectory(this.place.hostPath);
     } catch (error) {
-      throw toFileError(error, '.');
+      throw toStorageError(error);
     }
   }
 
@@ -223,7 +223,7 @@ export class Workspace {
       return await Directory.openPath(this.place.hostPath);
     } catch (error) {
       if (errorCode(error) === 'ENOENT') throw notFound(path);
-      throw toFileError(error, '.');
+      throw toStorageError(error);
     }
   }
 

@@ -1,8 +1,9 @@
 // The directory that holds every session's workspace, each under its random name. Makes, opens and removes them; knows
 // no sessions and decides nothing about whose they are.
 import { randomBytes } from 'node:crypto';
-import { readdir, realpath, rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { makeParentDirectory } from './own-directory.js';
@@ -13,13 +14,15 @@ import { Workspace, type WorkspacePlace } from './workspace.js';
 
 /** On their way out: a crash leaves them, the sweeper removes them. */
 const doomedPrefix = '.removing-';
+/** Enough to meet a full disk, which still takes an empty file. */
+const probeBytes = Buffer.alloc(4_096);
 
 export class Workspaces {
   readonly #ledger: UsageLedger;
 
   private constructor(
     /** The directory that holds them all. */
-    readonly root: string,
+    public root: string,
     readonly limits: WorkspaceLimits,
     private readonly isOurs: WorkspacePlace['isOurs'],
   ) {
@@ -27,12 +30,31 @@ export class Workspaces {
   }
 
   /**
-   * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711.
+   * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711. Where
+   *   it cannot be made, `probe` says why, and makes it once it can be.
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
   static async open(dir: string, limits: WorkspaceLimits, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
-    await makeParentDirectory(dir);
-    return new Workspaces(await realpath(dir), limits, isOurs);
+    const workspaces = new Workspaces(resolve(dir), limits, isOurs);
+    await workspaces.#make().catch(() => undefined);
+    return workspaces;
+  }
+
+  /** Writes a file and removes it, in the directory, which is made where it is missing. @throws the system's error */
+  async probe(): Promise<void> {
+    if (!existsSync(this.root)) await this.#make();
+    // What a crash leaves of it the sweeper removes.
+    const path = join(this.root, `${doomedPrefix}${randomBytes(8).toString('hex')}`);
+    try {
+      await writeFile(path, probeBytes, { flag: 'wx', mode: 0o600 });
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  async #make(): Promise<void> {
+    await makeParentDirectory(this.root);
+    this.root = await realpath(this.root);
   }
 
   /** The files of a session; nothing is made yet. */

@@ -3,6 +3,7 @@ import { describe } from 'vitest';
 import { channelConformance } from './backing-channel-conformance.js';
 import { concurrencyConformance } from './backing-concurrency-conformance.js';
 import { faultConformance } from './backing-fault-conformance.js';
+import { keptConformance } from './backing-kept-conformance.js';
 import { memoryConformance } from './backing-memory-conformance.js';
 import { processConformance } from './backing-process-conformance.js';
 import { queueConformance } from './backing-queue-conformance.js';
@@ -21,6 +22,7 @@ export function backingConformance(set: string, makeStore: MakeStore, options: C
   describe.skipIf(missing !== undefined)(`backing on ${set}${missing === undefined ? '' : ` (${missing})`}`, () => {
     queueConformance(makeStore);
     togetherConformance(makeStore);
+    keptConformance(makeStore);
     channelConformance(makeStore);
     memoryConformance(makeStore);
     concurrencyConformance(makeStore);

@@ -13,21 +13,38 @@ const makeStore = async (): Promise<ConformanceStore> => {
   const proxied = new URL(direct);
   proxied.hostname = '127.0.0.1';
   proxied.port = String(proxy.port);
+  const query = async <Row extends pg.QueryResultRow>(text: string, ...values: string[]): Promise<Row[]> => {
+    const client = new pg.Client({ connectionString: direct.href, options: '-c default_transaction_read_only=off' });
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const count = async (text: string, value: string) => (await query<{ count: number }>(text, value))[0]!.count;
   return {
-    options: { databaseUrl: proxied.href },
+    options: { databaseUrl: proxied.href, sweepIntervalMs: 200 },
     proxy,
-    async connections(applicationName) {
-      const client = new pg.Client({ connectionString: direct.href });
-      await client.connect();
-      try {
-        const { rows } = await client.query<{ count: number }>(
-          'select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = $1',
-          [applicationName],
-        );
-        return rows[0]!.count;
-      } finally {
-        await client.end();
-      }
+    connections: (applicationName) =>
+      count(
+        `select count(*)::int as count from pg_stat_activity
+         where datname = current_database() and application_name = $1`,
+        applicationName,
+      ),
+    async takeNothing(nothing) {
+      await query(`alter database ${pg.escapeIdentifier(direct.pathname.slice(1))}
+        set default_transaction_read_only = ${nothing ? 'on' : 'off'}`);
+      // It holds for connections that begin.
+      proxy.cut();
+    },
+    keeps: async (callId) => (await count('select count(*)::int as count from bullmq.job where id = $1', callId)) > 0,
+    async leaveEnded(callId) {
+      await query(
+        `insert into bullmq.job (queue, id, seq, name, state, data, opts, added_at_ms, finished_at_ms)
+         values ('tools', $1, nextval('bullmq.job_seq'), 'old', 'completed', '{}', '{}', 1, 1)`,
+        callId,
+      );
     },
     async drop() {
       await proxy.close();

@@ -104,7 +104,6 @@ export function processConformance(makeStore: MakeStore): void {
         expect(taken.items.filter(({ job }) => job.callId === blocking.callId).map((item) => item.redelivered)).toEqual(
           [true],
         );
-        expect((await backing.queue.counts(never())).failed).toBe(0);
       },
       60_000,
     );

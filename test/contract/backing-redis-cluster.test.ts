@@ -3,7 +3,7 @@ import { noRedis } from '#libs/testing/redis-server.js';
 import { freePort } from '#libs/testing/free-port.js';
 import { startRedisCluster, type TestCluster } from '#libs/testing/start-redis-cluster.js';
 import { backingConformance } from './backing-conformance.js';
-import type { ConformanceStore } from './conformance-store.js';
+import { type ConformanceStore, keptIn } from './conformance-store.js';
 import { type FaultProxy, openFaultProxy } from './fault-proxy.js';
 
 let cluster: TestCluster | undefined;
@@ -48,6 +48,7 @@ const makeStore = async (): Promise<ConformanceStore> => {
       const lines = lists.flatMap((list) => list.split('\n'));
       return lines.filter((line) => line.includes(`name=${applicationName}`)).length;
     },
+    ...keptIn(await cluster!.serverOf('{signalbox}')),
     async drop() {},
   };
 };

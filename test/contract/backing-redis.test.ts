@@ -1,7 +1,7 @@
 import { noRedis } from '#libs/testing/redis-server.js';
 import { startRedis } from '#libs/testing/start-redis.js';
 import { backingConformance } from './backing-conformance.js';
-import type { ConformanceStore } from './conformance-store.js';
+import { type ConformanceStore, keptIn } from './conformance-store.js';
 import { openFaultProxy } from './fault-proxy.js';
 
 const makeStore = async (): Promise<ConformanceStore> => {
@@ -14,6 +14,7 @@ const makeStore = async (): Promise<ConformanceStore> => {
       const list = (await redis.client.client('LIST')) as string;
       return list.split('\n').filter((line) => line.includes(` name=${applicationName} `)).length;
     },
+    ...keptIn(redis.client),
     async drop() {
       await proxy.close();
       await redis.stop();

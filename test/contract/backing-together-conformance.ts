@@ -73,7 +73,7 @@ export function togetherConformance(makeStore: MakeStore): void {
         async () => {
           await Promise.all(jobs.map((job) => addTogether(job)));
           await taken.count(4);
-          await shared.one.queue.add(jobs[1]!, { signal: never(), replaceEnded: true });
+          await shared.one.queue.add(jobs[1]!, { signal: never(), again: true });
           await taken.count(5);
         },
       );

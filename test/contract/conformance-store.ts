@@ -1,5 +1,6 @@
 // What the conformance suite needs of a set of backing services, and what its parts share.
 import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking, type OpenBackingOptions } from '#libs/backing/open-backing.js';
@@ -13,10 +14,29 @@ export interface ConformanceStore {
   proxy: FaultProxy;
   /** Connections that carry this name on the server's side. */
   connections(applicationName: string): Promise<number>;
+  /** It goes on answering questions, and refuses whatever is written; or takes it again. */
+  takeNothing(nothing: boolean): Promise<void>;
+  /** Whether anything of the job is there, seen past the backing. */
+  keeps(callId: string): Promise<boolean>;
+  /** An ended job, as versions did that kept them. */
+  leaveEnded(callId: string): Promise<void>;
   drop(): Promise<void>;
 }
 
 export type MakeStore = () => Promise<ConformanceStore>;
+
+/** Of a Redis. */
+export function keptIn(client: Redis): Pick<ConformanceStore, 'keeps' | 'leaveEnded' | 'takeNothing'> {
+  const queue = '{signalbox}:tools';
+  return {
+    takeNothing: async (nothing) => void (await client.config('SET', 'maxmemory', nothing ? '1' : '0')),
+    keeps: async (callId) => (await client.keys(`{signalbox}:*${callId}*`)).length > 0,
+    async leaveEnded(callId) {
+      await client.hset(`${queue}:${callId}`, { data: '{}', finishedOn: 1 });
+      await client.zadd(`${queue}:completed`, 1, callId);
+    },
+  };
+}
 
 export const never = (): AbortSignal => new AbortController().signal;
 

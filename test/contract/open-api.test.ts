@@ -46,7 +46,7 @@ verifies('operations.open-api-served', 'page, script and document come from this
   class TestModule {}
   const app = await NestFactory.create<NestFastifyApplication>(TestModule, new FastifyAdapter(), { logger: false });
   try {
-    await setupOpenApi(app, access);
+    setupOpenApi(app, access);
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
     expect((await app.inject('/docs')).headers['location']).toBe('docs/');

@@ -32,7 +32,6 @@ async function configurationHealth(): Promise<{ status: string; reason?: string 
 const server = (name: string, env: Record<string, string> = {}) => ({
   command: 'node',
   args: [fixture('hostile')],
-  isolation: 'process',
   env,
   tools: { include: ['where', 'echo', 'held'], rename: { where: `${name}_where`, held: `${name}_held` } },
 });
@@ -126,7 +125,7 @@ verifies(
     const [audit] = await box.rows<{ isolation: string }>(
       "select isolation from audit_events where tool = 'other_held'",
     );
-    expect(audit).toEqual({ isolation: 'process' });
+    expect(audit).toEqual({ isolation: 'confined' });
     expect((await where('steady')).pid).toBeGreaterThan(0);
   },
 );

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { maxCarriedArgumentsBytes, type ToolJob } from '#libs/schemas/tool-job.js';
 import { queuePathOfFile, requestContext } from '../support/queue-path.js';
 import { verifies } from '../verifies.js';
 
@@ -52,11 +52,51 @@ const jobOf = async (callId: string): Promise<ToolJob> => {
 };
 
 /** A call that no queue has. */
-async function planned(name: string): Promise<{ id: string }> {
-  const request = { name, argumentsText: '{"text":"planned"}', sessionId: 'sess_a' };
+async function planned(name: string, text = 'planned'): Promise<{ id: string }> {
+  const request = { name, argumentsText: JSON.stringify({ text }), sessionId: 'sess_a' };
   const { context } = await path.gateway.calls.prepare(request, requestContext());
   return { id: context.callId };
 }
+
+/** With what JSON, PostgreSQL and UTF-8 make larger. */
+const largeText = 'NUL \u0000, half a pair \ud800, "é"'.repeat(1_000);
+
+verifies('tools.large-arguments-by-journal', 'of a safe call and of an unsafe one; small ones go along', async () => {
+  const { queue } = path.services.backing;
+  const add = queue.add.bind(queue);
+  const added: ToolJob[] = [];
+  queue.add = async (job, options) => {
+    added.push(job);
+    await add(job, options);
+  };
+  try {
+    const most = 'x'.repeat(maxCarriedArgumentsBytes - JSON.stringify({ text: '' }).length);
+    const texts = ['small', most, `${most}x`, largeText];
+    for (const text of texts) {
+      const { outcome } = await call('echo', text);
+      expect(outcome.blocks).toEqual([{ type: 'text', text: `sess_a: ${text}` }]);
+      await call('append', text);
+    }
+    expect(path.worker.probe.effects.slice(-texts.length)).toEqual(texts);
+    expect(added.map(({ version, arguments: carried }) => [version, carried !== undefined])).toEqual(
+      [1, 1, 1, 1, 2, 2, 2, 2].map((version) => [version, version === 1]),
+    );
+    expect(await jobOf(added.at(-1)!.callId)).not.toHaveProperty('arguments');
+    for (const job of added) expect(JSON.stringify(job).length).toBeLessThan(2 * maxCarriedArgumentsBytes);
+  } finally {
+    queue.add = add;
+  }
+});
+
+verifies('tools.large-arguments-by-journal', 'claimed by this worker, which got no answer to that', async () => {
+  for (const name of ['echo', 'append']) {
+    const { id } = await planned(name, largeText);
+    await path.services.journal.claim({ callId: id, worker: path.worker.id });
+    await path.worker.worker.jobs.handle({ job: await jobOf(id), redelivered: false });
+    expect(await journaled(id)).toEqual(['completed', 1]);
+  }
+  expect(path.worker.probe.effects.at(-1)).toBe(largeText);
+});
 
 verifies('tools.safe-run-once', 'its job is added again after its end', async () => {
   const { id } = await call('echo', 'once');

@@ -36,38 +36,34 @@ beforeAll(async () => {
   http = spawn(process.execPath, [fixture('old-sdk'), '--http']);
   const [port] = (await once(http.stdout, 'data')) as [Buffer];
   const hostile = { command: 'node', args: [fixture('hostile'), '--ignore-term'] };
-  const isolation = 'process';
   const servers = {
-    files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '${WORKSPACE}'], isolation },
+    files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '${WORKSPACE}'] },
     rough: {
       ...hostile,
-      isolation,
       tools: { include: ['crash', 'echo', 'family', 'vanished', 'where'], rename: { echo: 'say' } },
     },
     polite: {
       command: 'node',
       args: [fixture('hostile')],
-      isolation,
       tools: { include: ['where'], rename: { where: 'polite' } },
     },
     brief: {
       command: 'node',
       args: [fixture('hostile')],
-      isolation,
       idle_ttl_ms: 500,
       tools: { include: ['echo'], rename: { echo: 'brief' } },
     },
     warm: {
       command: 'node',
       args: [fixture('hostile'), '${WORKSPACE}'],
-      isolation,
       spares: 1,
       tools: { include: ['where'], rename: { where: 'warm' } },
     },
-    common: { ...hostile, isolation, scope: 'shared', tools: { exclude: ['hang'] } },
+    common: { ...hostile, scope: 'shared', tools: { exclude: ['hang'] } },
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
-    modern: { command: 'node', args: [fixture('new-sdk')], isolation, tools: { rename: { add: 'add_modern' } } },
-    unsafe: { command: 'node', args: [fixture('hostile')] },
+    modern: { command: 'node', args: [fixture('new-sdk')], tools: { rename: { add: 'add_modern' } } },
+    // It could read the workspaces of all sessions.
+    unsafe: { command: 'node', args: [fixture('hostile')], paths: { read: ['/'] } },
     // Where nobody listens.
     away: { url: 'http://127.0.0.1:9/mcp' },
   };
@@ -111,9 +107,9 @@ verifies('tools.servers-told', 'health says which, /api/servers why, to the oper
   const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as Told;
   const named = (name: string) => servers.find((server) => server.name === name);
   expect(named('unsafe')).toMatchObject({ state: 'refused', tools: 0, workers: [{ state: 'refused' }] });
-  expect(named('unsafe')?.reason).toContain('isolation: process');
+  expect(named('unsafe')?.reason).toContain('could read what belongs to Signalbox: /');
   expect(named('away')?.reason).toContain('(ECONNREFUSED)');
-  expect(named('files')).toMatchObject({ state: 'ready', isolation: 'process' });
+  expect(named('files')).toMatchObject({ state: 'ready', isolation: 'confined' });
   expect(named('workspace')).toMatchObject({ state: 'ready', isolation: 'builtin' });
   const stranger = { headers: { 'x-forwarded-for': '192.0.2.1' } };
   expect((await fetch(`${box.url}/api/servers`, stranger)).status).toBe(403);
@@ -133,7 +129,7 @@ verifies('tools.servers-in-catalog', 'called through the queue, audited with wha
     'select isolation from audit_events where call_id = any($1) order by array_position($1, call_id)',
     [ids],
   );
-  expect(rows.map(({ isolation }) => isolation)).toEqual(['process', 'remote', 'process', 'builtin']);
+  expect(rows.map(({ isolation }) => isolation)).toEqual(['confined', 'remote', 'confined', 'builtin']);
   const where = await call('where', {});
   expect(JSON.stringify(where.body)).not.toContain(box.workspacesDir);
   expect(JSON.stringify(where.body)).not.toContain(box.databaseUrl);
@@ -297,7 +293,7 @@ verifies('tools.nothing-left-alive', 'thirty sessions leave no instance, process
   expect(await metric('signalbox_mcp_instances_closed_total{server="brief",reason="idle"}')).toBe(35);
 });
 
-verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a worker that stops', async () => {
+verifies('tools.nothing-left-alive', 'a worker that is killed, a worker that stops', async () => {
   // The third has shed its environment, its session and its parents.
   const family = async () => {
     const said = [await call('family', {}), await call('vanished', {})];
@@ -310,15 +306,9 @@ verifies('tools.nothing-left-alive', 'a worker that is killed, the next start, a
   const [first] = box.workers;
   first!.kill('SIGKILL');
   await first!.ended;
-  // The end of its stdin is enough for this one.
-  await vi.waitFor(() => expect(isAlive(polite)).toBe(false), long);
-  expect(left.map(isAlive)).toEqual([true, true, true]);
+  // Their launchers see the end of the worker; nobody else has to look for them.
+  await vi.waitFor(() => expect([...left, polite].map(isAlive)).toEqual([false, false, false, false]), long);
   const next = await box.startWorker();
-  expect(left.map(isAlive)).toEqual([false, false, false]);
-  // Another worker that starts on this machine meanwhile may have been first.
-  const said = next.log.find((line) => line['message'] === 'processes that a killed worker left were ended');
-  const reaped = (said?.['metadata'] ?? { processes: 0 }) as { processes: number };
-  expect(await metric('signalbox_orphans_reaped_total')).toBe(reaped.processes);
   await vi.waitFor(async () => expect((await offered()).get('family')?.available).toBe(true), long);
   const again = await family();
   expect(again.map(isAlive)).toEqual([true, true, true]);

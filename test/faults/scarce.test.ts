@@ -54,6 +54,10 @@ async function call(name: string, args: object): Promise<Called> {
 
 const fileUrl = (path: string) => `${box.url}/api/sessions/${session_id}/files/${path}`;
 const upload = (path: string, body: string) => fetch(fileUrl(path), { method: 'PUT', body });
+async function workspacesOf({ url }: StartedProcess) {
+  const { checks } = (await (await fetch(`${url}/health/ready`)).json()) as { checks: { name: string }[] };
+  return checks.find(({ name }) => name === 'workspaces');
+}
 const chatWorks = async () => (await postJson(`${box.url}/v1/chat/completions`, plainChat)).status === 200;
 
 verifies('reliability.disk-full', 'of a worker that writes and of a gateway that takes an upload', async () => {
@@ -65,15 +69,13 @@ verifies('reliability.disk-full', 'of a worker that writes and of a gateway that
 
   for (const path of ['kept.txt', 'new.txt']) {
     const full = await call('write_file', { path, content: 'after' });
-    expect(full).toMatchObject({ error: { code: 'workspace_quota_exceeded' } });
+    expect(full).toMatchObject({ error: { code: 'workspace_unavailable' } });
   }
   for (const path of ['uploaded.txt', 'new.txt']) {
     const refused = await upload(path, 'after');
-    expect([refused.status, await refused.json()]).toMatchObject([
-      413,
-      { error: { code: 'workspace_quota_exceeded' } },
-    ]);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: 'workspace_unavailable' } }]);
   }
+  for (const each of everyone()) expect(await workspacesOf(each)).toMatchObject({ status: 'degraded' });
   // Nothing that was there is lost, no half file is left, and what needs no space goes on.
   expect(await (await fetch(fileUrl('kept.txt'))).text()).toBe('before\n'.repeat(1_000));
   expect(await (await fetch(fileUrl('uploaded.txt'))).text()).toBe('before');
@@ -83,6 +85,7 @@ verifies('reliability.disk-full', 'of a worker that writes and of a gateway that
   expect(await chatWorks()).toBe(true);
 
   for (const each of everyone()) limit(each, '--fsize=unlimited:');
+  for (const each of everyone()) await expect.poll(() => workspacesOf(each)).toMatchObject({ status: 'ok' });
   expect(await call('write_file', { path: 'kept.txt', content: 'after' })).toMatchObject({ success: true });
   expect((await upload('uploaded.txt', 'after')).status).toBeLessThan(300);
   const [{ directory }] = (await box.rows<{ directory: string }>('select directory from sessions')) as [never];

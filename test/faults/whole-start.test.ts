@@ -1,27 +1,48 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
-import { type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
+import {
+  type ReceivedRequest,
+  type ScriptedAnswer,
+  type ScriptedUpstream,
+  startScriptedUpstream,
+} from '#libs/testing/scripted-upstream.js';
 import { toolsReady } from '#libs/testing/start-signalbox.js';
-import { effects, post, turnOf } from '../support/scripts.js';
+import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
+import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { type Part, startWhole, type WholeStart } from '../support/whole-start.js';
 import { verifies } from '../verifies.js';
 
 let upstream: ScriptedUpstream;
+let web: HeldWeb;
 let whole: WholeStart;
+let environment: Record<string, string>;
 const onRequest: (() => void)[] = [];
 let asked = 0;
+let held = 0;
+
+/** What a turn of that name waits for, if it does. */
+function answer(request: ReceivedRequest): ScriptedAnswer | Promise<ScriptedAnswer> {
+  const name = messagesOf(request)[0]!['content'] as string;
+  if (name.startsWith('tool_')) return { toolCalls: [{ name: 'fetch', arguments: { url: `${web.url}/held` } }] };
+  if (!name.startsWith('model_')) return effects(request);
+  held++;
+  return new Promise(() => undefined);
+}
 
 beforeAll(async () => {
+  web = await openHeldWeb();
   upstream = await startScriptedUpstream((request) => {
     onRequest[++asked]?.();
-    return effects(request);
+    return answer(request);
   });
   const provider = { kind: 'openai', base_url: upstream.baseUrl, max_retries: 0 };
-  whole = await startWhole({
+  environment = {
     MODELS_PROVIDERS: JSON.stringify({ scripted: provider }),
     DEFAULT_MODEL: 'scripted/model',
-  });
+    TOOLS_FETCH_ALLOW: '127.0.0.1',
+  };
+  whole = await startWhole(environment);
   await toolsReady(whole.url).catch((cause: unknown) => {
     throw new Error(`no tools: ${whole.output.slice(-40).join('')}`, { cause });
   });
@@ -30,6 +51,7 @@ afterAll(async () => {
   whole?.kill('SIGKILL');
   await whole?.ended;
   await upstream?.close();
+  web?.close();
   await whole?.remove();
 });
 
@@ -85,13 +107,34 @@ verifies(
 );
 
 verifies(
-  'reliability.start-survives-kills',
-  'killed itself, it leaves nothing running',
+  'operations.start-leaves-nothing',
+  'kill -9 with 60 turns under way; the next start has all that was done',
   async () => {
-    expect(whole.leftovers().length).toBeGreaterThan(2);
+    // Half of them wait for a model and half for a tool, longer than any grace time.
+    const waiting = ['model', 'tool'].flatMap((what) => Array.from({ length: 30 }, (_, at) => `${what}_${at}`));
+    const ends = waiting.map(async (name) => {
+      const end = await post(whole.url, '/api/chat/completions', turnOf(name)).catch(() => undefined);
+      return end?.status ?? 503;
+    });
+    await expect.poll(() => [held, web.count('/held')], { timeout: 30_000 }).toEqual([30, 30]);
+
+    // Its end is not waited for: the services hold its output open, and so its end is theirs.
     whole.kill('SIGKILL');
-    await whole.ended;
-    await expect.poll(() => whole.leftovers(), { timeout: 15_000 }).toEqual([]);
+    await expect.poll(() => whole.leftovers(), { timeout: 10_000 }).toEqual([]);
+    expect(await Promise.all(ends)).toEqual(waiting.map(() => 503));
+
+    const before = asked;
+    const again = await startWhole({ ...environment, DATA_DIR: whole.dataDir });
+    try {
+      const { status, body } = await post(again.url, '/api/chat/completions', turnOf('turn_0'), {
+        'idempotency-key': 'turn_0',
+      });
+      expect([status, body.choices[0]?.message.content]).toEqual([200, 'done turn_0']);
+      expect(asked).toBe(before);
+    } finally {
+      again.kill('SIGTERM');
+      await again.ended;
+    }
   },
-  30_000,
+  120_000,
 );

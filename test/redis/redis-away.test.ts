@@ -1,6 +1,7 @@
 // Redis goes away from under a gateway and a worker: restarted, stopped, silent, full, flushed (reliability: fault matrix).
 // Runs, journal and audit are in PostgreSQL all the while: nothing of them may be lost or doubled.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { HealthReport } from '#libs/health/health.js';
 import { noRedis } from '#libs/testing/redis-server.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import type { TestRedis } from '#libs/testing/start-redis.js';
@@ -78,8 +79,43 @@ describe.skipIf(noRedis !== undefined)(`Redis away${noRedis === undefined ? '' :
     const answers = await Promise.all([1, 2, 3].map(() => probe.post('/api/tools/call', getTime)));
     probe.expectRefused(answers);
     for (const { tookMs } of answers) expect(tookMs).toBeLessThan(withinMs(1_500));
+    expect(answers.map(({ told }) => told.error?.message)).toEqual(answers.map(() => 'The store is full'));
     expect(await openCalls()).toEqual([]);
     expect((await jobs()).sort()).toEqual(before.sort());
+  });
+
+  verifies('operations.health-full', 'Redis, of the gateway and of the worker; and room again', async () => {
+    const queueChecks = () =>
+      Promise.all(
+        [box.url, box.workers[0]!.url].map(async (url) => {
+          const { status, checks } = (await (await fetch(`${url}/health/ready`)).json()) as HealthReport;
+          const { status: queue, reason } = checks.find(({ name }) => name === 'queue')!;
+          return [status, queue, reason];
+        }),
+      );
+    const well = [1, 2].map(() => ['ok', undefined]);
+    const queues = async () => (await queueChecks()).map(([, ...queue]) => queue);
+    await expect.poll(queues, { timeout: 5_000 }).toEqual(well);
+    await redis.client.config('SET', 'maxmemory', '1');
+    expect(await redis.client.ping()).toBe('PONG');
+    const full = ['degraded', 'down', 'The store is full'];
+    await expect.poll(queueChecks, { timeout: 5_000 }).toEqual([full, full]);
+    await probe.expectPlainChats();
+    await redis.client.config('SET', 'maxmemory', '0');
+    await expect.poll(queues, { timeout: 5_000 }).toEqual(well);
+  });
+
+  verifies('reliability.redis-full', 'what waits is not lost, and runs when there is room', async () => {
+    const first = heldPost('/full');
+    await web.reached('/full');
+    const second = probe.post('/api/tools/call', getTime);
+    await expect.poll(() => redis.client.llen('{signalbox}:tools:wait')).toBe(1);
+    await redis.client.config('SET', 'maxmemory', '1');
+    web.answer('/full');
+    expect((await first).status).toBe(200);
+    await redis.client.config('SET', 'maxmemory', '0');
+    expect((await second).status).toBe(200);
+    expect(web.count('/full')).toBe(1);
   });
 
   verifies('reliability.lost-jobs-added-again', 'Redis was flushed while a call waited in it', async () => {

@@ -2,6 +2,7 @@
 const always = [
   'test/e2e/runs.test.ts',
   'test/e2e/tool-call.test.ts',
+  'test/e2e/tool-jobs.test.ts',
   'test/faults/storm.test.ts',
   'test/faults/worker-kill.test.ts',
 ];

@@ -1,6 +1,7 @@
 export const chatRequirements = {
   'chat.abort.upstream': 'a caller who goes away ends the model call within a second',
   'chat.auto.loop': 'a server tool that the model calls runs, and the model answers from its result',
+  'chat.auto.call-order': 'calls of a round are listed in the order in which the model made them, whichever ends first',
   'chat.auto.parallel': 'calls that only read run at once, calls that change one session in call order',
   'chat.bounds.calls': 'a turn runs no more than its share of calls and still ends with an answer',
   'chat.bounds.repeated-failure': 'the same call failing three times in a row ends the loop with an answer',

@@ -22,6 +22,7 @@ export const operationsRequirements = {
   'operations.errors-one-table': 'error table, documentation and metric labels list the same codes',
   'operations.health-cheap': 'readiness is answered in a moment, however many ask and whatever hangs',
   'operations.health-degraded': 'what only tools need makes readiness degraded with its reason, never 503',
+  'operations.health-full': 'readiness says that the queue is full while it still answers',
   'operations.health-ready': 'readiness is 503 only where a plain chat cannot be served',
   'operations.log-bounds': 'no value makes a log line long, or ends the process',
   'operations.log-content': 'what tools were given and gave is logged only when asked for',
@@ -38,6 +39,8 @@ export const operationsRequirements = {
   'operations.metrics-turn': 'every chat turn is counted, timed and logged once, however it ends',
   'operations.open-api-routes': 'the OpenAPI document describes every route of the gateway',
   'operations.open-api-served': 'the API pages are served without any network, to who may see them',
+  'operations.operator-routes':
+    'routes of the operator answer other callers with 401 or 403 in the usual shape, in gateway and worker',
   'operations.open-api-true': 'what the gateway answers is what the OpenAPI document says',
   'operations.postgres-crash-blocks-nothing': 'what a crash of ours leaves of the database blocks no later start',
   'operations.postgres-crash-told':

@@ -20,26 +20,29 @@ export const reliabilityRequirements = {
   'backing.counter-window': 'a counter forgets itself a window after its first add',
   'backing.cut-loses-nothing': 'cut connections lose no accepted job and repeat none without saying so',
   'backing.few-connections': 'a process holds a bounded number of connections',
-  'backing.job-counts': 'the queue tells what waits, runs and failed, and the age of the oldest',
+  'backing.job-again': 'a job that has ended can be added again, and says so when it is delivered',
+  'backing.job-counts': 'the queue tells what waits and runs, and the age of the oldest',
   'backing.job-delivered': 'every added job is delivered, to one consumer',
   'backing.job-drain': 'a draining consumer ends what it has and takes no more',
   'backing.job-forget-worker': 'a dead worker’s queue can be removed with its jobs',
-  'backing.job-once': 'a job is added once an id, also while it is kept after its end',
+  'backing.job-once': 'a job is added once an id while it waits or runs',
+  'backing.job-leaves-nothing': 'of a job that has ended the queue keeps nothing',
   'backing.job-order': 'interactive jobs come before batch jobs, else in order',
   'backing.job-outcome-survives': 'a job that ended while the store was away is acknowledged when it is back',
   'backing.job-put-back': 'a job that this worker does not know goes back to the queue',
   'backing.job-redelivered': 'a job whose worker died or lost its lock is delivered again within 15 s, and says so',
   'backing.job-remove': 'only a waiting job can be taken out',
-  'backing.job-replaced': 'a job that ended gives way to one of the same call where that is asked for',
   'backing.job-together':
     'quick jobs of one moment share their place in the queue, each of them is delivered, and one that comes again says so',
   'backing.job-waiting-for': 'what waits for one worker alone can be listed',
   'backing.job-worker-queue': 'a job for one worker is delivered to that worker alone',
   'backing.opens-at-once': 'several processes may open an empty store at once',
+  'backing.ping-writes': 'a store that answers and takes nothing is no store that is well',
   'backing.places-exact': 'no more places are held than there are',
   'backing.places-expire': 'a place whose holder died is free again after its time',
   'journal.audit-with-the-end': 'the terminal state of a call and its audit row are written together or not at all',
   'journal.cancel-planned': 'calls that have not begun can be cancelled, ones that have go on',
+  'journal.claim-brings-arguments': 'a claim brings the arguments of its call along where that is asked for',
   'journal.claimed-once': 'of any number of workers one gets a call',
   'journal.lost-claim':
     'a call that its worker claimed without getting to know of it ends with its outcome all the same',
@@ -72,6 +75,7 @@ export const reliabilityRequirements = {
     'clocks that are set by an hour, or differ by one, end no call, no turn and no lease before its time',
   'reliability.disk-full':
     'without space files cannot be written, with a code that says so; what was there stays whole, and writing goes on later',
+  'reliability.ended-calls-leave-redis': 'Redis keeps nothing of calls that have ended, however large they were',
   'reliability.few-database-connections':
     'a gateway and a worker take at most 15 connections to the database each, at most 8 with Redis',
   'reliability.few-connections': 'a gateway or worker has at most twelve connections to PostgreSQL at any moment',
@@ -100,7 +104,8 @@ export const reliabilityRequirements = {
   'reliability.outcome-spool': 'outcomes that the store cannot take are spooled on disk and loaded once',
   'reliability.redis-away-refused':
     'while Redis is away tool calls are refused within two seconds, plain chats go on, and all comes back by itself',
-  'reliability.redis-full': 'a Redis that is full refuses tool calls at once and keeps no half job',
+  'reliability.redis-full':
+    'a Redis that is full refuses tool calls at once, says so, keeps no half job and loses none',
   'reliability.redis-restarted': 'a call that runs while Redis restarts completes once',
   'reliability.replies-may-be-lost': 'an outcome whose reply is lost is found in the journal',
   'reliability.rolling-restart':
@@ -121,6 +126,8 @@ export const reliabilityRequirements = {
     'a turn whose end could not be written is answered, and told as done once the database is back',
   'reliability.store-away-spooled':
     'a call that ends while the database is away is recorded once when it is back, and its tool has run once',
+  'reliability.waiting-jobs-fit':
+    'as many calls as may wait fit into the memory that Redis is given, whatever callers send',
   'reliability.worker-drains': 'a worker that is told to stop ends what runs, then itself, with status 0',
   'reliability.worker-killed-safe': 'a safe call whose worker is killed runs again and succeeds once',
   'reliability.worker-killed-unsafe':
@@ -138,6 +145,8 @@ export const reliabilityRequirements = {
   'runs.removed': 'a run that has ended is forgotten when its caller says so, and no other',
   'runs.round-with-its-calls': 'a round and its calls are stored together, before anything runs',
   'sessions.delete-forgets-turns': 'a deleted session takes its turns along, not its audit',
+  'sessions.deleted-ends-servers':
+    'what runs for a session ends when it is deleted or expires, before its directory is removed, and nothing starts there again',
   'sessions.deleted-everywhere': 'a session that was deleted begins anew at every gateway and worker at once',
   'sessions.made-with-the-call':
     'a session is made in the statement that plans its first call, and its worker is told where, for as long as that is sure',
@@ -151,4 +160,6 @@ export const reliabilityRequirements = {
   'store.group-commit-bounded': 'a write that finds no room or no time is refused, not kept',
   'store.group-commit-isolates': 'a bad row fails alone, not those that share its statement',
   'worker.lost-answer': 'an outcome whose writing got no answer is told like any other',
+  'reliability.workspaces-away':
+    'a directory of the workspaces that cannot be written is told at the start and in readiness by its setting, calls fail with a code of the server, and it comes back by itself',
 } as const;

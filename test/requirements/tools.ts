@@ -23,6 +23,7 @@ export const toolRequirements = {
   'tools.changes-decided':
     'an operator accepts or rejects what is held back: all that was looked at or nothing, once, with an audit row',
   'tools.changes-graded': 'a changed definition is graded: white space, words, contract, a new tool, one that is gone',
+  'tools.calls-that-read': 'a call that only reads by its arguments counts as one: GET and HEAD of fetch',
   'tools.changes-held':
     'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
@@ -42,6 +43,11 @@ export const toolRequirements = {
     'which era and transport a server speaks is found out once for all workers, and anew where it is no longer so',
   'tools.early-progress-bounded':
     'of what a tool reports before its call is told as queued the latest is kept, in bounded memory',
+  'tools.egress-bounded':
+    'connections of a tool server through the proxy are bounded in number, head and time, and end with it; each bound is counted',
+  'tools.egress-guarded':
+    'a tool server with an allow-list reaches the hosts of its list and nothing else, whatever a name resolves to',
+  'tools.egress-works': 'what a tool server may reach it reaches by CONNECT and by plain HTTP, with the usual clients',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
@@ -78,12 +84,15 @@ export const toolRequirements = {
     'arguments that a tool server wants in headers are told there, and a tool that declares them wrongly is not offered',
   'tools.own-server-stdio':
     'a server made with the decorators serves standard input and output, for clients of both eras',
+  'tools.unwanted-start-ends': 'a server that is starting is ended when nobody waits for it any more',
   'tools.pool-bounded':
     'instances of a server, calls on one and tries to connect are bounded; beyond it the answer is tool_unavailable',
   'tools.pool-spares':
     'a new session gets an instance that runs already, in a workspace where no other session has ever been',
   'tools.refusal-means-nothing-ran':
     'a call that is refused because a store is away does not run: where nobody can say so, its outcome is told as unknown',
+  'tools.large-arguments-by-journal':
+    'large arguments stay out of the queue, and the tool gets them whole from the journal',
   'tools.late-cancels-bounded':
     'calls that were refused while the journal was away are ended when it is back, in shared statements, a bounded number of them',
   'tools.slow-queue':

@@ -5,7 +5,7 @@ import { withinMs } from './within-ms.js';
 
 export interface Answer {
   status: number;
-  told: { error?: { code: string }; id?: string };
+  told: { error?: { code: string; message: string }; id?: string };
   tookMs: number;
   /** Of the header, seconds as text. */
   retry: string | null;

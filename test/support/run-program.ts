@@ -11,10 +11,10 @@ export interface ProgramEnd {
 export function runProgram(
   program: string,
   args: readonly string[],
-  { input = '', timeoutMs = 20_000 } = {},
+  { input = '', timeoutMs = 20_000, env = process.env } = {},
 ): Promise<ProgramEnd> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: 'pipe' });
+    const child = spawn(program, args, { stdio: 'pipe', env });
     const pieces: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
     const timer = setTimeout(() => {
       child.kill('SIGKILL');

@@ -25,7 +25,9 @@ export interface WholeStart {
 }
 
 export async function startWhole(environment: Record<string, string>, program = built): Promise<WholeStart> {
-  const directory = await temporaryDirectory();
+  // A start on what another has left has its directory, and leaves it there.
+  const given = environment['DATA_DIR'];
+  const directory = given === undefined ? await temporaryDirectory() : { path: given, remove: async () => undefined };
   const [port, workerPort] = [await freePort(), await freePort()];
   const child = spawn(process.execPath, [program], {
     cwd: directory.path,

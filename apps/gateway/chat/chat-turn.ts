@@ -5,6 +5,7 @@ import type { PlannedRound } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
+import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
 import type { ToolRunner } from '../tools/tool-runner.js';
@@ -12,7 +13,7 @@ import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './a
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
-import { type TurnState, toToolMessage } from './turn-state.js';
+import { type EndedCall, type TurnState, toToolMessage } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface Turn {
@@ -72,30 +73,34 @@ export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator
     await ports.commitRound(toPlannedRound(state.round, message, planned, startedAt));
     const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
 
-    const results = new Map<string, ReturnType<typeof toToolMessage>>();
+    const outcomes = new Map<TurnCall, ToolOutcome>();
     const running = runCalls(server, ports.runner, {
       parallel: turn.request.parallelToolCalls !== false,
-      onEnd(call, outcome) {
-        results.set(call.planned.id, toToolMessage(call.planned.id, outcome));
-        state.addEnded({
-          id: call.planned.id,
-          name: call.planned.name,
-          server: call.planned.server,
-          argumentsText: JSON.stringify(call.planned.arguments),
-          round: state.round,
-          dispatched: call.planned.outcome === undefined,
-          outcome,
-        });
-      },
+      onEnd: (call, outcome) => void outcomes.set(call, outcome),
     });
     for await (const event of running) yield [event];
     turn.context.signal.throwIfAborted();
+    // In the order of the model's calls, whatever order they ended in.
+    const ended = server.map((call) => toEndedCall(call, outcomes.get(call)!, state.round));
+    for (const call of ended) state.addEnded(call);
     if (client.length > 0) {
       yield [done(turn, message, 'tool_calls', null)];
       return;
     }
-    state.messages.push(toAssistantMessage(message), ...planned.flatMap((call) => results.get(call.planned.id) ?? []));
+    state.messages.push(toAssistantMessage(message), ...ended.map(({ id, outcome }) => toToolMessage(id, outcome)));
   }
+}
+
+function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: number): EndedCall {
+  return {
+    id: planned.id,
+    name: planned.name,
+    server: planned.server,
+    argumentsText: JSON.stringify(planned.arguments),
+    round,
+    dispatched: planned.outcome === undefined,
+    outcome,
+  };
 }
 
 /** One model call. At a bound no tools are offered, so that the caller always gets an answer. */

@@ -7,6 +7,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { Decide } from '../tools/policy.js';
 import type { ArgumentValidator } from '../tools/tool-catalog.js';
+import { toolOfCall } from '../tools/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 
@@ -45,15 +46,15 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   if (offered?.tool === undefined) {
     return refused(call, context, failedOutcome('failed', 'tool_not_found', `Tool '${call.name}' not found`));
   }
-  const { tool } = offered;
   if (call.parseError !== undefined) {
     const message = `${call.parseError}; send one complete JSON object`;
-    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), tool);
+    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), offered.tool);
   }
-  const validated = await ports.validator.validate(tool, call.arguments);
+  const validated = await ports.validator.validate(offered.tool, call.arguments);
   if (!validated.ok) {
-    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), tool);
+    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), offered.tool);
   }
+  const tool = toolOfCall(offered.tool, validated.arguments);
   const decision = ports.decide(tool, validated.arguments, context);
   if (decision.effect !== 'allow') {
     const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;

@@ -23,7 +23,7 @@ const initializer = `window.onload = () => {
 `;
 
 /** Before `app.init()`. */
-export async function setupOpenApi(app: NestFastifyApplication, access: OperatorAccess): Promise<void> {
+export function setupOpenApi(app: NestFastifyApplication, access: OperatorAccess): void {
   const fastify = app.getHttpAdapter().getInstance();
   fastify.addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
     try {
@@ -44,7 +44,8 @@ export async function setupOpenApi(app: NestFastifyApplication, access: Operator
     reply.type('text/javascript').send(initializer),
   );
   const page = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/index.html')));
-  await fastify.register(fastifyStatic, { root: page, prefix: '/docs/' });
+  // Not waited for: Fastify would be loaded with that, and these routes without the error handler that Nest sets later.
+  void fastify.register(fastifyStatic, { root: page, prefix: '/docs/' });
 }
 
 export function controllersOf(app: NestFastifyApplication): Type[] {

@@ -120,9 +120,9 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 
-/** One principal's, with the headers that the server is sent; one session's too where the server keeps something for it. */
+/** One principal's, with the headers that the server is sent; one session's too where the result depends on it. */
 function keyOf({ tool, arguments: args }: Call, context: CallContext): string {
-  const session = tool.stateful === true ? context.sessionId : null;
+  const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
   const caller = [context.principal, session, forwardedHeaders(tool, context)];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;
 }

@@ -11,6 +11,7 @@ import type { LateCancels } from './late-cancels.js';
 import type { Decide } from './policy.js';
 import { auditContext } from './queued-tool-runner.js';
 import type { ArgumentValidator, ToolCatalog } from './tool-catalog.js';
+import { toolOfCall } from './tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface ToolCallRequest {
@@ -56,17 +57,18 @@ export class ToolCalls {
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
     if (found === undefined) throw toolNotFound(request.name);
-    const tool = withTimeout(found, request.timeoutMs);
+    const offered = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
       callId: request.callId ?? mintCallId(true),
       sessionId: request.sessionId ?? mintSessionId(),
       priority: 'interactive',
     };
-    const validated = await this.ports.validator.validate(tool, request.argumentsText);
+    const validated = await this.ports.validator.validate(offered, request.argumentsText);
     if (!validated.ok) {
-      return this.#refuse(tool, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+      return this.#refuse(offered, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     }
+    const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
     if (decision.effect !== 'allow') {
       const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;

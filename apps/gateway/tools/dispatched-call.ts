@@ -225,7 +225,7 @@ export class DispatchedCall implements ReplyListener {
     const { queue, routes } = this.services;
     if (this.#sentTo === undefined || routes.leadsTo(this.#sentTo)) return;
     await queue.remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
-    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), replaceEnded: true });
+    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), again: true });
     this.#sentTo = undefined;
   }
 
@@ -236,7 +236,7 @@ export class DispatchedCall implements ReplyListener {
     const existing = await queue.existing([callId], AbortSignal.timeout(STORE_TIMEOUT_MS));
     if (existing.has(callId)) return;
     logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');
-    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), replaceEnded: true });
+    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), again: true });
   }
 
   async #endAfterGrace(outcome: ToolOutcome): Promise<void> {

@@ -10,7 +10,7 @@ import type { CallContext, RequestContext } from '#libs/schemas/call-context.js'
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { maxCarriedArgumentsBytes, type ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { DispatchedCall } from './dispatched-call.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
@@ -103,6 +103,9 @@ export class QueuedToolRunner implements ToolRunner {
         return await this.#neverQueued(error, context);
       }
       const { parts } = this;
+      const job = this.#toJobInSession(call, context);
+      // One that its worker has to ask the journal for, first of all, would keep the others of its job.
+      const together = isQuick(call.tool) && job.version === 1;
       const dispatched = new DispatchedCall(
         {
           queue: parts.backing.queue,
@@ -114,8 +117,8 @@ export class QueuedToolRunner implements ToolRunner {
           cancelGraceMs: parts.limits.cancelGraceMs,
           logger: parts.logger,
         },
-        this.#toJobInSession(call, context),
-        { audit, signal: context.signal, deadline: context.deadline, together: isQuick(call.tool), onProgress },
+        job,
+        { audit, signal: context.signal, deadline: context.deadline, together, onProgress },
       );
       const outcome = dispatched.run();
       this.#active.set(dispatched, outcome);
@@ -174,8 +177,9 @@ function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObje
   const { tool } = call;
   const queuedAt = steadyNow();
   const left = Math.max(1, Math.floor(context.deadline - queuedAt));
+  const isCarried = Buffer.byteLength(JSON.stringify(call.arguments)) <= maxCarriedArgumentsBytes;
   return {
-    version: 1,
+    ...(isCarried ? { version: 1, arguments: call.arguments } : { version: 2 }),
     callId: context.callId,
     replyTo: gatewayId,
     principal: context.principal,
@@ -187,7 +191,6 @@ function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObje
     tool: tool.tool,
     name: tool.name,
     definitionHash: tool.definitionHash,
-    arguments: call.arguments,
     safe: tool.safe,
     ...(tool.stateful === true ? { stateful: true } : {}),
     ...(context.sealedHeaders === undefined ? {} : { sealedHeaders: context.sealedHeaders }),

@@ -51,6 +51,22 @@ export type Lookup = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[] | string, family?: number) => void,
 ) => void;
 
+/** A lookup that hands out only addresses that may be connected to; `refusal` where there is none of them. */
+export function guardedLookup(
+  resolve: Lookup,
+  { mayConnect, refusal }: { mayConnect: (address: string) => boolean; refusal: () => Error },
+): Lookup {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, []);
+      const open = (addresses as LookupAddress[]).filter(({ address }) => mayConnect(address));
+      if (open.length === 0) return callback(refusal(), []);
+      if (options.all === true) callback(null, open);
+      else callback(null, open[0]!.address, open[0]!.family);
+    });
+  };
+}
+
 export class AddressGuard {
   readonly #hosts = new Set<string>();
   readonly #nets = new BlockList();
@@ -67,17 +83,10 @@ export class AddressGuard {
 
   /** A lookup for connections of one URL: hands out only addresses that may be connected to. */
   lookup(url: URL, resolve: Lookup): Lookup {
-    return (hostname, options, callback) => {
-      resolve(hostname, { ...options, all: true }, (error, addresses) => {
-        if (error !== null) return callback(error, []);
-        const open = (addresses as LookupAddress[]).filter(
-          ({ address }) => isPublicAddress(address) || this.#allows(address, url),
-        );
-        if (open.length === 0) return callback(refused(url), []);
-        if (options.all === true) callback(null, open);
-        else callback(null, open[0]!.address, open[0]!.family);
-      });
-    };
+    return guardedLookup(resolve, {
+      mayConnect: (address) => isPublicAddress(address) || this.#allows(address, url),
+      refusal: () => refused(url),
+    });
   }
 
   #allows(address: string, url: URL): boolean {

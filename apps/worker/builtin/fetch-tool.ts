@@ -44,6 +44,8 @@ export class FetchTool {
     description: 'Fetch a web address. Returns the text of the answer, or saves it to a file of the workspace.',
     input: fetchInput,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    readOnlyWhen: { method: ['GET', 'HEAD'], save_to: [] },
+    sessionless: true,
   })
   async fetch(input: z.output<typeof fetchInput>, context: ToolContext) {
     const timeout = AbortSignal.timeout(this.options.timeoutMs);

@@ -5,6 +5,7 @@ import { noFaults, type Faults, type WorkerFaultPoint } from '#libs/config/fault
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { AuditContext, CallEnd, Journal } from '#libs/runs/run-store.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { OutcomeWriter } from './outcome-writer.js';
@@ -28,8 +29,8 @@ export interface RunToolCallParts extends ToolRunParts {
 
 type StoredCall = NonNullable<Awaited<ReturnType<Journal['get']>>>;
 
-/** May run: under this fence, or under none (safe calls). */
-type Permit = { fence?: string };
+/** May run: under this fence, or under none (safe calls whose job carries all that they need). */
+type Permit = { fence?: string; arguments: JsonObject };
 
 /** Shorter safe calls are written with their outcome only. */
 const CLAIM_AFTER_MS = 1_000;
@@ -73,11 +74,15 @@ export class RunToolCall {
     // Asked now: its server may be configured otherwise when it ends.
     const isolation = this.#isolationOf(job);
     const late = start.permit.fence === undefined ? new LateClaim(this.parts, job, start.controller) : undefined;
-    const read = await runTool(this.parts, job, {
-      signal: start.controller,
-      onProgress: (progress) => replies.send(job.replyTo, { kind: 'progress', callId: job.callId, ...progress }),
-      afterEffect: () => this.#fault('after-effect'),
-    });
+    const read = await runTool(
+      this.parts,
+      { ...job, arguments: start.permit.arguments },
+      {
+        signal: start.controller,
+        onProgress: (progress) => replies.send(job.replyTo, { kind: 'progress', callId: job.callId, ...progress }),
+        afterEffect: () => this.#fault('after-effect'),
+      },
+    );
     const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
     const fence = start.permit.fence ?? (await late?.settle());
     await this.#end(job, { ...read, durationMs, queueWaitMs: start.queueWaitMs }, { ...isolation, ...fenceOf(fence) });
@@ -95,12 +100,13 @@ export class RunToolCall {
     }
     if (await this.#refusedBeforeStart(job, queueWaitMs)) return undefined;
     // A safe call is written with its outcome only: running it twice harms nobody.
-    if (job.safe) return {};
+    if (job.safe && job.arguments !== undefined) return { arguments: job.arguments };
+    const claim = { callId: job.callId, worker: this.parts.workerId, withArguments: job.arguments === undefined };
     const claimed = await untilStoreAnswers(
-      () => this.parts.journal.claim({ callId: job.callId, worker: this.parts.workerId }),
+      () => this.parts.journal.claim(claim),
       Math.max(job.deadline, steadyNow() + storePatienceMs),
     );
-    if (claimed !== undefined) return { fence: claimed.fence };
+    if (claimed !== undefined) return { fence: claimed.fence, arguments: job.arguments ?? claimed.arguments! };
     return this.#judge(job, await this.#stored(job), redelivered);
   }
 
@@ -146,9 +152,9 @@ export class RunToolCall {
     if (stored.state !== 'dispatched' || stored.fence === null) return undefined;
     // The claim's answer was lost on its way: the tool has not been started by anyone.
     if (stored.worker === this.parts.workerId && !this.parts.running.wasStarted(job.callId)) {
-      return { fence: stored.fence };
+      return { fence: stored.fence, arguments: stored.arguments };
     }
-    if (job.safe) return { fence: stored.fence };
+    if (job.safe) return { fence: stored.fence, arguments: stored.arguments };
     if (redelivered) {
       await this.#leaveToItsWorker(stored);
       const unknown = failed(

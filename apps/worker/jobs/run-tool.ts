@@ -44,6 +44,9 @@ const HEADERS_MS = 2_000;
 /** So long a worker knows a session from memory too. */
 const MADE_SESSION_MS = 5_000;
 
+/** With its arguments, wherever they were. */
+export type RunnableJob = ToolJob & { arguments: JsonObject };
+
 export interface ToolRunHooks {
   signal: AbortController;
   onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
@@ -51,7 +54,7 @@ export interface ToolRunHooks {
   afterEffect: () => Promise<void>;
 }
 
-export async function runTool(parts: ToolRunParts, job: ToolJob, hooks: ToolRunHooks): Promise<ReadOutcome> {
+export async function runTool(parts: ToolRunParts, job: RunnableJob, hooks: ToolRunHooks): Promise<ReadOutcome> {
   const clock = new CallClock(job, hooks.signal);
   const outputCheck = parts.outputCheck(job);
   try {

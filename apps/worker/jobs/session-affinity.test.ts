@@ -94,9 +94,6 @@ verifies('tools.session-affinity', 'a worker without the session hands the call 
   expect(await ran(first)).toBe(true);
   expect(first.leases.asked).toBe(1);
   const job = jobOf('a');
-  // It was delivered from the common queue, or had been handed on before.
-  await queue.add(job);
-  queue.ended.add(job.callId);
   expect(await ran(second, job)).toBe(false);
   expect(queue.workers.get(job.callId)).toBe('w1');
   expect(await ran(second, jobOf('b'))).toBe(true);
@@ -120,6 +117,24 @@ verifies('reliability.idle-session-freed', 'its servers end first; not while a c
   expect(first.closed).toEqual(['a']);
   await expect.poll(() => ran(second), { timeout: 5_000, interval: 10 }).toBe(true);
 });
+
+verifies(
+  'sessions.deleted-ends-servers',
+  'an idle session is freed at once, a busy one with its last call',
+  async () => {
+    const [first, second] = [await openSide('w1'), await openSide('w2')];
+    const call = running(first, jobOf('busy'));
+    await call.begun;
+    expect(await ran(first, jobOf('idle'))).toBe(true);
+    for (const sessionId of ['idle', 'busy', 'unknown']) await first.affinity.end({ principal: 'local', sessionId });
+    expect(first.closed).toEqual(['idle']);
+    expect(await ran(second, jobOf('idle'))).toBe(true);
+    await expect(ran(second, jobOf('busy'))).resolves.toBe(false);
+    await call.end();
+    await expect.poll(() => ran(second, jobOf('busy')), { timeout: 5_000, interval: 10 }).toBe(true);
+    expect(first.closed).toEqual(['idle', 'busy']);
+  },
+);
 
 verifies('reliability.session-moves-in-order', 'idle sessions at once, a busy one with its last call', async () => {
   const [first, second] = [await openSide('w1'), await openSide('w2')];

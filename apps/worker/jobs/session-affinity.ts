@@ -28,6 +28,8 @@ interface Seat extends SessionName {
   calls: number;
   idleTtlMs: number;
   idle?: NodeJS.Timeout;
+  /** Its session is no more: it is freed when its last call has ended. */
+  over?: boolean;
 }
 
 /** Sessions at once; the longest idle one goes when there are more. */
@@ -63,6 +65,14 @@ export class SessionAffinity {
     }
   }
 
+  /** The session is no more: what this worker has of it is freed once the calls that run have ended. */
+  async end(session: SessionName): Promise<void> {
+    const seat = await this.#lock.run(keyOf(session), undefined, async () => this.#seats.get(keyOf(session)));
+    if (seat === undefined) return;
+    seat.over = true;
+    await this.#freeIdle(seat);
+  }
+
   /** From now on nothing is taken: idle sessions are freed at once, the others when their last call has ended. */
   async leave(): Promise<void> {
     this.#leaving = true;
@@ -77,7 +87,7 @@ export class SessionAffinity {
       const jobs = await queue.waitingFor(workerId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
       for (const job of jobs) {
         const signal = AbortSignal.timeout(QUEUE_TIMEOUT_MS);
-        if (await queue.remove(job.callId, signal)) await queue.add(job, { signal, replaceEnded: true });
+        if (await queue.remove(job.callId, signal)) await queue.add(job, { signal, again: true });
       }
       if (jobs.length > 0) logger.info({ metadata: { jobs: jobs.length } }, 'waiting calls were handed back');
     } catch (error) {
@@ -140,7 +150,7 @@ export class SessionAffinity {
     const { queue } = this.parts;
     const { callId } = job;
     try {
-      await queue.add(job, { worker, replaceEnded: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
+      await queue.add(job, { worker, again: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
     } catch (error) {
       // Failed here, it would wait until its gateway misses it.
       throw isStoreAway(error) ? new PutBack('the queue does not answer') : error;
@@ -153,7 +163,7 @@ export class SessionAffinity {
 
   #rest(seat: Seat): void {
     if (seat.calls > 0 || this.#seats.get(keyOf(seat)) !== seat) return;
-    if (this.#leaving) return void this.#freeIdle(seat);
+    if (this.#leaving || seat.over === true) return void this.#freeIdle(seat);
     seat.idle = setTimeout(() => void this.#freeIdle(seat), seat.idleTtlMs);
     seat.idle.unref();
   }

@@ -1,6 +1,7 @@
 // Instances that are not handed to calls any more, until nothing of them is left. What is slow to end holds nobody up until
 // there are as many of those as the server may have instances.
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { ConfiguredServer } from './configured-server.js';
 import { closeReasons, type CloseReason, type PoolEvents } from './pool-events.js';
 import { logInstance, type Instance } from './pool-instance.js';
@@ -22,6 +23,7 @@ export class ClosingInstances {
   close(instance: Instance, reason: CloseReason): void {
     if (instance.closing !== undefined) return;
     instance.closing = reason;
+    if (!instance.connected) instance.start.abort(new AppError('tool_unavailable', closeReasons[reason]));
     const closed = this.#close(instance, reason).finally(() => this.#closing.delete(instance));
     this.#closing.set(instance, closed);
   }

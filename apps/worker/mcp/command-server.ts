@@ -4,12 +4,15 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { makeOwnDirectory, makeParentDirectory } from '#libs/workspace/own-directory.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { EgressProxy } from '../sandbox/egress-proxy.js';
 import type { Isolation, Launch } from '../sandbox/isolation.js';
 import { levelNumber } from '../sandbox/levels.js';
 import { readablePaths } from '../sandbox/readable-paths.js';
+import type { SandboxNetwork } from '../sandbox/sandbox-words.js';
 import type { EndGrace } from '../sandbox/tool-process.js';
 import { isOpenToAll } from '../sandbox/tool-user.js';
 import { connectStdio } from './connect.js';
@@ -30,6 +33,8 @@ export interface CommandParts {
   isolation: Isolation;
   /** Files and directories that no server may read: secrets, beside what `config` and `workspaces` name. */
   kept?: readonly string[];
+  /** The proxy of commands whose network is a list of hosts, opened once one of them needs it. */
+  egress?: () => Promise<EgressProxy>;
   /** One line for all servers of the worker. */
   starts: ServerStarts;
   grace?: EndGrace;
@@ -67,8 +72,8 @@ export function openCommand(
     packageRoots: parts.packageRoots,
   });
   const logger = parts.logger.child({ metadata: { server: name } });
-  if (server.network === 'none' && levelNumber(level) < levelNumber('confined')) {
-    logger.warn({}, `network none is not enforced: this server runs with isolation '${level}'`);
+  if (server.network !== 'full' && levelNumber(level) < levelNumber('confined')) {
+    logger.warn({}, `its network is not restricted: this server runs with isolation '${level}'`);
   }
   const readable = readableBy(program, server, parts);
   if (parts.isolation.needsOpenPaths(level) && ![...readable, parts.workspaces.root].every(isOpenToAll)) {
@@ -79,7 +84,9 @@ export function openCommand(
   }
 
   const start = async (host: string, signal: AbortSignal): Promise<ToolConnection> => {
-    const launch = { ...launchIn(host, program, server, parts), readable };
+    const { network, environment } = await networkOf(name, server, parts);
+    const launched = launchIn(host, program, server, parts);
+    const launch = { ...launched, network, readable, environment: { ...environment, ...launched.environment } };
     const grace = parts.grace ?? defaultGrace;
     const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
     const options: ConnectOptions = {
@@ -131,14 +138,30 @@ function readableBy(program: Program, server: ServerConfig, parts: CommandParts)
   );
 }
 
-function launchIn(host: string, program: Program, server: ServerConfig, parts: CommandParts): Omit<Launch, 'readable'> {
+/** A list of hosts is reached by the proxy alone, which programs find in their environment. */
+async function networkOf(
+  name: string,
+  { network }: ServerConfig,
+  { egress }: CommandParts,
+): Promise<{ network: SandboxNetwork; environment: Record<string, string> }> {
+  if (typeof network === 'string') return { network, environment: {} };
+  if (egress === undefined) throw new AppError('tool_unavailable', 'The tool server has no way to its network');
+  const proxy = await egress();
+  return { network: { proxyPort: proxy.port }, environment: proxy.environmentFor({ name, allow: network.allow }) };
+}
+
+function launchIn(
+  host: string,
+  program: Program,
+  server: ServerConfig,
+  parts: CommandParts,
+): Omit<Launch, 'readable' | 'network'> {
   const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
   return {
     file: program.file,
     args: program.args.map(inPlace),
     directory: host,
     writable: server.paths.write,
-    network: server.network,
     environment: {
       ...parts.environment,
       HOME: host,

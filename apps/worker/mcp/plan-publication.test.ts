@@ -79,6 +79,26 @@ verifies('reliability.safe-is-earned', 'hints count where the server is believed
   expect(await read(definition, { tools: { retry: { read: 'safe' } } })).toMatchObject({ safe: true, readOnly: false });
 });
 
+verifies('tools.calls-that-read', 'a tool of our own process says which, and no other', async () => {
+  const annotations = { readOnlyHint: false, destructiveHint: true };
+  const _meta = { 'signalbox/read_only_when': { method: ['GET'] }, 'signalbox/sessionless': true };
+  const [tools, says] = [{ cache_ttl_ms: { read: 9 } }, { ...definition, annotations, _meta }];
+  const read = async (raw: object, given: Partial<ConfiguredServer>) => {
+    const [tool] = (await firstOf([raw], { trusted: true, tools, ...given })).published;
+    const { safe, readOnly, readOnlyWhen, cacheTtlMs, cachePerSession } = tool!;
+    return { safe, readOnly, readOnlyWhen, cacheTtlMs, cachePerSession };
+  };
+  const changes = { safe: false, readOnly: false };
+  const reads = { safe: true, readOnly: true };
+  expect(await read(says, { builtin: true })).toEqual({ ...changes, readOnlyWhen: { method: ['GET'] }, cacheTtlMs: 9 });
+  expect(await read(says, {})).toEqual(changes);
+  expect(await read({ ...definition, annotations }, { builtin: true })).toEqual(changes);
+  // What it answers may come from the session's files.
+  const reading = { ...definition, annotations: { readOnlyHint: true } };
+  expect(await read(reading, { builtin: true })).toEqual({ ...reads, cacheTtlMs: 9, cachePerSession: true });
+  expect(await read(reading, {})).toEqual({ ...reads, cacheTtlMs: 9 });
+});
+
 test('only what is included and not excluded is offered, a name once', async () => {
   const names = async (tools: ConfiguredServer['tools']) =>
     (await firstOf([definition, { ...definition, name: 'write' }], { tools })).published.map(({ tool }) => tool);

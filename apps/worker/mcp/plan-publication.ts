@@ -1,11 +1,18 @@
 // What becomes of a listing: which definitions are approved by it, which changes wait for an operator, what is offered.
 // Asks nobody. What is held back is offered with its approved definition, and a new tool not at all.
+import { z } from 'zod';
 import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import { toolMetadataMetaKey, toolTimeoutMetaKey } from '#libs/mcp-server/call-meta.js';
+import {
+  toolMetadataMetaKey,
+  toolReadOnlyWhenMetaKey,
+  toolSessionlessMetaKey,
+  toolTimeoutMetaKey,
+} from '#libs/mcp-server/call-meta.js';
 import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
+import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';
 import { offeredName, settingOf, type ConfiguredServer } from './configured-server.js';
 import { gradeChange, readKept, type ListedDefinition, type ReadTool } from './read-definitions.js';
 
@@ -167,6 +174,7 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
   const metadata = meta[toolMetadataMetaKey];
   const believed = server.builtin || server.trusted;
   const readOnly = believed && annotations.readOnlyHint === true;
+  const readOnlyWhen = server.builtin ? readingCalls(meta) : undefined;
   const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
   const timeoutMs =
     settingOf(server.tools.timeout_ms, name) ?? (server.builtin ? ownTimeout(meta) : undefined) ?? server.timeoutMs;
@@ -182,8 +190,9 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
     definitionHash,
     safe: readOnly || idempotent || settingOf(server.tools.retry, name) === 'safe',
     readOnly,
+    ...(readOnlyWhen === undefined ? {} : { readOnlyWhen }),
     ...(server.scope === 'session' ? { stateful: true } : {}),
-    ...cacheOf(tool, server),
+    ...cacheOf(tool, server, readOnlyWhen !== undefined),
     ...(server.forwardHeaders.length === 0 ? {} : { forwardHeaders: [...server.forwardHeaders] }),
     isolation: server.isolation,
     timeoutMs,
@@ -191,11 +200,26 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
   };
 }
 
-/** The operator says which results may be kept; a tool that says that it changes something is not believed less for that. */
-function cacheOf({ name, annotations = {} }: ReadTool, server: ConfiguredServer): { cacheTtlMs?: number } {
+/**
+ * The operator says which results may be kept; a tool that says that it changes something is not believed less for that,
+ * but for its calls that only read. What tools of our own process answer may come from the files of the session.
+ */
+function cacheOf(
+  { name, annotations = {}, _meta: meta = {} }: ReadTool,
+  server: ConfiguredServer,
+  someCallsRead: boolean,
+): Pick<PublishedTool, 'cacheTtlMs' | 'cachePerSession'> {
   const cacheTtlMs = settingOf(server.tools.cache_ttl_ms, name);
   const changes = annotations.readOnlyHint === false || annotations.destructiveHint === true;
-  return cacheTtlMs === undefined || changes || server.builtin ? {} : { cacheTtlMs };
+  if (cacheTtlMs === undefined || (changes && !someCallsRead)) return {};
+  return server.builtin && meta[toolSessionlessMetaKey] !== true
+    ? { cacheTtlMs, cachePerSession: true }
+    : { cacheTtlMs };
+}
+
+function readingCalls(meta: Record<string, unknown>): ReadOnlyWhen | undefined {
+  const read = z.record(z.string(), z.array(z.string())).safeParse(meta[toolReadOnlyWhenMetaKey]);
+  return read.success ? read.data : undefined;
 }
 
 function ownTimeout(meta: Record<string, unknown>): number | undefined {

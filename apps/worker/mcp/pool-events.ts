@@ -18,6 +18,8 @@ export const closeReasons = {
   removed: 'no longer configured',
   forgotten: 'forgotten by the server',
   session_left: 'its session leaves this worker',
+  session_gone: 'its session is no more',
+  unwanted: 'nobody waits for its start',
   stopping: 'the worker is stopping',
   /** By itself: the log has a line of its own for it. */
   ended: 'it has ended by itself',

@@ -10,7 +10,7 @@ import type { Spares } from './spares.js';
 export interface UseOptions {
   user: PoolUser;
   signal: AbortSignal;
-  /** Epoch ms: how long to wait for a free place. */
+  /** By `steadyNow()`: how long to wait for its start, and for a free place. */
   deadline: number;
   /** A listing that hangs must hold up no call. Default: calls. */
   line?: 'calls' | 'listing';
@@ -27,6 +27,10 @@ export interface Instance {
   slots: FairSlots;
   inUse: number;
   idleTimer?: NodeJS.Timeout;
+  /** Ends its start, where it is not connected yet. */
+  start: AbortController;
+  /** By `steadyNow()`: nobody waits for its start any longer than this. */
+  wantedUntil: number;
   /** Why it is being closed, by us or after its own end. */
   closing?: CloseReason;
   /** Why it takes no new call and is closed by its last one. */

@@ -1,5 +1,6 @@
 // Instances of servers: at most one a key, connected once under concurrency, backed off from when failing, closed when
 // idle. A server that ends is noticed at once and made anew by the next call.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -32,6 +33,10 @@ import { Spares } from './spares.js';
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
 const WAITING_PER_INSTANCE = 1_000;
+/** A start that nobody waits for goes on for so long: the next call may want it. */
+const UNWANTED_START_MS = 3_000;
+/** Directories of sessions that are no more, whose calls may still be on their way. */
+const REMEMBERED_GONE = 10_000;
 
 export class ServerPool {
   #servers: ReadonlyMap<string, ConfiguredServer>;
@@ -46,6 +51,8 @@ export class ServerPool {
   /** What is in neither any more, but has not ended. */
   readonly #closing: ClosingInstances;
   readonly #spares: Spares;
+  /** Oldest first. */
+  readonly #gone = new Set<string>();
   #listener?: PoolListener;
 
   constructor(
@@ -144,8 +151,10 @@ export class ServerPool {
   }
 
   async #useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
+    if (this.#gone.has(options.user.directory)) throw new AppError('tool_unavailable', 'The session is no more');
     const instance = this.#instance(server, options.user);
     instance.inUse += 1;
+    instance.wantedUntil = Math.max(instance.wantedUntil, options.deadline);
     clearTimeout(instance.idleTimer);
     try {
       const giveBack = await instance.slots.take(options.line ?? 'calls', options).catch((error: unknown) => {
@@ -175,6 +184,20 @@ export class ServerPool {
     await this.#closing.ended((instance) => isOwn(instance, session));
   }
 
+  /**
+   * The session that had this directory is no more: what runs in it ends at once, with the calls on it, and nothing is
+   * started there again. Resolves when nothing of it runs.
+   */
+  async endIn(directory: string): Promise<void> {
+    this.#gone.add(directory);
+    if (this.#gone.size > REMEMBERED_GONE) this.#gone.delete(this.#gone.values().next().value!);
+    const isThere = ({ server, user }: Instance) => server.scope === 'session' && user.directory === directory;
+    for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
+      if (isThere(instance)) this.#remove(instance, 'session_gone');
+    }
+    await Promise.all([this.#spares.endIn(directory), this.#closing.ended(isThere)]);
+  }
+
   async close(): Promise<void> {
     this.#stop.abort(new Error('the worker is stopping'));
     for (const instance of [...this.#instances.values(), ...this.#outgoing]) this.#remove(instance, 'stopping');
@@ -189,14 +212,18 @@ export class ServerPool {
       this.#instances.set(key, known);
       return known;
     }
-    const connection = this.#connect(server, user);
+    const start = new AbortController();
+    const connection = this.#connect(server, user, AbortSignal.any([this.#stop.signal, start.signal]));
     const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
-    const instance: Instance = { key, server, user, slots, inUse: 0, connection, connected: false, proven: false };
+    const state = { inUse: 0, connected: false, proven: false, wantedUntil: 0 };
+    const instance: Instance = { key, server, user, slots, connection, start, ...state };
     this.#instances.set(key, instance);
     this.#spares.used(server);
     instance.connection.then(
       (connection) => {
         instance.connected = true;
+        // From now on it has the time of one that is idle.
+        if (instance.inUse === 0) this.#leaveIdle(instance);
         if (instance.leaving === undefined) this.#circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
         connection.onClosed(() => this.#ended(instance, connection));
@@ -205,17 +232,20 @@ export class ServerPool {
       },
       (error: unknown) => {
         this.#forget(instance);
-        if (instance.leaving === undefined) this.#countFailure(server, error);
+        // What we ended says nothing about the server, unless there was no time left for it.
+        const ours = instance.closing !== undefined && !(instance.closing === 'unwanted' && isLate(instance));
+        if (instance.leaving === undefined && !ours) this.#countFailure(server, error);
       },
     );
     return instance;
   }
 
   /**
-   * Not bound to the signal of the call that happens to be first: others wait for the same connection.
+   * Not bound to the signal of the call that happens to be first: others wait for the same connection, and when the last
+   * of them has gone it ends soon (`#leaveIdle`).
    * @throws AppError tool_unavailable
    */
-  #connect(server: ConfiguredServer, user: PoolUser): Promise<ToolConnection> {
+  #connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
     const adopted = this.#spares.adopt(server, user);
     if (adopted !== undefined) {
       this.events.onConnect(server.name, 'adopted');
@@ -223,12 +253,16 @@ export class ServerPool {
     }
     const mayTry = this.#circuits.mayTry(server.name) && this.#crashes.mayTry(instanceKey(server, user));
     if (!mayTry) throw this.#refusal(server, 'circuit');
-    return this.#open(server, user, this.#makeRoom(server));
+    return this.#open(server, user, { room: this.#makeRoom(server), signal });
   }
 
-  async #open(server: ConfiguredServer, user: PoolUser, room: Promise<void> | undefined): Promise<ToolConnection> {
-    if (room !== undefined) await room;
-    const connection = await server.open(user, this.#stop.signal);
+  async #open(
+    server: ConfiguredServer,
+    user: PoolUser,
+    { room, signal }: { room: Promise<void> | undefined; signal: AbortSignal },
+  ): Promise<ToolConnection> {
+    if (room !== undefined) await unlessAborted(room, signal);
+    const connection = await server.open(user, signal);
     this.events.onConnect(server.name, 'connected');
     return connection;
   }
@@ -285,7 +319,11 @@ export class ServerPool {
   #leaveIdle(instance: Instance): void {
     if (instance.inUse > 0 || instance.closing !== undefined) return;
     if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, instance.leaving ?? 'ended');
-    instance.idleTimer = setTimeout(() => this.#remove(instance, 'idle'), instance.server.idleTtlMs);
+    clearTimeout(instance.idleTimer);
+    const { connected, server, wantedUntil } = instance;
+    const unwantedMs = Math.max(0, Math.min(UNWANTED_START_MS, wantedUntil - steadyNow()));
+    const [reason, ms] = connected ? (['idle', server.idleTtlMs] as const) : (['unwanted', unwantedMs] as const);
+    instance.idleTimer = setTimeout(() => this.#remove(instance, reason), ms);
     instance.idleTimer.unref();
   }
 
@@ -309,3 +347,5 @@ export class ServerPool {
     this.#closing.close(instance, reason);
   }
 }
+
+const isLate = ({ wantedUntil }: Instance): boolean => steadyNow() >= wantedUntil;

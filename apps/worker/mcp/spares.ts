@@ -112,6 +112,12 @@ export class Spares {
     for (const spare of this.#ready) if (!this.parts.isCurrent(spare.server)) this.#end(spare);
   }
 
+  /** The session that took this directory is no more. Resolves when nothing of it is left to end. */
+  async endIn(directory: string): Promise<void> {
+    for (const spare of this.#ready) if (spare.instance.directory === directory) this.#end(spare);
+    await Promise.all(this.#ending);
+  }
+
   /** Resolves when none is left; the signal has aborted before. */
   async close(): Promise<void> {
     await Promise.all(this.#starting.values());

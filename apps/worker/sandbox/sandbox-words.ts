@@ -83,12 +83,11 @@ function bubblewrapWords(
     ...'--unshare-all --unshare-user --disable-userns --die-with-parent --cap-drop ALL'.split(' '),
     // The inner launcher refuses what it should; a namespace of its own would cut it off from the proxy too.
     ...(network === 'none' ? [] : ['--share-net']),
-    ...[...readable, launcher].filter((path) => !kernel(path)).flatMap((path) => ['--ro-bind-try', path, path]),
     ...`--proc /proc --dev /dev --size ${sharedMemoryBytes} --tmpfs /dev/shm`.split(' '),
+    // First, since what is named below may lie in it; then it is another one, lest its names appear in the workspace.
+    ...(directory.startsWith('/tmp/') ? ['--tmpfs', '/tmp'] : ['--bind', join(directory, temporaryDirectory), '/tmp']),
+    ...[...readable, launcher].filter((path) => !kernel(path)).flatMap((path) => ['--ro-bind-try', path, path]),
     ...[directory, ...writable].flatMap((path) => ['--bind', path, path]),
-    '--bind',
-    join(directory, temporaryDirectory),
-    '/tmp',
     '--chdir',
     directory,
   ];

@@ -4,7 +4,7 @@ import { someCall, someJob } from '#libs/testing/stored-rows.js';
 import { type Gathered, JobGatherer } from './gather-jobs.js';
 import { queueSettings } from './queue-settings.js';
 
-const { maxJobs, maxCharacters, maxRemembered } = queueSettings.together;
+const { maxJobs, maxBytes, maxRemembered } = queueSettings.together;
 const newJob = (given: Partial<ToolJob> = {}): ToolJob => ({ ...someJob(someCall()), ...given });
 const newJobs = (count: number) => Array.from({ length: count }, () => newJob());
 
@@ -40,7 +40,7 @@ test('a job of the queue holds so many, so large, and no call twice', async () =
   await Promise.all(newJobs(maxJobs + 1).map((job) => gatherer.submit(job)));
   expect(sizes()).toEqual([maxJobs, 1]);
   added.length = 0;
-  const large = () => newJob({ arguments: { text: 'x'.repeat(maxCharacters * 0.6) } });
+  const large = () => newJob({ arguments: { text: 'é'.repeat(maxBytes * 0.3) } });
   await Promise.all([newJob(), large(), large(), newJob()].map((job) => gatherer.submit(job)));
   expect(sizes()).toEqual([2, 2]);
   added.length = 0;

@@ -86,18 +86,19 @@ export class JobGatherer {
 
 /** No call twice in one: the second asks for what the first does. */
 function* inParts(waiting: readonly Waiting[]): Generator<Waiting[]> {
-  const { maxJobs, maxCharacters } = queueSettings.together;
+  const { maxJobs, maxBytes } = queueSettings.together;
   let part: Waiting[] = [];
-  let characters = 0;
+  let bytes = 0;
   for (const each of waiting) {
-    const full = part.length === maxJobs || characters + each.text.length > maxCharacters;
+    const eachBytes = Buffer.byteLength(each.text);
+    const full = part.length === maxJobs || bytes + eachBytes > maxBytes;
     if (part.length > 0 && (full || part.some(({ job }) => job.callId === each.job.callId))) {
       yield part;
       part = [];
-      characters = 0;
+      bytes = 0;
     }
     part.push(each);
-    characters += each.text.length;
+    bytes += eachBytes;
   }
   if (part.length > 0) yield part;
 }

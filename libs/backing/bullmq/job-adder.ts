@@ -1,5 +1,5 @@
-// Adds jobs through BullMQ's Queue class. A job is added once an id, unless it may go together with others; it waits behind
-// interactive ones when it is batch.
+// Adds jobs through BullMQ's Queue class. A job is added once an id while it waits or runs, unless it may go together with
+// others; it waits behind interactive ones when it is batch.
 import { Queue } from 'bullmq';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { AddOptions } from '../job-queue.js';
@@ -20,8 +20,8 @@ export class JobAdder {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  async add(job: ToolJob, { worker, replaceEnded, together }: Omit<AddOptions, 'signal' | 'silenceMs'>): Promise<void> {
-    const isFirst = replaceEnded !== true;
+  async add(job: ToolJob, { worker, again, together }: Omit<AddOptions, 'signal' | 'silenceMs'>): Promise<void> {
+    const isFirst = again !== true;
     if (together === true && isFirst && worker === undefined && job.priority === 'interactive') {
       return this.gatherer.submit(job);
     }

@@ -39,12 +39,12 @@ test('several come back together, or not at all', () => {
   });
   expect(readPayload({ job: texts[0], more: ['{'] }).kind).toBe('invalid');
   expect(readPayload({ job: texts[0], more: 'x' }).kind).toBe('invalid');
-  expect(readPayload({ job: texts[0], more: [JSON.stringify({ ...job, version: 2 })] }).kind).toBe('unknown version');
+  expect(readPayload({ job: texts[0], more: [JSON.stringify({ ...job, version: 3 })] }).kind).toBe('unknown version');
 });
 
 test('a later version is told from a wrong job', () => {
   const read = (value: unknown) => readPayload({ job: JSON.stringify(value) }).kind;
-  expect(read({ ...job, version: 2, priority: 'new' })).toBe('unknown version');
+  expect(read({ ...job, version: 3, priority: 'new' })).toBe('unknown version');
   expect(read({ ...job, priority: 'new' })).toBe('invalid');
   expect(read({})).toBe('invalid');
   expect(read(null)).toBe('invalid');
@@ -57,4 +57,13 @@ test('ids stay different and are none that BullMQ refuses', () => {
   expect(new Set(ids).size).toBe(ids.length);
   for (const id of ids) expect(id).not.toMatch(/:|^-?\d+$/);
   expect(workerQueueName('host:1')).not.toContain(':');
+});
+
+test('one without its arguments is whole as version 2, which a worker that knows 1 puts back', () => {
+  const { arguments: carried, ...members } = job;
+  const bare: ToolJob = { ...members, version: 2 };
+  expect(readPayload(toPayload(bare))).toEqual({ kind: 'jobs', jobs: [bare], again: false });
+  const read = (value: unknown) => readPayload({ job: JSON.stringify(value) }).kind;
+  expect(read({ ...members, version: 1 })).toBe('invalid');
+  expect(read({ ...bare, arguments: carried })).toBe('invalid');
 });

@@ -1,7 +1,7 @@
 // How a job travels in BullMQ's `data`. As text within JSON: PostgreSQL's jsonb refuses NUL and lone surrogates, which
 // arguments may hold, and reorders members.
 import { isJsonObject } from '#libs/schemas/json.js';
-import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
+import { toolJobSchema, toolJobVersions, type ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface JobPayload {
   job: string;
@@ -41,5 +41,5 @@ function readJob(text: unknown): ToolJob | 'unknown version' | 'invalid' {
   const job = toolJobSchema.safeParse(value);
   if (job.success) return job.data;
   if (!isJsonObject(value) || !Object.hasOwn(value, 'version')) return 'invalid';
-  return value['version'] === toolJobSchema.shape.version.value ? 'invalid' : 'unknown version';
+  return toolJobVersions.has(value['version']) ? 'invalid' : 'unknown version';
 }

@@ -11,10 +11,10 @@ export const queueSettings = {
   /** Deaths that one job may cause before it is failed and left to the journal. 0 would fail jobs never started. */
   maxStalledCount: 3,
   /**
-   * How long, seconds, and how many ended jobs are kept, so that adding one again does nothing. Redis keeps them in memory;
-   * a job that is added and delivered again after all is refused by the journal.
+   * Ended jobs are not kept: one that is added again is delivered again, and refused by the journal. On Redis by an age of
+   * nothing, seconds: each end removes up to a thousand that the version before kept, too. On PostgreSQL the sweep does.
    */
-  keep: { postgres: { age: 3_600 }, redis: { age: 3_600, count: 10_000 } },
+  keep: { postgres: true, redis: { age: 0 } },
   /** An idle worker looks by itself so often: the net below a lost wake-up. */
   idlePollSeconds: 5,
   /** Pause before trying again while the store is away. */
@@ -26,8 +26,11 @@ export const queueSettings = {
   priority: { interactive: 0, batch: 10 },
   /** Queue objects of workers' own queues that are kept at hand. */
   maxQueueObjects: 256,
-  /** Calls of one job: how many, how large together, and of how many it is remembered which job they went with. */
-  together: { maxJobs: 16, maxCharacters: 64 * 1024, maxRemembered: 4_096 },
+  /**
+   * Calls of one job: how many, how large together, and of how many it is remembered which job they went with. Ten
+   * thousand such jobs fit into half a gigabyte of Redis beside the cache: docs/redis.md counts.
+   */
+  together: { maxJobs: 16, maxBytes: 12 * 1024, maxRemembered: 4_096 },
   /** BullMQ's event log, which nobody reads here. */
   maxEvents: 100,
 } as const;

@@ -1,6 +1,6 @@
 // Takes jobs with BullMQ's Worker class, from the common queue and the worker's own, and gives them to one handler.
 // Decides nothing about a call: it delivers, acknowledges, puts back and says whether it delivered before.
-import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
+import { DelayedError, type Job, type KeepJobs, WaitingError, Worker } from 'bullmq';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { type JobConsumer, type JobHandler, PutBack } from '../job-queue.js';
@@ -34,7 +34,8 @@ export class ToolConsumer implements JobConsumer {
   }
 
   private open(name: string, options: ToolConsumerOptions): ToolWorker {
-    const keep = queueSettings.keep[this.source.kind];
+    // `true` is known to the PostgreSQL backend, not to the type.
+    const keep = queueSettings.keep[this.source.kind] as KeepJobs;
     const worker = new Worker(
       name,
       // No third parameter: with one BullMQ makes an AbortController for every job.
@@ -61,6 +62,10 @@ export class ToolConsumer implements JobConsumer {
     });
     worker.on('stalled', (callId) =>
       this.logger.warn({ metadata: { queue: name, callId } }, 'A tool job lost its worker and is delivered again'),
+    );
+    // Nothing of it is left in the queue.
+    worker.on('failed', (job, { message: code }) =>
+      this.logger.warn({ metadata: { queue: name, callId: job?.id ?? '', code } }, 'A tool job was given up'),
     );
     return worker;
   }

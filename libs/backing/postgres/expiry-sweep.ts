@@ -1,10 +1,16 @@
-// Removes what has expired, a bounded number of rows at a time. Readers never see expired rows: this is only for space,
-// so a failure is left to the next time.
+// Removes what has expired, and ended jobs that the version before kept, a bounded number of rows at a time. This is only
+// for space: nobody looks at such rows, so a failure is left to the next time.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Database } from './database.js';
 
 const rowsAtOnce = 5_000;
-const tables = ['counter', 'place', 'cache'] as const;
+const expired = 'expires_at <= clock_timestamp()';
+const rows = {
+  'signalbox_backing.counter': expired,
+  'signalbox_backing.place': expired,
+  'signalbox_backing.cache': expired,
+  'bullmq.job': `state in ('completed', 'failed')`,
+};
 
 export class ExpirySweep {
   private readonly timer: NodeJS.Timeout;
@@ -23,11 +29,10 @@ export class ExpirySweep {
 
   private async sweep(): Promise<void> {
     try {
-      for (const table of tables) {
+      for (const [table, condition] of Object.entries(rows)) {
         await this.database.run(
-          `delete from signalbox_backing.${table} where ctid = any(array(
-             select ctid from signalbox_backing.${table} where expires_at <= clock_timestamp() limit ${rowsAtOnce}
-             for update skip locked))`,
+          `delete from ${table} where ctid = any(array(
+             select ctid from ${table} where ${condition} limit ${rowsAtOnce} for update skip locked))`,
           [],
         );
       }

@@ -3,13 +3,13 @@
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { JobAdder } from '../bullmq/job-adder.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
-import { commonQueueName, jobIdOf, workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
+import { commonQueueName, workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
 import { withinDeadline } from '../store-error.js';
 import type { Database } from './database.js';
 
-/** The names of our queues, found by steps through the primary key: jobs of an hour are not read for it. */
+/** The names of our queues, found by steps through the primary key: not every job is read for it. */
 const queueNames = `
 with recursive step(queue) as (
   (select queue from bullmq.job order by queue limit 1)
@@ -24,21 +24,16 @@ const countsStatement = `${queueNames}
 select
   coalesce(sum(waiting), 0)::int as waiting,
   coalesce(sum(active), 0)::int as active,
-  coalesce(sum(failed), 0)::int as failed,
   min(oldest)::float8 as oldest
 from queues q, lateral (
   select
     (select count(*) from bullmq.job j where j.queue = q.queue and state = 'waiting')
       + (select count(*) from bullmq.job j where j.queue = q.queue and state = 'delayed') as waiting,
     (select count(*) from bullmq.job j where j.queue = q.queue and state = 'active') as active,
-    (select count(*) from bullmq.job j where j.queue = q.queue and state = 'failed') as failed,
     least(
       (select min(added_at_ms) from bullmq.job j where j.queue = q.queue and state = 'waiting'),
       (select min(added_at_ms) from bullmq.job j where j.queue = q.queue and state = 'delayed')) as oldest
 ) as of_queue`;
-
-const forgetEnded = `${queueNames} delete from bullmq.job j using queues q
-where j.queue = q.queue and j.id = $1 and j.state in ('completed', 'failed')`;
 
 export class PostgresJobQueue implements JobQueue {
   private readonly adder: JobAdder;
@@ -53,17 +48,15 @@ export class PostgresJobQueue implements JobQueue {
 
   async add(job: ToolJob, options: AddOptions): Promise<void> {
     const { signal, silenceMs: timeoutMs = this.database.timeoutMs } = options;
-    await retryWhileAway(this.database, { timeoutMs, signal }, async () => {
-      if (options.replaceEnded === true) await this.database.runRaw(forgetEnded, [jobIdOf(job.callId)]);
-      await this.adder.add(job, options);
-    });
+    await retryWhileAway(this.database, { timeoutMs, signal }, (isRetry) =>
+      this.adder.add(job, isRetry ? { ...options, again: true } : options),
+    );
   }
 
   async existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>> {
     if (callIds.length === 0) return new Set();
     const { rows } = await this.database.run<{ id: string }>(
-      `${queueNames} select distinct j.id from queues q join bullmq.job j on j.queue = q.queue and j.id = any($1::text[])
-       where j.state not in ('completed', 'failed')`,
+      `${queueNames} select distinct j.id from queues q join bullmq.job j on j.queue = q.queue and j.id = any($1::text[])`,
       [callIds.flatMap((callId) => this.adder.idsOf(callId))],
       signal,
     );
@@ -88,8 +81,8 @@ export class PostgresJobQueue implements JobQueue {
       [],
       signal,
     );
-    const { waiting, active, failed, oldest } = rows[0]!;
-    return { waiting, active, failed, oldestAgeMs: oldest === null ? 0 : Math.max(0, Date.now() - oldest) };
+    const { waiting, active, oldest } = rows[0]!;
+    return { waiting, active, oldestAgeMs: oldest === null ? 0 : Math.max(0, Date.now() - oldest) };
   }
 
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {

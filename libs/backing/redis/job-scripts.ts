@@ -17,8 +17,7 @@ export const existingJobs = new RedisScript(`${queues}
 local found, bases = {}, queues()
 for _, id in ipairs(ARGV) do
   for _, base in ipairs(bases) do
-    local isThere = redis.call('EXISTS', base .. id) == 1
-    if isThere and not redis.call('ZSCORE', base .. 'completed', id) and not redis.call('ZSCORE', base .. 'failed', id) then
+    if redis.call('EXISTS', base .. id) == 1 then
       found[#found + 1] = id
       break
     end
@@ -41,19 +40,12 @@ for _, base in ipairs(queues()) do
 end
 return removed`);
 
-/** ARGV: a job id. */
-export const forgetEnded = new RedisScript(`${queues}
-for _, base in ipairs(queues()) do
-  local ended = redis.call('ZREM', base .. 'completed', ARGV[1]) + redis.call('ZREM', base .. 'failed', ARGV[1])
-  if ended > 0 then redis.call('DEL', base .. ARGV[1]) end
-end`);
-
 /** Delayed jobs are few (put back): so many of each queue are asked for their age. */
 const delayedLookedAt = 32;
 
-/** Answers waiting, active, failed, and when the oldest waiting job was added (epoch ms as text, empty when none waits). */
+/** Answers waiting, active, and when the oldest waiting job was added (epoch ms as text, empty when none waits). */
 export const countJobs = new RedisScript(`${queues}
-local waiting, active, failed, oldest = 0, 0, 0, nil
+local waiting, active, oldest = 0, 0, nil
 local function look(base, id)
   local added = id and tonumber(redis.call('HGET', base .. id, 'timestamp') or nil)
   if added and (not oldest or added < oldest) then oldest = added end
@@ -62,12 +54,11 @@ for _, base in ipairs(queues()) do
   waiting = waiting + redis.call('LLEN', base .. 'wait') + redis.call('LLEN', base .. 'paused')
     + redis.call('ZCARD', base .. 'prioritized') + redis.call('ZCARD', base .. 'delayed')
   active = active + redis.call('LLEN', base .. 'active')
-  failed = failed + redis.call('ZCARD', base .. 'failed')
   look(base, redis.call('LINDEX', base .. 'wait', -1))
   look(base, redis.call('ZRANGE', base .. 'prioritized', 0, 0)[1])
   for _, id in ipairs(redis.call('ZRANGE', base .. 'delayed', 0, ${delayedLookedAt - 1})) do look(base, id) end
 end
-return {waiting, active, failed, oldest and string.format('%.0f', oldest) or ''}`);
+return {waiting, active, oldest and string.format('%.0f', oldest) or ''}`);
 
 /** Jobs that one step of forgetting a queue removes. */
 const forgottenAtOnce = 1_000;

@@ -4,6 +4,9 @@
 export const queuePrefix = '{signalbox}';
 export const queueNamesKey = `${queuePrefix}:queue-names`;
 
+/** Written by whoever wants to know whether the queue's server takes anything. */
+export const writableKey = `${queuePrefix}:writable`;
+
 /** Where messages are published, so that all of a process go by one server and stay in order. */
 export const publisherKey = `${queuePrefix}:publisher`;
 export const channelPrefix = 'signalbox:channel:';

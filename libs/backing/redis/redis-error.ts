@@ -1,5 +1,5 @@
 // Tells a Redis that is away, starting, failing over or full from a command that is wrong.
-import { storeUnavailable } from '../store-error.js';
+import { storeFull } from '../store-error.js';
 
 /** What the server answers while it cannot serve; the same command may succeed later. */
 const awayAnswers = /^(?:LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|NOREPLICAS|UNBLOCKED|BUSY|MISCONF) /;
@@ -14,7 +14,7 @@ export const accessAnswers = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid passwor
 /** An Error whose code says that the store is away; anything else as it is. */
 export function toRedisError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  if (/(?:^|: )OOM /.test(error.message)) return storeUnavailable('The store is full', error);
+  if (/(?:^|: )OOM /.test(error.message)) return storeFull(error);
   const away =
     error.name === 'MaxRetriesPerRequestError' || awayAnswers.test(error.message) || clientMessages.test(error.message);
   return away

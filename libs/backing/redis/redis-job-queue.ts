@@ -2,10 +2,10 @@
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { JobAdder } from '../bullmq/job-adder.js';
-import { jobIdOf, workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
+import { workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
-import { countJobs, existingJobs, forgetEnded, forgetQueue, removeWaiting } from './job-scripts.js';
+import { countJobs, existingJobs, forgetQueue, removeWaiting } from './job-scripts.js';
 import { queueNamesKey } from './keys.js';
 import type { RedisScript } from './redis-script.js';
 import type { RedisStore } from './redis-store.js';
@@ -28,13 +28,12 @@ export class RedisJobQueue implements JobQueue {
     job: ToolJob,
     { signal, silenceMs: timeoutMs = this.store.timeoutMs, ...options }: AddOptions,
   ): Promise<void> {
-    const { worker, replaceEnded } = options;
-    await retryWhileAway(this.store, { timeoutMs, signal }, () =>
+    const { worker } = options;
+    await retryWhileAway(this.store, { timeoutMs, signal }, (isRetry) =>
       this.store.runRaw(async (client) => {
-        if (replaceEnded === true) await forgetEnded.run(client, [queueNamesKey], [jobIdOf(job.callId)]);
         // Each time: a server that forgot everything must be told of the queue again. Sent together with the job, before it.
         const named = worker === undefined ? undefined : client.sadd(queueNamesKey, workerQueueName(worker));
-        await Promise.all([named, this.adder.add(job, options)]);
+        await Promise.all([named, this.adder.add(job, isRetry ? { ...options, again: true } : options)]);
       }),
     );
   }
@@ -54,8 +53,8 @@ export class RedisJobQueue implements JobQueue {
 
   async counts(signal: AbortSignal): Promise<QueueCounts> {
     const answer = await this.ask(countJobs, [], signal);
-    const [waiting, active, failed, oldest] = answer as [number, number, number, string];
-    return { waiting, active, failed, oldestAgeMs: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest)) };
+    const [waiting, active, oldest] = answer as [number, number, string];
+    return { waiting, active, oldestAgeMs: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest)) };
   }
 
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]> {

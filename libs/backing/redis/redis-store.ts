@@ -6,6 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { Store } from '../opened-backing.js';
 import { type Answering, storeUnavailable, withinDeadline } from '../store-error.js';
 import { gatherWrites } from './gather-writes.js';
+import { writableKey } from './keys.js';
 import { createClient, createSingleClient, type RedisClient, seedsOf } from './redis-client.js';
 import { toRedisError } from './redis-error.js';
 
@@ -19,6 +20,7 @@ export interface RedisStoreOptions {
 }
 
 const heartbeatMs = 5_000;
+const writableMs = 60_000;
 
 export class RedisStore implements Store, Answering {
   readonly timeoutMs: number;
@@ -74,8 +76,9 @@ export class RedisStore implements Store, Answering {
     }
   }
 
+  /** A server that is full still answers a PING. */
   async ping(signal: AbortSignal): Promise<void> {
-    await this.run((client) => client.ping(), signal);
+    await this.run((client) => client.set(writableKey, '', 'PX', writableMs), signal);
   }
 
   /** A client of its own for a queue's wait. It is connecting; `endBlocking` ends it. */

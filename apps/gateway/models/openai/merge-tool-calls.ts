@@ -52,10 +52,12 @@ export class ToolCallMerger {
     const sameId = fragment.id === '' ? undefined : this.byId.get(fragment.id);
     const sameIndex = fragment.index === undefined ? undefined : this.byIndex.get(fragment.index);
     if (sameId !== undefined) {
-      if (repeats(sameId, fragment)) return 'repeat';
-      // The id of a complete call under another index: a provider that numbers all its calls alike.
-      const recycled = sameId !== sameIndex && fragment.index !== undefined && isComplete(sameId.arguments);
-      return recycled && fragment.arguments.startsWith('{') ? undefined : sameId;
+      // A provider that gives all its calls one id tells them apart by index.
+      const known = sameIndex?.id === fragment.id ? sameIndex : sameId;
+      const isElsewhere = fragment.index !== undefined && known !== sameIndex;
+      if (repeats(known, fragment)) return isElsewhere && this.bornIn.get(known) === this.chunk ? undefined : 'repeat';
+      const mayBegin = isElsewhere && (sameIndex === undefined || isComplete(known.arguments));
+      return mayBegin && begins(fragment) ? undefined : known;
     }
     if (sameIndex !== undefined) return this.findByIndex(sameIndex, fragment);
     if (fragment.index !== undefined || fragment.id !== '') return undefined;
@@ -123,6 +125,12 @@ function repeats(call: StreamedCall, fragment: Fragment): boolean {
   if (again === undefined) return false;
   const told = parseObject(call.arguments);
   return told !== undefined && JSON.stringify(told) === JSON.stringify(again);
+}
+
+/** Looks like the first fragment of a call; the rest of an object that was begun hardly does. */
+function begins(fragment: Fragment): boolean {
+  const text = fragment.arguments.trimStart();
+  return text === '' ? fragment.name !== '' : text.startsWith('{');
 }
 
 const isComplete = (text: string) => parseObject(text) !== undefined;

@@ -1,0 +1,115 @@
+// One connection through the egress proxy after it was allowed: to an address that is checked as it is connected to, then
+// as a tunnel, or as one plain HTTP request that is written anew from what was understood of it.
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import { guardedLookup, type Lookup } from '../builtin/address-guard.js';
+import { answerPlainly, EgressRefusal } from './egress-refusal.js';
+import type { EgressRules, EgressTarget } from './egress-rules.js';
+
+export interface ConnectParts {
+  server: string;
+  rules: EgressRules;
+  resolve: Lookup;
+  connectMs: number;
+}
+
+/** @throws EgressRefusal private_address, connect_time, unreachable, also when `client` closes first. */
+export function connectTo(target: EgressTarget, client: Socket, parts: ConnectParts): Promise<Socket> {
+  const { host, port } = target;
+  const lookup = guardedLookup(parts.resolve, {
+    mayConnect: (address) => parts.rules.allowsAddress(address, port),
+    refusal: () => {
+      const what = `${host} resolves to a private or reserved address`;
+      const setting = `mcpServers.${parts.server}.network.allow`;
+      return new EgressRefusal(403, 'private_address', `${what} that is not in ${setting}`);
+    },
+  });
+  return new Promise((resolve, reject) => {
+    const upstream = connect({ host, port, lookup, autoSelectFamily: true, allowHalfOpen: true });
+    const slow = new EgressRefusal(504, 'connect_time', `${host}:${port} did not take the connection in time`);
+    const timer = setTimeout(() => upstream.destroy(slow), parts.connectMs);
+    const end = () => void upstream.destroy(new Error('the client has gone'));
+    client.once('close', end);
+    const settled = () => {
+      clearTimeout(timer);
+      client.off('close', end);
+    };
+    upstream.once('close', settled);
+    upstream.once('connect', () => {
+      settled();
+      resolve(upstream);
+    });
+    // Stays: who uses the connection listens for more.
+    upstream.on('error', (error) =>
+      reject(
+        error instanceof EgressRefusal
+          ? error
+          : new EgressRefusal(502, 'unreachable', `${host}:${port} cannot be reached`),
+      ),
+    );
+    if (client.destroyed) end();
+  });
+}
+
+/** Both ways, each until its own end. What breaks off on one side breaks off on the other, so that it never looks whole. */
+export function joinSockets(client: Socket, upstream: Socket): void {
+  for (const [from, to] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    from.on('error', () => undefined);
+    from.once('close', () => (from.readableEnded ? to.destroySoon() : to.resetAndDestroy()));
+    from.pipe(to);
+  }
+}
+
+export interface ForwardedRequest extends EgressTarget {
+  /** With the query, as it was asked for. */
+  path: string;
+}
+
+/** What belongs to one connection, and is not passed on. */
+const ownHeaders =
+  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|http2-settings)$/;
+
+/** Sends the request to `upstream`, with the host that was checked, and its answer back. One exchange a connection. */
+export function forward(
+  { host, port, path }: ForwardedRequest,
+  { request, response, upstream }: { request: IncomingMessage; response: ServerResponse; upstream: Socket },
+  maxHeaderSize: number,
+): void {
+  const name = host.includes(':') ? `[${host}]` : host;
+  const hasBody = request.headers['transfer-encoding'] !== undefined;
+  const outgoing = httpRequest({
+    createConnection: () => upstream,
+    method: request.method!,
+    path,
+    headers: {
+      ...passedOn(request),
+      host: port === 80 ? name : `${name}:${port}`,
+      connection: 'close',
+      // Of its own accord Node frames no body of a GET.
+      ...(hasBody ? { 'transfer-encoding': 'chunked' } : {}),
+    },
+    setHost: false,
+    maxHeaderSize,
+    insecureHTTPParser: false,
+  });
+  outgoing.once('response', (answer) => {
+    response.writeHead(answer.statusCode!, { ...passedOn(answer), connection: 'close' });
+    pipeline(answer, response, () => undefined);
+  });
+  response.once('close', () => upstream.destroy());
+  outgoing.on('error', () => {
+    if (response.headersSent) response.destroy();
+    else answerPlainly(response, new EgressRefusal(502, 'unreachable', `${host}:${port} gave no answer`));
+  });
+  request.pipe(outgoing);
+}
+
+function passedOn({ headers, headersDistinct }: IncomingMessage): Record<string, string[]> {
+  const named = (headers.connection ?? '').split(',').map((each) => each.trim().toLowerCase());
+  const passed = Object.entries(headersDistinct).filter(([name]) => !ownHeaders.test(name) && !named.includes(name));
+  return Object.fromEntries(passed.map(([name, values]) => [name, values ?? []]));
+}

@@ -1,0 +1,42 @@
+// What a tool server with `network: { allow: […] }` may reach. A name counts as it is written; an address, that of a
+// connection too, only when it is public or stands in the list itself.
+import { isIP } from 'node:net';
+import { readAllowedHost, readHostPort, type AllowedHost } from '#libs/config/host-name.js';
+import { isPublicAddress } from '../builtin/address-guard.js';
+
+export interface EgressTarget {
+  /** As `readHostPort` gives it. */
+  host: string;
+  port: number;
+}
+
+/** Of an entry without a port. */
+const defaultPorts: readonly number[] = [80, 443];
+
+export class EgressRules {
+  readonly #entries: readonly AllowedHost[];
+
+  /** @throws Error for an entry that is no host: the configuration has refused it before. */
+  constructor(allow: readonly string[]) {
+    this.#entries = allow.map((entry) => {
+      const read = readAllowedHost(entry);
+      if (read === undefined) throw new Error(`'${entry}' is no host`);
+      return read;
+    });
+  }
+
+  allows({ host, port }: EgressTarget): boolean {
+    return this.#entries.some(
+      (entry) =>
+        (entry.below ? isIP(host) === 0 && host.endsWith(`.${entry.host}`) : host === entry.host) &&
+        (entry.port === undefined ? defaultPorts.includes(port) : port === entry.port),
+    );
+  }
+
+  /** An address that is about to be connected to, whatever name led there. */
+  allowsAddress(address: string, port: number): boolean {
+    if (isPublicAddress(address)) return true;
+    const host = readHostPort(isIP(address) === 6 ? `[${address}]` : address)?.host;
+    return host !== undefined && this.allows({ host, port });
+  }
+}

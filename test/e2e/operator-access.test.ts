@@ -1,0 +1,56 @@
+// What is the operator's, asked for from elsewhere: refused in the one shape of errors, by gateway and worker.
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { verifies } from '../verifies.js';
+
+const token = 'a-token-of-the-operator';
+const paths = [
+  '/metrics',
+  '/docs',
+  '/docs/',
+  '/docs/swagger-ui.css',
+  '/openapi.json',
+  '/api/servers',
+  '/api/tools/changes',
+];
+/** A proxy speaks for someone else: the address of the connection says nothing. */
+const fromElsewhere = { 'x-forwarded-for': '203.0.113.9' };
+let box: Signalbox;
+
+beforeAll(async () => {
+  box = await startSignalbox({ scripted: false });
+});
+afterAll(() => box?.close());
+
+async function ask(url: string, headers: Record<string, string> = fromElsewhere, method = 'GET') {
+  const answer = await fetch(url, { method, headers, redirect: 'manual' });
+  const text = await answer.text();
+  const { error } = answer.ok || answer.status < 400 ? {} : (JSON.parse(text) as { error?: { code?: string } });
+  return [url, answer.status, error?.code];
+}
+
+verifies('operations.operator-routes', 'without METRICS_TOKEN: this machine only', async () => {
+  const urls = [...paths.map((path) => box.url + path), `${box.workers[0]!.url}/metrics`];
+  for (const url of urls) expect(await ask(url)).toEqual([url, 403, 'insufficient_scope']);
+});
+
+verifies('operations.operator-routes', 'with METRICS_TOKEN: who shows it', async () => {
+  const environment = { METRICS_TOKEN: token };
+  const [gateway, worker] = await Promise.all([box.startGateway(environment), box.startWorker(environment)]);
+  for (const url of [...paths.map((path) => gateway.url + path), `${worker.url}/metrics`]) {
+    expect(await ask(url)).toEqual([url, 401, 'invalid_api_key']);
+    expect(await ask(url, { ...fromElsewhere, authorization: 'Bearer no' })).toEqual([url, 401, 'invalid_api_key']);
+    const admitted = url.endsWith('/docs') ? 302 : 200;
+    expect(await ask(url, { ...fromElsewhere, authorization: `Bearer ${token}` })).toEqual([url, admitted, undefined]);
+  }
+});
+
+verifies('operations.operator-routes', 'other refusals on the API pages', async () => {
+  for (const path of ['/docs', '/docs/', '/openapi.json']) {
+    const url = box.url + path;
+    expect(await ask(url, { origin: 'https://evil.example' })).toEqual([url, 403, 'origin_forbidden']);
+    expect(await ask(url, {}, 'DELETE')).toEqual([url, 405, 'method_not_allowed']);
+  }
+  const missing = `${box.url}/docs/missing.js`;
+  expect(await ask(missing, {})).toEqual([missing, 404, 'not_found']);
+});
