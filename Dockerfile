@@ -3,6 +3,10 @@
 ARG NODE_IMAGE=node:24.21-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
+# For the launcher of tool servers, which is linked statically: each platform of the image compiles its own.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends gcc libc6-dev \
+  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Without scripts: `prepare` would build what is not there yet.
@@ -10,6 +14,7 @@ RUN npm ci --ignore-scripts
 COPY . .
 # Readable by the user of the image, whatever the umask was that the sources were checked out under.
 RUN npm run build && chmod -R a+rX package.json prisma/migrations dist
+RUN test -x dist/launcher
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
@@ -18,11 +23,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM ${NODE_IMAGE} AS signalbox
-# Process 1 must take in what tool servers leave behind.
-RUN apt-get update \
-  && apt-get install --yes --no-install-recommends tini \
-  && rm -rf /var/lib/apt/lists/* \
-  && install --directory --owner=1000 --group=1000 --mode=0700 /mcp_workspaces /var/lib/signalbox
+RUN install --directory --owner=1000 --group=1000 --mode=0700 /mcp_workspaces /var/lib/signalbox
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
@@ -40,5 +41,4 @@ VOLUME ["/mcp_workspaces", "/var/lib/signalbox"]
 EXPOSE 8000 8001
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "dist/scripts/check-health.js", "gateway"]
-ENTRYPOINT ["tini", "--"]
 CMD ["node", "dist/apps/gateway/main.js"]

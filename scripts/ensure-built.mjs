@@ -47,7 +47,7 @@ function newestOf(paths) {
     for (const entry of entries) {
       const file = entry === path ? path : join(path, entry);
       // The generated client is newer than what it was made from, and older than what was built with it.
-      if (!/\.(?:ts|prisma|json)$/.test(file) || file.endsWith('.test.ts')) continue;
+      if (!/\.(?:ts|prisma|json|[ch])$/.test(file) || file.endsWith('.test.ts')) continue;
       newest = Math.max(newest, modifiedAt(file) ?? 0);
     }
   }

@@ -66,8 +66,9 @@ export const toolRequirements = {
   'tools.hostile-schemas-bounded': 'no schema, pattern or argument of others holds the event loop',
   'tools.hostile-servers':
     'a tool server that misbehaves costs its own calls only: a code that says what happened, in time and bounded memory',
-  'tools.root-drops-its-rights':
-    'tool servers of a worker that is root run as a user of their own, without its rights and without other sessions’ files',
+  'tools.root-drops-its-rights': 'tool servers of a worker that is root run as another user, without its rights',
+  'tools.confined-by-default':
+    'a command server reads and writes the files of its session, its own program, and what the operator names',
   'tools.isolation-never-weakened':
     'a command server that must be isolated more strongly than this worker can is refused',
   'tools.known-servers': 'servers of both protocol eras work, over stdio, Streamable HTTP and HTTP+SSE',
@@ -75,8 +76,7 @@ export const toolRequirements = {
     'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
   'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
-  'tools.nothing-left-alive':
-    "no process of a tool server outlives its use, its worker's stop, or the start after its worker's death",
+  'tools.nothing-left-alive': "no process of a tool server outlives its use, its worker's stop, or its worker's death",
   'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
   'tools.own-server-http':
     'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,44 +79,34 @@ static void write_file(const char *path, const char *text) {
   close(file);
 }
 
-// A listener is made by the process that it watches: it hands its copy over.
-static void send_descriptor(int channel, int descriptor) {
-  union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = {0};
-  struct iovec byte = {.iov_base = "", .iov_len = 1};
-  struct msghdr message = {.msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  *header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
-  memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  if (sendmsg(channel, &message, 0) < 0) fail("handing over the listener");
-}
+struct program {
+  char **words;
+  const struct options *options;
+  int listener;
+};
 
-static int receive_descriptor(int channel) {
-  union { char bytes[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } control = {0};
-  char byte;
-  struct iovec space = {.iov_base = &byte, .iov_len = 1};
-  struct msghdr message = {.msg_iov = &space, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-  struct cmsghdr *header;
-  int descriptor = -1;
-  if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) > 0 && (header = CMSG_FIRSTHDR(&message)) != NULL)
-    memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
-  return descriptor;
-}
-
-static void become_program(char **program, const struct options *options, int channel) {
+// Runs in the child until execv, with the memory and the descriptors of this process (as vfork does), so that the listener
+// of its filter is open here too.
+static int become_program(void *given) {
+  struct program *program = given;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
+  signal(SIGPIPE, SIG_DFL);
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL); // should this supervisor be killed
   write_file("/proc/self/oom_score_adj", "500"); // where memory ends, tools end before what looks after them
-  for (int descriptor = CONTROL; descriptor < 64; descriptor++)
-    if (descriptor != channel) close(descriptor);
-  int listener = confine(options);
-  if (listener >= 0) send_descriptor(channel, listener);
-  close(listener);
-  close(channel);
-  execv(program[0], program);
+  program->listener = confine(program->options);
+  execv(program->words[0], program->words);
   fail("starting the program");
+}
+
+static pid_t start(struct program *program) {
+  static char stack[256 * 1024] __attribute__((aligned(16)));
+  for (int descriptor = CONTROL; descriptor < 64; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  pid_t child = clone(become_program, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, program);
+  if (child < 0) fail("making a process");
+  return child;
 }
 
 static bool stopped; // nothing of the tree runs, and no task is added to it
@@ -184,10 +174,10 @@ static int supervise(pid_t program, int listener, const struct options *options,
 int main(int argc, char **argv) {
   (void)argc;
   struct options options = {.level = CONFINED, .landlock_abi = 99, .max_tasks = 512};
-  char **program = read_options(argv + 1, &options);
+  char **words = read_options(argv + 1, &options);
   // Inside a namespace of bubblewrap there is nobody at the other end: a pipe that stays silent.
   int silent[2];
-  if (fcntl(CONTROL, F_GETFD) < 0 && (pipe2(silent, O_CLOEXEC) < 0 || dup2(silent[0], CONTROL) < 0)) fail("making a pipe");
+  if (fcntl(CONTROL, F_GETFD) < 0 && (pipe(silent) < 0 || dup2(silent[0], CONTROL) < 0)) fail("making a pipe");
   sigset_t signals;
   sigemptyset(&signals);
   for (const int *each = (const int[]){SIGCHLD, SIGTERM, SIGINT, SIGHUP, 0}; *each != 0; each++) sigaddset(&signals, *each);
@@ -199,22 +189,13 @@ int main(int argc, char **argv) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) fail("becoming the subreaper");
   drop_rights(&options);
 
-  int channel[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0) fail("making a channel");
-  pid_t child = fork();
-  if (child < 0) fail("making a process");
-  if (child == 0) {
-    signal(SIGPIPE, SIG_DFL);
-    become_program(program, &options, channel[1]);
-  }
-  close(channel[1]);
-  int listener = receive_descriptor(channel[0]);
-  close(channel[0]);
+  struct program program = {words, &options, -1};
+  pid_t child = start(&program);
   // The program's streams are its own: their ends must be seen at the other side.
   for (int stream = 0; stream < 3; stream++) close(stream);
   fcntl(CONTROL, F_SETFL, O_NONBLOCK);
 
-  int status = supervise(child, listener, &options, &signals);
+  int status = supervise(child, program.listener, &options, &signals);
   if (status < 0) raise(SIGKILL);
   if (WIFSIGNALED(status)) {
     signal(WTERMSIG(status), SIG_DFL);
