@@ -153,6 +153,7 @@ export async function openWorker(
       mcpServers: async () => countStates(worker),
       mcpProcesses: () => countToolProcesses(),
       mcpInstances: async () => worker.instances(),
+      isolationLevels: async () => worker.isolationOfServers(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {

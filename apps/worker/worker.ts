@@ -35,6 +35,7 @@ import { CatalogService } from './mcp/serve-catalog.js';
 import { ServerStarts } from './mcp/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
+import { isolationLevels } from './sandbox/levels.js';
 import type { EndGrace } from './sandbox/tool-process.js';
 import { openEgressProxy, type EgressOptions, type EgressProxy } from './sandbox/egress-proxy.js';
 
@@ -183,6 +184,14 @@ export class Worker {
     const levels = this.#configured.servers.map(({ isolation }) => isolation);
     const used = [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
     return used.length > 0 ? used : [this.#defaultLevel()];
+  }
+
+  /** Command servers, each with its level: 0 to 3. */
+  isolationOfServers(): Record<string, number> {
+    const levels = this.#configured.servers.map(({ name, isolation }) => {
+      return [name, isolationLevels.findIndex((level) => level === isolation)] as const;
+    });
+    return Object.fromEntries(levels.filter(([, level]) => level >= 0));
   }
 
   #defaultLevel(): string {

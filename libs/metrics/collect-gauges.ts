@@ -15,6 +15,8 @@ export interface GaugeSources {
   /** Outcomes on disk that the store could not take yet. */
   auditSpoolRows?(signal: AbortSignal): Promise<number>;
   mcpProcesses?(signal: AbortSignal): Promise<number>;
+  /** Command server to its level, 0 to 3. */
+  isolationLevels?(signal: AbortSignal): Promise<Record<string, number>>;
   toolChangesHeld?(signal: AbortSignal): Promise<number>;
 }
 
@@ -59,6 +61,13 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       () => metrics.mcpServers.reset(),
       (states) => {
         for (const [state, count] of Object.entries(states)) metrics.mcpServers.set({ state }, count);
+      },
+    ),
+    fill(
+      sources.isolationLevels?.bind(sources),
+      () => metrics.isolationLevel.reset(),
+      (levels) => {
+        for (const [server, level] of Object.entries(levels)) metrics.isolationLevel.set({ server }, level);
       },
     ),
     fill(

@@ -13,7 +13,7 @@ verifies('operations.metrics-names', 'every metric of the specification whose ca
   const wanted = `chat_requests_total chat_requests_with_tools_total chat_duration_seconds
     chat_time_to_first_token_seconds chat_rounds model_calls_total model_call_duration_seconds tokens_total
     tool_calls_total tool_duration_seconds tool_queue_wait_seconds errors_total queue_jobs
-    queue_oldest_job_age_seconds mcp_servers mcp_processes sessions workspace_bytes approvals_pending
+    queue_oldest_job_age_seconds mcp_servers mcp_processes isolation_level sessions workspace_bytes approvals_pending
     rate_limited_total gateway_overhead_seconds`.split(/\s+/);
   expect(wanted.filter((name) => !names.includes(`signalbox_${name}`))).toEqual([]);
   expect(names).toContain('nodejs_eventloop_lag_seconds');

@@ -97,6 +97,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     mcpSessionsEvicted: counter('mcp_sessions_evicted_total', 'MCP sessions that ended to make room for another'),
     mcpServers: gauge('mcp_servers', 'Tool servers', ['state']),
     mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
+    isolationLevel: gauge(
+      'isolation_level',
+      'Isolation of command servers: 0 none, 1 process, 2 confined, 3 namespace',
+      ['server'],
+    ),
     mcpInstances: gauge('mcp_instances', 'Instances of tool servers', ['server', 'state']),
     mcpConnects: counter('mcp_connects_total', 'Instances of tool servers that were begun', ['server', 'outcome']),
     mcpClosed: counter('mcp_instances_closed_total', 'Instances of tool servers that ended', ['server', 'reason']),

@@ -94,6 +94,7 @@ verifies('tools.servers-in-catalog', 'included, renamed, excluded, refused', asy
   expect([...tools.values()].some(({ server }) => server === 'unsafe')).toBe(false);
   expect(await metric('signalbox_mcp_servers{state="ready"}')).toBe(9);
   expect(await metric('signalbox_mcp_servers{state="refused"}')).toBe(1);
+  expect(await metric('signalbox_isolation_level{server="files"}')).toBe(2);
   const ready = (await (await fetch(`${box.workers[0]!.url}/health/ready`)).json()) as object;
   expect(JSON.stringify(ready)).toContain('unsafe (refused)');
 });
