@@ -25,6 +25,8 @@ export interface Prepared {
   args: readonly string[];
   /** Where the probe itself cannot know whether it succeeded. */
   happened?(): boolean | Promise<boolean>;
+  /** Stand before the command line that starts the server. */
+  before?: readonly string[];
   /** The server is stopped as soon as this file is there, and it is stopped while `happened` looks. */
   stopAt?: string;
 }

@@ -1,21 +1,31 @@
 // `npm run isolation:matrix`: every attack at every level that this machine has, as root (where this is root) and as an
 // ordinary user. Prints a table, and fails where an attack succeeds that a level says it stops.
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
 import { levels, type Worker } from './attack.js';
 import { attacks } from './attacks.js';
 import { buildProbe } from './build-probe.js';
 import { renderMatrix, type Column } from './render-matrix.js';
+import { withExpectations } from './render-expectations.js';
 import { runAttacks, broken } from './run-attacks.js';
 import { Scene } from './scene.js';
 
 const usage =
-  'isolation:matrix [--level LEVEL]… [--worker root|user|hidden-root|bare-root]… [--landlock VERSION]… [--only TEXT]… [--except TEXT]… [--details]';
+  'isolation:matrix [--level LEVEL]… [--worker root|user|hidden-root|bare-root]… [--landlock VERSION]… [--only TEXT]… [--except TEXT]… [--details] | --docs';
 const values = (name: string) =>
   process.argv.flatMap((word, at) => (word === `--${name}` ? [process.argv[at + 1] ?? ''] : []));
 
 if (process.argv.includes('--help')) {
   console.log(usage);
+  process.exit(0);
+}
+if (process.argv.includes('--docs')) {
+  const path = 'docs/isolation.md';
+  writeFileSync(
+    path,
+    await format(withExpectations(readFileSync(path, 'utf8')), { ...(await resolveConfig(path)), parser: 'markdown' }),
+  );
   process.exit(0);
 }
 const orElse = <T extends string>(given: readonly string[], usual: readonly T[]) =>

@@ -58,7 +58,7 @@ export async function runAttack(attack: Attack, { scene, level, landlock }: Atta
     afterwards: (undo) => undoing.push(undo),
   };
   try {
-    const { args, happened, stopAt } = (await attack.prepare?.(scene, run)) ?? { args: [] };
+    const { args, before = [], happened, stopAt } = (await attack.prepare?.(scene, run)) ?? { args: [] };
     let seen: boolean | undefined;
     const look = async () => {
       seen = await happened?.();
@@ -66,7 +66,7 @@ export async function runAttack(attack: Attack, { scene, level, landlock }: Atta
     const { status, stdout } = await runProbe({
       level,
       probe: scene.probe,
-      asWorker: scene.asWorker,
+      asWorker: [...scene.asWorker, ...before],
       serverUser,
       workspace,
       kept: [scene.place('data'), scene.place('secrets')],

@@ -109,7 +109,7 @@ function on(place: Place, names: readonly ActName[], stopped: Stopped, reason?: 
     name: `files/${act}-${shortNames[place] ?? place}`,
     title: `${acts[act].title}: ${places[place]}`,
     act,
-    prepare: (scene, run) => (acts[act] as Act).prepare(scene.file(place, run), run, scene),
+    prepare: (scene, run) => acts[act].prepare(scene.file(place, run), run, scene),
     stopped,
     ...(reason === undefined ? {} : { reason }),
   }));
@@ -165,6 +165,16 @@ export const fileAttacks: readonly Attack[] = [
     stopped: byUser('confined'),
   },
   ...on('/etc', ['create'], byUser('confined')),
+  {
+    name: 'files/inherited-descriptor',
+    title: "read: a secret file that the worker's parent left open",
+    act: 'inherited-descriptor',
+    prepare: (scene, run) => {
+      const { path, secret } = scene.file('secrets', run);
+      return { args: [secret], before: [scene.probe, 'hold', path] };
+    },
+    stopped: both('process'),
+  },
   {
     name: 'files/leave-set-uid',
     title: 'leave a set-uid program in the workspace',

@@ -36,6 +36,7 @@ const again = attack('tcp-again', 'TCP by a connection to somewhere else', ({ tc
 const ring = attack('io-uring-connect', 'TCP by io_uring', ({ tcpPort }) => [tcpPort]);
 const udp = attack('udp', 'UDP to this machine', ({ udpPort }) => [udpPort]);
 const listen = attack('listen', 'listen on a port');
+const internet = [tcp, tcpV6, mapped, multipath, fastOpen, again, ring, udp, listen];
 const local: readonly Attack[] = [
   attack('unix-path', 'a socket of the worker, by its path', ({ path }) => [path]),
   attack('unix-abstract', 'a socket of the worker, by its abstract name', ({ abstractName }) => [abstractName]),
@@ -59,7 +60,7 @@ const withNetwork = (network: Network, attacks: readonly Attack[]): Attack[] =>
   }));
 
 export const networkAttacks: readonly Attack[] = [
-  ...[tcp, tcpV6, mapped, multipath, fastOpen, again, ring, udp, listen],
+  ...internet,
   attack('listen-unbound', 'listen on any port'),
   ...local,
   ...unusual,
@@ -69,6 +70,6 @@ export const networkAttacks: readonly Attack[] = [
     attack('send-descriptor', 'send descriptors to the worker'),
     'stdio of a server is a pair of sockets; the worker reads bytes only, and the kernel closes what came with them',
   ),
-  ...withNetwork('proxy', [tcp, tcpV6, mapped, multipath, fastOpen, again, ring, udp, listen, ...local, ...unusual]),
+  ...withNetwork('proxy', [...internet, ...local, ...unusual]),
   ...withNetwork('full', [...local, ...unusual]),
 ];

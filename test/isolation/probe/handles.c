@@ -1,4 +1,4 @@
-/* A file opened without its path, by the handle that the file system has for it. */
+/* A file without its path: by the handle that the file system has for it, by a descriptor that was left open. */
 #include "probe.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,24 @@ static enum outcome open_by_handle(char **a) {
   return reads(fd, a[3]) ? WORKED : stopped("read");
 }
 
+enum { HELD = 70 };
+
+/** PATH PROGRAM ARGUMENTS: for the scene. Runs the program with a descriptor of the file, as a careless parent leaves one. */
+int hold(char **a) {
+  int fd = a[0] == NULL ? -1 : open(a[0], O_RDONLY);
+  if (fd < 0 || a[1] == NULL || dup2(fd, HELD) < 0) return NOT_TRIED;
+  close(fd);
+  execv(a[1], a + 1);
+  return NOT_TRIED;
+}
+
+/** SECRET */
+static enum outcome use_inherited(char **a) {
+  return reads(HELD, a[0]) ? WORKED : stopped("read");
+}
+
 const struct attack handle_attacks[] = {
+  { "inherited-descriptor", 1, use_inherited },
   { "open-by-handle", 4, open_by_handle },
   { NULL, 0, NULL },
 };

@@ -75,6 +75,7 @@ int main(int count, char **arguments) {
   if (getauxval(AT_SECURE) != 0 && strcmp(name, "is-root") != 0) return not_tried("this is the set-uid copy");
   if (strcmp(name, "victim") == 0) return victim(arguments + 2);
   if (strcmp(name, "listener") == 0) return listener(arguments + 2);
+  if (strcmp(name, "hold") == 0) return hold(arguments + 2);
   if (strcmp(name, "handle") == 0) return print_handle(arguments + 2);
   if (strcmp(name, "survivor") == 0) return survivor(arguments + 2);
   /* Whatever goes wrong: an attack ends. */

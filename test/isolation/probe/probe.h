@@ -40,6 +40,7 @@ double seconds(void);
 /** Programs that stand for the worker and for another tool server, run by the scene outside of every sandbox. */
 int victim(char **arguments);
 int listener(char **arguments);
+int hold(char **arguments);
 int print_handle(char **arguments);
 /** What `survive` leaves behind: appends to a file for a few seconds. */
 int survivor(char **arguments);
