@@ -6,10 +6,12 @@ import { measureAdapters } from './adapters.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
+import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
+import { measureWorkspaces } from './workspaces.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -30,8 +32,13 @@ const { values: options } = parseArgs({
     soak: { type: 'string' },
     /** Instead of the scenarios: a loop and a tool call among few sessions, then among so many known ones. */
     sessions: { type: 'string' },
+    /** Instead of the scenarios: the memory that 1 GiB files take. */
+    files: { type: 'boolean', default: false },
+    /** Instead of the scenarios: a workspace of so many files, and how soft the quota of a tool server is. */
+    workspaces: { type: 'string' },
   },
 });
+if (options.workspaces !== undefined) process.exit((await measureWorkspaces(Number(options.workspaces))) ? 0 : 1);
 if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
 
 const [warmMs, measureMs] = options.quick ? [500, 1_200] : [3_000, 6_000];
@@ -230,10 +237,8 @@ async function runTurns(system: System, turns: number): Promise<void> {
   }
 }
 
-const fewSessions = 100;
-
 async function runSessions(system: System, most: number): Promise<void> {
-  for (const sessions of [fewSessions, most]) {
+  for (const sessions of [100, most]) {
     await system.addSessions(sessions);
     const rows: Row[] = [];
     for (const scenario of scenarios) {
@@ -256,7 +261,7 @@ function print(rows: readonly Row[]): void {
 const system = await startSystem({
   profileDirectory: options.profile,
   redis: options.redis,
-  ...(options.soak === undefined ? {} : { settings: soakSettings }),
+  settings: options.files ? largeFilesSettings : options.soak === undefined ? {} : soakSettings,
 });
 let complete = false;
 try {
@@ -272,6 +277,7 @@ try {
   console.log(`ready after: ${started.join(', ')}`);
   printMemory(system, 'at the start');
   if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
+  else if (options.files) complete = await measureLargeFiles(system);
   else if (options.turns !== undefined) await runTurns(system, Number(options.turns));
   else if (options.sessions !== undefined) await runSessions(system, Number(options.sessions));
   else {
@@ -284,7 +290,7 @@ try {
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (options.peers) await comparePeers(system, measured);
   }
-  if (options.soak === undefined) {
+  if (options.soak === undefined && !options.files) {
     printMemory(system, 'at the end');
     complete = await checkRows(system);
   }

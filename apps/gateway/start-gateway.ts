@@ -173,12 +173,11 @@ function openMcp(
 }
 
 async function openWorkspaces(config: Config, logger: Logger) {
-  const { max_bytes, max_files, max_depth } = config.workspaces;
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
   const directory = workspacesDirectory(config);
-  const limits = { maxBytes: max_bytes, maxFiles: max_files, maxDepth: max_depth };
-  const workspaces = await Workspaces.open(directory.path, limits);
-  const check = workspacesCheck({ probe: () => workspaces.probe(), directory, logger });
-  return { workspaces, check };
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
+  const workspaces = await Workspaces.open(directory.path, bounds);
+  return { workspaces, check: workspacesCheck({ workspaces, directory, logger }) };
 }
 
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {

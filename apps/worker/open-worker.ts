@@ -78,12 +78,13 @@ export async function openWorker(
     writes,
     onDeleted: tellOfDeleted({ channels: backing.channels, leases, logger }),
   });
-  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth } = config.workspaces;
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
   const directory = workspacesDirectory(config);
   const registry = new PostgresProcessRegistry(database, { logger });
   // Given up by the others, its calls are judged, and their sessions written by other workers.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  const workspaces = await Workspaces.open(directory.path, { maxBytes, maxFiles, maxDepth }, isOurs);
+  const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,
@@ -143,13 +144,14 @@ export async function openWorker(
       queueCheck((signal) => backing.ping(signal)),
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
-      workspacesCheck({ probe: () => workspaces.probe(), directory, logger }),
+      workspacesCheck({ workspaces, directory, logger }),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
       queue: (signal) => backing.queue.counts(signal),
       sessions: () => sessions.count(),
       workspaceBytes: async () => meter.bytes,
+      workspaceFreeBytes: () => workspaces.space.bytes(),
       mcpServers: async () => countStates(worker),
       mcpProcesses: () => countToolProcesses(),
       mcpInstances: async () => worker.instances(),

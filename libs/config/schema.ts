@@ -1,17 +1,8 @@
 // Every setting, its default and its meaning, once. `.env.example`, the JSON Schema and docs/configuration.md are
 // printed from here. Settings are named as in signalbox.yaml; `environment.ts` maps the names that environments use.
 import { z } from 'zod';
-import { changeGrades } from '#libs/schemas/tool-change.js';
-import { readAllowedHost } from './host-name.js';
-
-const ms = (description: string) => z.number().int().positive().describe(`${description}, ms`);
-const count = (description: string) => z.number().int().positive().describe(description);
-const bytes = (description: string) => z.number().int().positive().describe(`${description}, bytes`);
-
-/** Never printed, never taken literally from the file: an environment variable, its *_FILE, or ${NAME} in the file. */
-const secret = z.string().min(1).meta({ secret: true });
-/** A URL that may carry a password: printed without it, and taken from the file only when it has none. */
-const secretUrl = z.string().min(1).meta({ secret: 'url' });
+import { changePolicies, serverSchema } from './server-schema.js';
+import { bytes, count, ms, secret, secretUrl } from './setting-kinds.js';
 
 export const providerSchema = z.strictObject({
   kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Wire family; openai is any compatible server'),
@@ -73,104 +64,6 @@ export const providerSchema = z.strictObject({
   max_response_bytes: bytes('Largest answer read').default(64 * 1024 * 1024),
 });
 
-const changePolicy = (holds: boolean, what: string) =>
-  z
-    .enum(['allow', 'hold'])
-    .default(holds ? 'hold' : 'allow')
-    .describe(what);
-/** The defaults let nothing through that a model could be led by. */
-const changePolicies = z.strictObject({
-  cosmetic: changePolicy(false, 'Only white space of title or description has changed'),
-  wording: changePolicy(true, 'Title or description has changed'),
-  contract: changePolicy(true, 'A schema or the annotations have changed'),
-  new: changePolicy(true, 'A tool that the server did not have'),
-  removed: changePolicy(false, 'A tool that the server has no more'),
-});
-
-const toolRulesSchema = z.strictObject({
-  include: z.array(z.string()).optional().describe('Only these tools'),
-  exclude: z.array(z.string()).optional().describe('All but these tools'),
-  rename: z.record(z.string(), z.string()).optional().describe('Tool to the name that it is offered under'),
-  requires_approval: z
-    .array(z.string())
-    .optional()
-    .describe('Not in this version: a server that has it is refused, so that none of them runs unasked'),
-  cache_ttl_ms: z
-    .record(z.string(), ms('Life of a kept result'))
-    .optional()
-    .describe('Tool to the life of its kept results, ms'),
-  timeout_ms: z
-    .record(z.string(), ms('Deadline of one call'))
-    .optional()
-    .describe('Tool to the deadline of a call, ms'),
-  retry: z.record(z.string(), z.literal('safe')).optional().describe('Tools that may run again after a worker died'),
-  changes: z
-    .partialRecord(z.enum(changeGrades), z.enum(['allow', 'hold']))
-    .optional()
-    .describe('What becomes of changed definitions, where it is not as in tools.changes'),
-});
-
-const allowedHost = z.string().refine((entry) => readAllowedHost(entry) !== undefined, {
-  error: 'it is no name such as api.github.com, *.npmjs.org or db.internal:5432, and no address',
-});
-
-export const serverSchema = z.strictObject({
-  builtin: z.string().min(1).optional().describe('Runs inside the worker: `workspace`, or own tools by their name'),
-  command: z.string().min(1).optional().describe('Program that speaks MCP over stdio'),
-  args: z.array(z.string()).default([]).describe('Its arguments; ${WORKSPACE} is the directory of the session'),
-  env: z
-    .record(z.string(), z.string())
-    .default({})
-    .meta({ secret: true, description: 'Its environment, beside a short allow-list' }),
-  url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('Address of an MCP server'),
-  transport: z.enum(['http', 'sse']).optional().describe('How the address is spoken to; absent: found out'),
-  headers: z
-    .record(z.string(), z.string())
-    .default({})
-    .meta({ secret: true, description: 'Headers sent to the address' }),
-  enabled: z.boolean().default(true).describe('false: as if it were not written here'),
-  scope: z
-    .enum(['session', 'shared'])
-    .optional()
-    .describe('One instance a session (default of commands) or one for all (default of addresses and builtins)'),
-  timeout_ms: ms('Deadline of one call').optional(),
-  max_timeout_ms: ms('How far progress may extend it').optional(),
-  idle_ttl_ms: ms('Idle life of an instance').default(300_000),
-  max_instances: count('Instances at once').default(32),
-  spares: z
-    .number()
-    .int()
-    .min(0)
-    .default(0)
-    .describe('Instances of a session command that are kept ready for new sessions, within max_instances'),
-  concurrency: count('Calls at once').default(4),
-  isolation: z
-    .enum(['none', 'process', 'confined', 'namespace'])
-    .optional()
-    .describe('Isolation that it runs under; absent: isolation.minimum'),
-  paths: z
-    .strictObject({
-      read: z.array(z.string()).default([]).describe('Files and directories that a confined command may read as well'),
-      write: z
-        .array(z.string())
-        .default([])
-        .describe('Files and directories that a confined command may change as well'),
-    })
-    .prefault({}),
-  network: z
-    .union([z.enum(['none', 'full']), z.strictObject({ allow: z.array(allowedHost).min(1) })], {
-      error: 'it is none, full, or allow with a list of hosts',
-    })
-    .default('none')
-    .describe('Network of a command, or `{ allow: […] }` with the names, `*.names` and addresses that it may reach'),
-  trusted: z.boolean().default(false).describe('Its annotations are believed'),
-  tools: toolRulesSchema.prefault({}),
-  forward_headers: z.array(z.string()).default([]).describe('Headers of the request that it is sent'),
-});
-
 export const configSchema = z.strictObject({
   server: z
     .strictObject({
@@ -208,6 +101,7 @@ export const configSchema = z.strictObject({
       max_bytes: bytes('A workspace').default(512 * 1024 * 1024),
       max_files: count('Files of a workspace').default(10_000),
       max_depth: count('Directory depth of a workspace').default(32),
+      min_free_bytes: bytes('With less free on their disk no file is written').default(256 * 1024 * 1024),
     })
     .prefault({}),
   models: z

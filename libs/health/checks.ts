@@ -2,6 +2,7 @@
 import type { WorkspacesDirectory } from '#libs/config/workspaces-directory.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { CheckResult, HealthCheck } from './health.js';
 
 const ok: CheckResult = { status: 'ok' };
@@ -58,33 +59,51 @@ export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): Hea
 }
 
 export interface WorkspacesCheckParts {
-  /** Writes to the directory. */
-  probe: () => Promise<void>;
+  workspaces: Pick<Workspaces, 'probe' | 'space'>;
   directory: WorkspacesDirectory;
   logger: Logger;
 }
 
-/** Whether files of sessions can be written; a change of that is logged. Only the log names the directory itself. */
-export function workspacesCheck({ probe, directory, logger }: WorkspacesCheckParts): HealthCheck {
+/**
+ * Whether files of sessions can be written: to the directory at all, and with more free than the reserve. A change of that
+ * is logged. Only the log names the directory itself.
+ */
+export function workspacesCheck({ workspaces, directory, logger }: WorkspacesCheckParts): HealthCheck {
   let known: string | undefined;
+  const metadata = { setting: directory.setting, directory: directory.path };
   const look = async (): Promise<CheckResult> => {
-    const error = await probe().then(
+    const error = await workspaces.probe().then(
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    const reason = error === undefined ? undefined : `${directory.setting}: ${problemOf(error)}`;
-    const metadata = { setting: directory.setting, directory: directory.path };
+    const result = error === undefined ? await spaceOf(workspaces) : cannotWrite(directory, error);
+    const { reason } = result;
     if (reason !== known) {
       if (reason === undefined) logger.info({ metadata }, 'the directory of the workspaces can be written again');
+      else if (error === undefined) logger.error({ metadata }, reason);
       else logger.error({ error, metadata }, `the directory of the workspaces cannot be written. ${reason}`);
     }
     known = reason;
-    return reason === undefined ? ok : { status: 'degraded', reason };
+    return result;
   };
   // One at a time: storage that hangs holds one thread of the process, however often it is asked.
   let looking: Promise<CheckResult> | undefined;
   return { name: 'workspaces', check: () => (looking ??= look().finally(() => (looking = undefined))) };
 }
+
+async function spaceOf({ space }: Pick<Workspaces, 'space'>): Promise<CheckResult> {
+  // Where the file system does not tell, the probe has said enough.
+  const freeBytes = await space.bytes().catch(() => undefined);
+  if (freeBytes === undefined) return ok;
+  if (freeBytes >= space.minFreeBytes) return { status: 'ok', details: { freeBytes } };
+  const reason = 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written';
+  return { status: 'degraded', reason, details: { freeBytes } };
+}
+
+const cannotWrite = ({ setting }: WorkspacesDirectory, error: unknown): CheckResult => ({
+  status: 'degraded',
+  reason: `${setting}: ${problemOf(error)}`,
+});
 
 function problemOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';

@@ -1,11 +1,17 @@
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { NestFactory } from '@nestjs/core';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { testLimits } from '#libs/testing/test-workspace.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
 import { verifies } from '../../test/verifies.js';
-import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck } from './checks.js';
+import { isolationCheck, queueCheck, serversCheck, storeCheck, workersCheck, workspacesCheck } from './checks.js';
 import { Health, type HealthCheck } from './health.js';
 import { OperatorAccess, type OperatorRequest } from './operator-access.js';
 import { OperationsModule } from './operations.module.js';
@@ -35,6 +41,42 @@ verifies('operations.health-degraded', 'store, queue, worker, server, isolation:
     ['servers', 'degraded', 'not ready: b (down)'],
   ]);
 });
+
+verifies(
+  'operations.health-degraded',
+  'workspaces: too little is free, or they cannot be written; logged once',
+  async () => {
+    const base = mkdtempSync(join(tmpdir(), 'signalbox-health-'));
+    try {
+      const path = join(base, 'workspaces');
+      const notWritable = join(base, 'file', 'workspaces');
+      writeFileSync(join(base, 'file'), '');
+      const results = [];
+      for (const [dir, minFreeBytes] of [
+        [path, 1],
+        [path, Number.MAX_SAFE_INTEGER],
+        [notWritable, 1],
+      ] as const) {
+        const workspaces = await Workspaces.open(dir, { ...testLimits, minFreeBytes });
+        const logged: string[] = [];
+        const logger = { ...silentLogger, error: (_: object, message: string) => void logged.push(message) };
+        const check = workspacesCheck({ workspaces, directory: { path: dir, setting: 'WORKSPACES_DIR' }, logger });
+        const { status, reason, details } = (await serving(check).ready()).checks[0]!;
+        await check.check(AbortSignal.timeout(5_000));
+        results.push([status, reason, typeof details?.['freeBytes'], logged]);
+      }
+      const low = 'the disk of workspaces.dir has less free than workspaces.min_free_bytes: no file is written';
+      const closed = 'WORKSPACES_DIR: it must be a directory that this user can write (ENOTDIR)';
+      expect(results).toEqual([
+        ['ok', undefined, 'number', []],
+        ['degraded', low, 'number', [low]],
+        ['degraded', closed, 'undefined', [`the directory of the workspaces cannot be written. ${closed}`]],
+      ]);
+    } finally {
+      rmSync(base, { recursive: true });
+    }
+  },
+);
 
 test('all well is ok; what a check throws is not shown', async () => {
   const well = serving(

@@ -8,6 +8,7 @@ export interface GaugeSources {
   queue?(signal: AbortSignal): Promise<QueueCounts>;
   sessions?(signal: AbortSignal): Promise<number>;
   workspaceBytes?(signal: AbortSignal): Promise<number>;
+  workspaceFreeBytes?(signal: AbortSignal): Promise<number>;
   /** State (`ready`, `down`, `refused`, …) to how many servers are in it. */
   mcpServers?(signal: AbortSignal): Promise<Record<string, number>>;
   /** Every state of every server, zero included. */
@@ -55,6 +56,11 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       sources.workspaceBytes?.bind(sources),
       () => metrics.workspaceBytes.remove(),
       (bytes) => metrics.workspaceBytes.set(bytes),
+    ),
+    fill(
+      sources.workspaceFreeBytes?.bind(sources),
+      () => metrics.workspaceFreeBytes.remove(),
+      (bytes) => metrics.workspaceFreeBytes.set(bytes),
     ),
     fill(
       sources.mcpServers?.bind(sources),

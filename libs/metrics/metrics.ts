@@ -120,6 +120,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     toolChangesHeld: gauge('tool_changes_held', 'Changed definitions that wait for an operator'),
     sessions: gauge('sessions', 'Sessions known'),
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces that a worker sees'),
+    workspaceFreeBytes: gauge('workspace_free_bytes', 'Bytes that are free on the disk of the workspaces'),
     approvalsPending,
     auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 

@@ -26,7 +26,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   tool_change_not_found:
     'No change with this hash is held back: it was decided, or the server lists another one by now.',
   method_not_allowed: 'The path exists, but not with this method.',
-  precondition_failed: 'The file is not the version that `If-Match` names.',
+  precondition_failed:
+    'The file is not the version that `If-Match`, `If-None-Match` or `If-Unmodified-Since` asks for.',
   unsupported_media_type: 'The body must be `application/json`.',
   range_not_satisfiable: 'The requested range lies outside the file.',
   idempotency_mismatch: 'This Idempotency-Key was used with another request.',
@@ -45,6 +46,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   shutting_down: 'This gateway is stopping.',
   no_worker: 'Tools are asked for, but no worker runs.',
   store_unavailable: 'The database or the queue does not answer, or is full.',
+  workspace_disk_full:
+    'The file system of the workspaces has less free than `workspaces.min_free_bytes`, or nothing: nothing is written there.',
   workspace_unavailable: 'The directory of the workspaces cannot be written: /health/ready names its setting.',
   model_timeout: 'The provider took too long to connect, to begin, or between two pieces.',
   tool_timeout: 'The tool took longer than its deadline.',

@@ -1,5 +1,6 @@
 // What the operating system says about a file, as an error that its reader may see: the path as they gave it, no other.
 import { AppError } from '#libs/schemas/errors.js';
+import { diskFull } from './free-space.js';
 
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
@@ -52,6 +53,7 @@ export function toFileError(error: unknown, path: string): unknown {
       return new AppError('invalid_value', `'${path}' exists already`, { param: 'path' });
     case 'ENOSPC':
     case 'EDQUOT':
+      return diskFull(error);
     case 'EFBIG':
       return unavailable('No space is left for workspaces', error);
     case 'EROFS':

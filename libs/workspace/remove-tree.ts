@@ -7,33 +7,67 @@ import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { reservedPrefix } from './workspace-path.js';
 
-/** Against a process that makes files faster than they go. */
-const maxPasses = 16;
+/** Against a process that swaps what a name stands for. */
+const maxAttempts = 16;
+const batchSize = 64;
+/** Names of directories that wait to be emptied; more are found by the next pass. */
+const maxPending = 10_000;
+const defaultBudgetMs = 10_000;
 
-/** Removes the directory `name` of `parent` and all in it; does nothing when it is not there. */
-export async function removeTree(parent: Directory, name: Name, signal?: AbortSignal): Promise<void> {
-  for (let pass = 1; ; pass += 1) {
-    const top = await openLocked(parent, name);
-    if (top === undefined) return;
-    try {
-      await emptyTop(top, signal);
-    } finally {
-      await top.close();
+export interface RemovalOptions {
+  signal?: AbortSignal | undefined;
+  /** What is left then stays for another time: millions of files, or a process that makes them as fast as they go. */
+  budgetMs?: number;
+}
+
+interface Bounds {
+  signal: AbortSignal | undefined;
+  until: number;
+}
+
+class OutOfTime extends Error {}
+
+/**
+ * Removes the directory `name` of `parent` and all in it; does nothing when it is not there.
+ * Returns whether it is gone: false when the time was not enough.
+ */
+export async function removeTree(parent: Directory, name: Name, options: RemovalOptions = {}): Promise<boolean> {
+  const bounds = { signal: options.signal, until: performance.now() + (options.budgetMs ?? defaultBudgetMs) };
+  try {
+    for (;;) {
+      const top = await openLocked(parent, name);
+      if (top === undefined) return true;
+      try {
+        await emptyTop(top, bounds);
+      } finally {
+        await top.close();
+      }
+      if (await removedDirectory(parent, name)) return true;
+      check(bounds);
     }
-    if (await removedDirectory(parent, name)) return;
-    if (pass === maxPasses) throw new Error('The directory keeps being filled while it is removed');
+  } catch (error) {
+    if (error instanceof OutOfTime) return false;
+    throw error;
   }
 }
 
+function check({ signal, until }: Bounds): void {
+  signal?.throwIfAborted();
+  if (performance.now() >= until) throw new OutOfTime('the time for a removal is over');
+}
+
 /** Empties `top` and every directory that is moved up to it meanwhile. */
-async function emptyTop(top: Directory, signal?: AbortSignal): Promise<void> {
+async function emptyTop(top: Directory, bounds: Bounds): Promise<void> {
   const pending: Name[] = [];
-  for await (const name of subdirectories(top, signal)) pending.push(name);
+  const remember = (name: Name) => {
+    if (pending.length < maxPending) pending.push(name);
+  };
+  for await (const name of subdirectories(top, bounds)) remember(name);
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     const child = await openLocked(top, name);
     if (child === undefined) continue;
     try {
-      for await (const inner of subdirectories(child, signal)) pending.push(await moveUp(child, inner, top));
+      for await (const inner of subdirectories(child, bounds)) remember(await moveUp(child, inner, top));
     } finally {
       await child.close();
     }
@@ -42,13 +76,23 @@ async function emptyTop(top: Directory, signal?: AbortSignal): Promise<void> {
 }
 
 /** Unlinks all that is no directory and yields the names of what is one. */
-async function* subdirectories(directory: Directory, signal?: AbortSignal): AsyncGenerator<Buffer> {
+async function* subdirectories(directory: Directory, bounds: Bounds): AsyncGenerator<Buffer> {
   const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
+  let names: Buffer[] = [];
   for await (const dirent of listing as AsyncIterable<Dirent | Dirent<Buffer>>) {
-    signal?.throwIfAborted();
-    const name = Buffer.from(dirent.name as Buffer);
-    if (!(await unlinked(directory, name))) yield name;
+    names.push(Buffer.from(dirent.name as Buffer));
+    if (names.length < batchSize) continue;
+    check(bounds);
+    yield* await notUnlinked(directory, names);
+    names = [];
   }
+  check(bounds);
+  yield* await notUnlinked(directory, names);
+}
+
+async function notUnlinked(directory: Directory, names: readonly Buffer[]): Promise<Buffer[]> {
+  const gone = await Promise.all(names.map((name) => unlinked(directory, name)));
+  return names.filter((_, index) => !gone[index]);
 }
 
 async function moveUp(from: Directory, name: Buffer, top: Directory): Promise<string> {
@@ -93,7 +137,7 @@ async function openLocked(parent: Directory, name: Name): Promise<Directory | un
         if (await unlinked(parent, Buffer.from(name))) return undefined;
       } else if (code === 'EACCES') await parent.unlock(name);
       else throw error;
-      if (attempt === maxPasses) throw error;
+      if (attempt === maxAttempts) throw error;
     }
   }
 }

@@ -13,7 +13,10 @@ import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
 export const unfinished = new Set<string>();
 
 const leftBehindMs = 60 * 60 * 1_000;
-const levelsBelowLimit = 2;
+/** Writes wait for a count; the next one goes on. */
+const clearingMs = 1_000;
+/** Command servers may make directories below the limit; a walk looks so far, and says where there are more. */
+export const levelsBelowLimit = 2;
 
 export async function scanUsage(
   place: { hostPath: string; ledger: UsageLedger },
@@ -54,8 +57,8 @@ const isReserved = (entry: Entry) => entry.name.toString('latin1').startsWith(re
 /** Only what has not changed for long: another process may be writing it. */
 async function clearedAway(entry: Entry, signal?: AbortSignal): Promise<boolean> {
   if (Date.now() - Number(entry.stats.ctimeMs) < leftBehindMs) return false;
-  if (entry.stats.isDirectory()) await removeTree(entry.parent, entry.name, signal);
-  else await unlink(entry.parent.child(entry.name)).catch(() => undefined);
+  if (entry.stats.isDirectory()) return removeTree(entry.parent, entry.name, { signal, budgetMs: clearingMs });
+  await unlink(entry.parent.child(entry.name)).catch(() => undefined);
   return true;
 }
 

@@ -1,22 +1,35 @@
 // A directory as a tar archive (POSIX ustar with pax records), streamed: one chunk of one file is held at a time.
-// Regular files and directories only: links, devices and pipes are left out.
+// Regular files and directories only: links, devices and pipes are left out. What it has begun and cannot go on with is
+// an error, never an archive that looks whole.
+import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
+import { levelsBelowLimit } from './scan-usage.js';
+import { quota } from './usage-ledger.js';
 import { walk, type Entry } from './walk.js';
 
 const blockBytes = 512;
 const chunkBytes = 256 * 1024;
+/** What the fields of ustar hold; the rest is in records of pax. */
+const maxPlainPath = 100;
+const maxOctal = 0o77777777777;
 
 export interface TarOptions {
+  /** Of the workspace; a few levels more are archived, anything deeper is an error. */
   maxDepth: number;
   signal?: AbortSignal | undefined;
 }
 
-/** The archive's bytes. Does not close the directory. What vanishes meanwhile is left out. */
+/**
+ * The archive's bytes. Does not close the directory. What vanishes before its turn is left out, as is what may not be read.
+ * @throws AppError workspace_quota_exceeded, tool_failed (a file became shorter than its header says)
+ */
 export async function* tarStream(directory: Directory, options: TarOptions): AsyncGenerator<Buffer> {
-  for await (const entry of walk(directory, { ...options, maxDepth: options.maxDepth + 1 })) {
+  const deepest = options.maxDepth + levelsBelowLimit;
+  for await (const entry of walk(directory, { ...options, maxDepth: deepest })) {
+    if (entry.depth >= deepest && entry.stats.isDirectory()) throw tooDeep(options.maxDepth);
     if (entry.stats.isDirectory()) yield header(entry, 0);
     else if (entry.stats.isFile()) yield* file(entry, options.signal);
   }
@@ -24,6 +37,7 @@ export async function* tarStream(directory: Directory, options: TarOptions): Asy
 }
 
 async function* file(entry: Entry, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  if (entry.stats.size === 0n && entry.stats.nlink === 1n) return yield header(entry, 0);
   const handle = await entry.parent.openFile(entry.name, constants.O_RDONLY, entry.path).catch((error: unknown) => {
     // Gone, replaced or closed to us since it was listed: no part of the archive.
     if (error instanceof AppError || ['ENOENT', 'ELOOP', 'EACCES', 'ENXIO'].includes(errorCode(error) ?? '')) {
@@ -37,12 +51,11 @@ async function* file(entry: Entry, signal: AbortSignal | undefined): AsyncGenera
     yield header(entry, size);
     for (let position = 0; position < size;) {
       signal?.throwIfAborted();
-      const buffer = Buffer.alloc(Math.min(chunkBytes, size - position));
+      const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size - position));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-      // The header has promised the size: a file that became shorter is filled up with zeros.
-      const used = bytesRead === 0 ? buffer.length : bytesRead;
-      position += used;
-      yield buffer.subarray(0, used);
+      if (bytesRead === 0) throw becameShorter();
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
     }
     const rest = size % blockBytes;
     if (rest > 0) yield Buffer.alloc(blockBytes - rest);
@@ -53,23 +66,26 @@ async function* file(entry: Entry, signal: AbortSignal | undefined): AsyncGenera
 
 function header(entry: Entry, size: number): Buffer {
   const isDirectory = entry.stats.isDirectory();
-  const path = isDirectory ? `${entry.path}/` : entry.path;
-  const records: Record<string, string> = {};
-  const plain = /^[\x20-\x7e]+$/.test(path) && path.length <= 100;
+  const path = Buffer.concat([entry.rawPrefix, entry.name, Buffer.from(isDirectory ? '/' : '')]);
+  const mtime = Math.floor(Number(entry.stats.mtimeMs) / 1000);
+  const records: Record<string, string | Buffer> = {};
+  const plain = path.length <= maxPlainPath && /^[\x20-\x7e]+$/.test(path.toString('latin1'));
+  if (!isUtf8(path)) records['hdrcharset'] = 'BINARY';
   if (!plain) records['path'] = path;
-  if (size > 0o77777777777) records['size'] = String(size);
+  if (size > maxOctal) records['size'] = String(size);
+  if (mtime < 0 || mtime > maxOctal) records['mtime'] = String(mtime);
   const fields = {
-    name: plain ? path : `entry-${entry.stats.ino}`.slice(0, 99),
+    name: plain ? path.toString('latin1') : `entry-${entry.stats.ino}`.slice(0, maxPlainPath),
     mode: Number(entry.stats.mode & 0o777n),
-    size: Math.min(size, 0o77777777777),
-    mtime: Math.min(Math.max(0, Math.floor(Number(entry.stats.mtimeMs) / 1000)), 0o77777777777),
+    size: Math.min(size, maxOctal),
+    mtime: Math.min(Math.max(0, mtime), maxOctal),
     type: isDirectory ? '5' : '0',
   };
   const own = block(fields);
   return Object.keys(records).length === 0 ? own : Buffer.concat([paxRecords(records, fields.mtime), own]);
 }
 
-function paxRecords(records: Record<string, string>, mtime: number): Buffer {
+function paxRecords(records: Record<string, string | Buffer>, mtime: number): Buffer {
   const body = Buffer.concat(Object.entries(records).map(([key, value]) => paxRecord(key, value)));
   const padding = Buffer.alloc((blockBytes - (body.length % blockBytes)) % blockBytes);
   const fields = { name: 'PaxHeader', mode: 0o600, size: body.length, mtime, type: 'x' };
@@ -77,11 +93,11 @@ function paxRecords(records: Record<string, string>, mtime: number): Buffer {
 }
 
 /** `<length> key=value\n`, the length counting itself. */
-function paxRecord(key: string, value: string): Buffer {
-  const rest = Buffer.byteLength(` ${key}=${value}\n`);
-  let length = rest + String(rest).length;
-  if (rest + String(length).length !== length) length = rest + String(length).length;
-  return Buffer.from(`${length} ${key}=${value}\n`);
+function paxRecord(key: string, value: string | Buffer): Buffer {
+  const bytes = Buffer.concat([Buffer.from(` ${key}=`), Buffer.from(value), Buffer.from('\n')]);
+  let length = bytes.length + String(bytes.length).length;
+  if (bytes.length + String(length).length !== length) length = bytes.length + String(length).length;
+  return Buffer.concat([Buffer.from(String(length)), bytes]);
 }
 
 function block(fields: { name: string; mode: number; size: number; mtime: number; type: string }): Buffer {
@@ -104,3 +120,6 @@ function block(fields: { name: string; mode: number; size: number; mtime: number
 function octal(buffer: Buffer, value: number, field: { at: number; width: number }): void {
   buffer.write(`${value.toString(8).padStart(field.width - 1, '0')}\0`, field.at, field.width, 'latin1');
 }
+
+const tooDeep = (maxDepth: number) => quota(`directories are more than ${maxDepth} deep`);
+const becameShorter = () => new AppError('tool_failed', 'A file became shorter while it was read');

@@ -9,6 +9,8 @@ export interface Entry {
   name: Buffer;
   /** From the start of the walk, joined with `/`; bytes that are no UTF-8 are shown as U+FFFD. */
   path: string;
+  /** The bytes of the path, without those of the name. */
+  rawPrefix: Buffer;
   /** 1 for entries of the first directory. */
   depth: number;
   stats: BigIntStats;
@@ -26,17 +28,18 @@ export interface WalkOptions {
 }
 
 const batchSize = 64;
+const slash = Buffer.from('/');
+
+interface Level extends Pick<Entry, 'rawPrefix' | 'depth'> {
+  prefix: string;
+}
 
 /** Entries in no order, a directory before what is in it. What vanishes meanwhile is left out. */
 export async function* walk(directory: Directory, options: WalkOptions): AsyncGenerator<Entry> {
-  yield* level(directory, { prefix: '', depth: 1 }, options);
+  yield* level(directory, { prefix: '', rawPrefix: Buffer.alloc(0), depth: 1 }, options);
 }
 
-async function* level(
-  directory: Directory,
-  at: { prefix: string; depth: number },
-  options: WalkOptions,
-): AsyncGenerator<Entry> {
+async function* level(directory: Directory, at: Level, options: WalkOptions): AsyncGenerator<Entry> {
   for await (const entries of batches(directory, at, options)) {
     for (const entry of entries) {
       yield entry;
@@ -44,7 +47,8 @@ async function* level(
       const child = await enterIfThere(directory, entry.name);
       if (child === undefined) continue;
       try {
-        yield* level(child, { prefix: `${entry.path}/`, depth: at.depth + 1 }, options);
+        const rawPrefix = Buffer.concat([at.rawPrefix, entry.name, slash]);
+        yield* level(child, { prefix: `${entry.path}/`, rawPrefix, depth: at.depth + 1 }, options);
       } finally {
         await child.close();
       }
@@ -52,11 +56,7 @@ async function* level(
   }
 }
 
-async function* batches(
-  directory: Directory,
-  at: { prefix: string; depth: number },
-  options: WalkOptions,
-): AsyncGenerator<Entry[]> {
+async function* batches(directory: Directory, at: Level, options: WalkOptions): AsyncGenerator<Entry[]> {
   let names: Buffer[] = [];
   // The path is looked up once, here; the stream of names then belongs to that directory.
   const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
@@ -77,16 +77,13 @@ function hidden(name: Buffer, depth: number, options: WalkOptions): boolean {
   return options.includeTemporary !== true && depth === 1 && name.toString('latin1') === temporaryDirectory;
 }
 
-async function withStats(
-  directory: Directory,
-  at: { prefix: string; depth: number },
-  names: readonly Buffer[],
-): Promise<Entry[]> {
+async function withStats(directory: Directory, at: Level, names: readonly Buffer[]): Promise<Entry[]> {
   const stats = await Promise.all(names.map((name) => directory.stat(name)));
   return names.flatMap((name, index) => {
     const found = stats[index];
     if (found === undefined) return [];
-    return [{ name, path: at.prefix + name.toString('utf8'), depth: at.depth, stats: found, parent: directory }];
+    const { prefix, ...level } = at;
+    return [{ ...level, name, path: prefix + name.toString('utf8'), stats: found, parent: directory }];
   });
 }
 

@@ -1,11 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
-import { tarStream } from './tar-stream.js';
 import type { Workspace } from './workspace.js';
 import { Workspaces } from './workspaces.js';
 
@@ -71,23 +70,6 @@ describe('removal', () => {
     },
     60_000,
   );
-});
-
-verifies('tools.workspace-archive', 'read back by tar', async () => {
-  const long = `${'long/'.repeat(25)}名前.txt`;
-  await workspace.write('a.txt', bytes('hello'));
-  await workspace.write(long, Buffer.alloc(70_000, 'x'), { createDirectories: true });
-  symlinkSync('/etc/passwd', join(host, 'link'));
-  const directory = await workspace.openDirectory('.');
-  const chunks: Buffer[] = [];
-  for await (const chunk of tarStream(directory, { maxDepth: 32 })) chunks.push(chunk);
-  await directory.close();
-  const target = join(base, 'unpacked');
-  mkdirSync(target);
-  execFileSync('tar', ['-x', '-C', target], { input: Buffer.concat(chunks) });
-  expect(readdirSync(target).sort()).toEqual(['a.txt', 'long']);
-  expect(readFileSync(join(target, 'a.txt'), 'utf8')).toBe('hello');
-  expect(readFileSync(join(target, long)).length).toBe(70_000);
 });
 
 describe.skipIf(process.getuid?.() !== 0)('as root', () => {

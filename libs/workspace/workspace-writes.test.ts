@@ -1,4 +1,5 @@
-import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -9,6 +10,7 @@ import {
   type TestWorkspace,
 } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../test/verifies.js';
+import { toFileError, toStorageError } from './file-errors.js';
 import type { Workspace } from './workspace.js';
 import { Workspaces } from './workspaces.js';
 
@@ -100,6 +102,57 @@ describe('quota', () => {
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(await codeOf(workspace.write('next', Buffer.alloc(1_000)))).toBe('ok');
   });
+});
+
+describe('reserve of free space', () => {
+  const withReserve = async (minFreeBytes: number, maxBytes = limits.maxBytes) =>
+    (await Workspaces.open(made.root, { ...limits, maxBytes, minFreeBytes })).workspace({
+      id: 'sess_a',
+      directory: 'dir-a',
+    });
+
+  verifies('tools.workspace-free-reserve', 'nothing is written, what is there is read, moved and deleted', async () => {
+    await workspace.write('kept', bytes('kept'));
+    const full = await withReserve(Number.MAX_SAFE_INTEGER);
+    for (const write of [
+      () => full.write('new', bytes('')),
+      () => full.write('kept', bytes('x')),
+      () => full.write('kept', bytes('x'), { append: true }),
+      () => full.makeDirectory('directory'),
+    ]) {
+      expect(await codeOf(write())).toBe('workspace_disk_full');
+    }
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'kept']);
+    expect(await readText(full, 'kept')).toBe('kept');
+    await full.move('kept', 'moved');
+    await full.remove('moved');
+    expect(readdirSync(host)).toEqual(['.tmp']);
+  });
+
+  verifies('tools.workspace-free-reserve', 'a stream that reaches it leaves nothing', async () => {
+    const { bavail, bsize } = statfsSync(host);
+    // One byte more than whole blocks: whatever the stream takes of it, one byte is left.
+    const nearlyFull = await withReserve(bavail * bsize - 16 * 2 ** 20 - 1, 2 ** 40);
+    const endless = (async function* () {
+      for (;;) yield Buffer.alloc(2 ** 20);
+    })();
+    expect(await codeOf(nearlyFull.write('large', endless))).toBe('workspace_disk_full');
+    expect(await codeOf(nearlyFull.write('large', bytes('x'), { sizeHint: 2 ** 39 }))).toBe('ok');
+    const announced = { sizeHint: 2 ** 39 };
+    expect(await codeOf(nearlyFull.write('large', endless, announced))).toBe('workspace_disk_full');
+    expect(readdirSync(host).sort()).toEqual(['.tmp', 'large']);
+  });
+
+  verifies(
+    'tools.workspace-free-reserve',
+    'a disk that is full, at the file and at the directory of the session',
+    async () => {
+      const full: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error);
+      for (const told of [toFileError(full, 'new'), toStorageError(full)]) {
+        expect(told).toMatchObject({ code: 'workspace_disk_full', cause: { code: 'ENOSPC' } });
+      }
+    },
+  );
 });
 
 describe('writes', () => {

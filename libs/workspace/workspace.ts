@@ -7,32 +7,21 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Directory, descend } from './directory.js';
 import { errorCode, isDirectory, isLink, notFound, toFileError, toStorageError } from './file-errors.js';
 import { makeOwnDirectory } from './own-directory.js';
+import { listEntries, type Listing, type ListOptions } from './list-entries.js';
 import { OpenFile, toFileInfo, type FileInfo } from './open-file.js';
 import { removeTree } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
 import { quota, type Usage } from './usage-ledger.js';
-import { walk } from './walk.js';
 import { parsePath, reservedPrefix, shownPath, shownWorkspacePath } from './workspace-path.js';
 import { writeFile, type WriteOptions, type WriteSource, type WriteTarget, type Written } from './write-file.js';
 
-export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger'> {
+export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger' | 'space'> {
   /** The session's name, as in `/mcp_workspaces/<id>`. */
   sessionId: string;
   /** Where it is on this host. */
   hostPath: string;
   /** Of the directory among workspaces. */
   key: string;
-}
-
-export interface ListedEntry extends FileInfo {
-  path: string;
-}
-
-export interface ListOptions {
-  recursive?: boolean;
-  /** More entries are left out. */
-  limit: number;
-  signal?: AbortSignal | undefined;
 }
 
 export class Workspace {
@@ -73,10 +62,12 @@ export class Workspace {
   /**
    * Writes a whole file or none of it: readers see the old content until the new is complete. `append` adds to what is
    * there, or restores it.
-   * @throws AppError workspace_quota_exceeded, path_outside_workspace, precondition_failed, invalid_value
+   * @throws AppError workspace_quota_exceeded, workspace_disk_full, path_outside_workspace, precondition_failed,
+   * invalid_value
    */
   async write(path: string, source: WriteSource, options: WriteOptions = {}): Promise<Written> {
     const { parents, name } = this.#target(path);
+    await this.place.space.check(sizeOf(source, options));
     await this.ensure();
     await this.usage({ signal: options.signal });
     return this.#rescanWhenFull(sizeOf(source, options), options.signal, () =>
@@ -91,32 +82,24 @@ export class Workspace {
 
   async makeDirectory(path: string, signal?: AbortSignal): Promise<void> {
     const names = this.#names(path);
+    await this.place.space.check();
     await this.ensure();
     await this.usage({ signal });
     await this.#within(names, path, async () => undefined, true);
   }
 
-  /** Of a directory; `.` is the workspace. Sorted by path. */
-  async list(path: string, options: ListOptions): Promise<{ entries: ListedEntry[]; truncated: boolean }> {
+  /** Of a directory; `.` is the workspace. */
+  async list(path: string, options: ListOptions): Promise<Listing> {
     const names = this.#names(path);
     const prefix = names.length === 0 ? '' : `${shownPath(names)}/`;
-    const entries: ListedEntry[] = [];
-    const listed = await this.#within(names, path, async (directory) => {
-      const maxDepth = options.recursive === true ? this.limits.maxDepth + 1 : 1;
-      const walkOptions = { maxDepth, signal: options.signal, includeTemporary: names.length > 0 };
-      for await (const entry of walk(directory, walkOptions)) {
-        if (entries.length === options.limit) return { entries, truncated: true };
-        entries.push({ path: prefix + entry.path, ...toFileInfo(entry.stats) });
-      }
-      return { entries, truncated: false };
-    }).catch((error: unknown) => {
-      if (names.length === 0 && error instanceof AppError && error.code === 'file_not_found') {
-        return { entries, truncated: false };
-      }
+    const { maxDepth } = this.limits;
+    try {
+      return await this.#within(names, path, (directory) => listEntries(directory, prefix, { ...options, maxDepth }));
+    } catch (error) {
+      const isNotMade = names.length === 0 && error instanceof AppError && error.code === 'file_not_found';
+      if (isNotMade) return { entries: [], truncated: false };
       throw error;
-    });
-    listed.entries.sort((a, b) => (a.path < b.path ? -1 : 1));
-    return listed;
+    }
   }
 
   /** Runs `body` on the open directory, which is closed after it. For readers that walk (search, archive). */
@@ -198,6 +181,12 @@ export class Workspace {
     return { bytes, files, directories };
   }
 
+  /** For what reads all of it. @throws AppError workspace_quota_exceeded where directories are deeper than is looked. */
+  async checkDepth(signal?: AbortSignal): Promise<void> {
+    await this.usage({ signal, force: true });
+    this.place.ledger.reserve(this.place.key).grow(0);
+  }
+
   /** Makes the session's directory and its `.tmp` where they are missing. */
   async ensure(): Promise<void> {
     try {
@@ -263,11 +252,11 @@ export class Workspace {
   }
 
   async #removeTree(parent: Directory, name: string, signal?: AbortSignal): Promise<void> {
-    // Out of sight at once, whole; what a crash leaves is removed with the next count.
+    // Out of sight at once, whole; what a crash, or more files than there is time for, leaves goes with a later count.
     const doomed = `${reservedPrefix}${randomBytes(8).toString('hex')}`;
     await rename(parent.child(name), parent.child(doomed));
     this.place.ledger.expire(this.place.key);
-    await removeTree(parent, doomed, signal);
+    await removeTree(parent, doomed, { signal });
   }
 
   async #removeEmpty(parent: Directory, name: string, path: string): Promise<void> {

@@ -6,10 +6,11 @@ import { readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
+import { FreeSpace } from './free-space.js';
 import { makeParentDirectory } from './own-directory.js';
-import { removeTree } from './remove-tree.js';
+import { removeTree, type RemovalOptions } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
-import { UsageLedger, type Usage, type WorkspaceLimits } from './usage-ledger.js';
+import { UsageLedger, type ScannedUsage, type WorkspaceLimits } from './usage-ledger.js';
 import { Workspace, type WorkspacePlace } from './workspace.js';
 
 /** On their way out: a crash leaves them, the sweeper removes them. */
@@ -17,16 +18,23 @@ const doomedPrefix = '.removing-';
 /** Enough to meet a full disk, which still takes an empty file. */
 const probeBytes = Buffer.alloc(4_096);
 
+export interface WorkspaceBounds extends WorkspaceLimits {
+  /** Of the file system they are on: below it nothing is written. Absent: no reserve. */
+  minFreeBytes?: number;
+}
+
 export class Workspaces {
   readonly #ledger: UsageLedger;
+  readonly space: FreeSpace;
 
   private constructor(
     /** The directory that holds them all. */
     public root: string,
-    readonly limits: WorkspaceLimits,
+    readonly limits: WorkspaceBounds,
     private readonly isOurs: WorkspacePlace['isOurs'],
   ) {
     this.#ledger = new UsageLedger(limits);
+    this.space = new FreeSpace(root, limits.minFreeBytes ?? 0);
   }
 
   /**
@@ -34,7 +42,7 @@ export class Workspaces {
    *   it cannot be made, `probe` says why, and makes it once it can be.
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
-  static async open(dir: string, limits: WorkspaceLimits, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
+  static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     const workspaces = new Workspaces(resolve(dir), limits, isOurs);
     await workspaces.#make().catch(() => undefined);
     return workspaces;
@@ -64,6 +72,7 @@ export class Workspaces {
       hostPath: this.hostPath(session.directory),
       key: session.directory,
       ledger: this.#ledger,
+      space: this.space,
       isOurs: this.isOurs,
     });
   }
@@ -74,22 +83,25 @@ export class Workspaces {
     return join(this.root, directory);
   }
 
-  /** Out of sight at once, then removed; does nothing when it is not there. */
-  async remove(directory: string, signal?: AbortSignal): Promise<void> {
+  /**
+   * Out of sight at once, then removed; does nothing when it is not there. Returns whether all is gone: false where there
+   * was more than could be removed in the time, which `finishRemovals` then goes on with.
+   */
+  async remove(directory: string, options: RemovalOptions = {}): Promise<boolean> {
     const doomed = `${doomedPrefix}${randomBytes(8).toString('hex')}`;
     try {
       await rename(this.hostPath(directory), join(this.root, doomed));
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') return;
+      if (errorCode(error) === 'ENOENT') return true;
       throw error;
     } finally {
       this.#ledger.expire(directory);
     }
-    await this.#removeChild(doomed, signal);
+    return this.#removeChild(doomed, options);
   }
 
   /** Counts one anew, for whoever looks at all of them: no write of a session waits for it. */
-  measure(directory: string, signal?: AbortSignal): Promise<Usage> {
+  measure(directory: string, signal?: AbortSignal): Promise<ScannedUsage> {
     return scanUsage({ hostPath: this.hostPath(directory), ledger: this.#ledger }, signal);
   }
 
@@ -98,17 +110,28 @@ export class Workspaces {
     return (await readdir(this.root)).filter((name) => !name.startsWith('.'));
   }
 
-  /** Finishes removals that a killed process began; returns how many. */
-  async finishRemovals(signal?: AbortSignal): Promise<number> {
-    const doomed = (await readdir(this.root)).filter((name) => name.startsWith(doomedPrefix));
-    for (const name of doomed) await this.#removeChild(name, signal);
-    return doomed.length;
+  /**
+   * Goes on with removals that were not finished, each for as long as one may take; what goes wrong with one is given to
+   * `onError` and costs only that one. Returns how many are gone now.
+   */
+  async finishRemovals(onError: (error: unknown) => void, options: RemovalOptions = {}): Promise<number> {
+    let finished = 0;
+    for (const name of await readdir(this.root)) {
+      if (!name.startsWith(doomedPrefix)) continue;
+      try {
+        if (await this.#removeChild(name, options)) finished += 1;
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        onError(error);
+      }
+    }
+    return finished;
   }
 
-  async #removeChild(name: string, signal?: AbortSignal): Promise<void> {
+  async #removeChild(name: string, options: RemovalOptions): Promise<boolean> {
     const root = await Directory.openPath(this.root);
     try {
-      await removeTree(root, name, signal);
+      return await removeTree(root, name, options);
     } finally {
       await root.close();
     }

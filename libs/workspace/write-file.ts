@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
 import { checkRegular, type Directory } from './directory.js';
 import { errorCode, isDirectory, isLink, notRegular } from './file-errors.js';
+import type { FreeSpace } from './free-space.js';
 import { toFileInfo, type FileInfo } from './open-file.js';
 import { unfinished } from './scan-usage.js';
 import type { Reservation, UsageLedger } from './usage-ledger.js';
@@ -37,6 +38,7 @@ export interface WriteTarget {
   shown: string;
   key: string;
   ledger: UsageLedger;
+  space: FreeSpace;
   /** Whether what began then (`performance.now()`) is still this process's to write; absent: always. */
   isOurs?: ((since: number) => boolean) | undefined;
 }
@@ -65,7 +67,7 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
     const written = { bytes: 0 };
     try {
       await giveToOwner(handle, parent);
-      await copy(source, handle, { reservation, signal: options.signal, written });
+      await copy(source, handle, { reservation, space: target.space, signal: options.signal, written });
     } finally {
       await handle.close();
     }
@@ -118,7 +120,7 @@ async function append(target: WriteTarget, source: WriteSource, options: WriteOp
         const before = created ? 0 : (await handle.stat()).size;
         const written = { bytes: 0 };
         try {
-          await copy(source, handle, { reservation, signal: options.signal, written });
+          await copy(source, handle, { reservation, space: target.space, signal: options.signal, written });
         } catch (error) {
           const isOurEnd = (await handle.stat()).size === before + written.bytes;
           if (isOurEnd && created) await unlink(parent.child(target.name));
@@ -169,6 +171,7 @@ function refuseTooMuch(reservation: Reservation, source: WriteSource, options: W
 
 interface CopyOptions {
   reservation: Reservation;
+  space: FreeSpace;
   signal: AbortSignal | undefined;
   /** Counts along, so that it is right also when the copying fails. */
   written: { bytes: number };
@@ -179,6 +182,7 @@ async function copy(source: WriteSource, handle: FileHandle, options: CopyOption
   for await (const chunk of chunks) {
     options.signal?.throwIfAborted();
     options.reservation.grow(chunk.length);
+    await options.space.claim(chunk.length);
     for (let offset = 0; offset < chunk.length;) {
       const { bytesWritten } = await handle.write(chunk, offset, chunk.length - offset);
       offset += bytesWritten;

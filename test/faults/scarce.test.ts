@@ -7,6 +7,7 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import type { HealthReport } from '#libs/health/health.js';
 import { postJson } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
 import type { StartedProcess } from '#libs/testing/start-process.js';
@@ -75,7 +76,8 @@ verifies('reliability.disk-full', 'of a worker that writes and of a gateway that
     const refused = await upload(path, 'after');
     expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: 'workspace_unavailable' } }]);
   }
-  for (const each of everyone()) expect(await workspacesOf(each)).toMatchObject({ status: 'degraded' });
+  // Readiness is kept for a second.
+  for (const each of everyone()) await expect.poll(() => workspacesOf(each)).toMatchObject({ status: 'degraded' });
   // Nothing that was there is lost, no half file is left, and what needs no space goes on.
   expect(await (await fetch(fileUrl('kept.txt'))).text()).toBe('before\n'.repeat(1_000));
   expect(await (await fetch(fileUrl('uploaded.txt'))).text()).toBe('before');
@@ -92,6 +94,34 @@ verifies('reliability.disk-full', 'of a worker that writes and of a gateway that
   const files = await readdir(join(box.workspacesDir, directory), { recursive: true });
   expect(files.filter((name) => /kept|uploaded|new/.test(name)).sort()).toEqual(['kept.txt', 'uploaded.txt']);
   await expectOneRecordEach(box, 10_000);
+});
+
+verifies('tools.workspace-free-reserve', 'to the caller, the model, in readiness and metrics', async () => {
+  const environment = { WORKSPACES_MIN_FREE_BYTES: String(2 ** 52) };
+  const full = await startSignalbox({ environment });
+  try {
+    const refused = await fetch(`${full.url}/api/sessions/full/files/x`, { method: 'PUT', body: 'x' });
+    expect([refused.status, refused.headers.has('retry-after'), await refused.json()]).toMatchObject([
+      503,
+      true,
+      { error: { code: 'workspace_disk_full', type: 'overloaded_error' } },
+    ]);
+    const body = { name: 'write_file', arguments: { path: 'x', content: 'x' }, session_id: 'full' };
+    const failed = (await (await postJson(`${full.url}/api/tools/call`, body)).json()) as Called;
+    expect(failed).toMatchObject({
+      error: { code: 'workspace_disk_full', message: expect.stringContaining('disk of the workspaces is full') },
+    });
+    for (const { url } of [full.gateways[0]!, full.workers[0]!]) {
+      const { status, checks } = (await (await fetch(`${url}/health/ready`)).json()) as HealthReport;
+      expect([status, checks.find(({ name }) => name === 'workspaces')?.status]).toEqual(['degraded', 'degraded']);
+    }
+    const metrics = async ({ url }: StartedProcess) => (await fetch(`${url}/metrics`)).text();
+    // One of the upload, two of the call: its outcome, and the answer of the tools API.
+    expect(await metrics(full.gateways[0]!)).toMatch(/errors_total\{[^}]*code="workspace_disk_full"[^}]*\} 3$/m);
+    expect(await metrics(full.workers[0]!)).toMatch(/signalbox_workspace_free_bytes \d/);
+  } finally {
+    await full.close();
+  }
 });
 
 verifies('reliability.no-descriptors', 'of a worker: the call fails with a reason, the next one runs', async () => {

@@ -67,6 +67,8 @@ export const toolRequirements = {
   'tools.hostile-servers':
     'a tool server that misbehaves costs its own calls only: a code that says what happened, in time and bounded memory',
   'tools.root-drops-its-rights': 'tool servers of a worker that is root run as another user, without its rights',
+  'tools.quota-of-commands':
+    'a command server that fills its workspace is stopped, counted again and ended, and its call says so',
   'tools.confined-by-default':
     'a command server reads and writes the files of its session, its own program, and what the operator names',
   'tools.isolation-never-weakened':
@@ -131,10 +133,17 @@ export const toolRequirements = {
   'tools.session-reopened': 'a server that has forgotten its session is asked again in a new one',
   'tools.sessions-http': 'sessions are made, shown with their use and expiry, listed and removed over HTTP',
   'tools.stateless-anywhere': 'calls that leave nothing behind in a worker run in any, and pay for no lease',
-  'tools.workspace-archive': 'a workspace is archived as a tar of its files and directories',
+  'tools.workspace-archive':
+    'a workspace is archived as a tar of its files and directories; one that breaks off does not look complete',
+  'tools.workspace-free-reserve':
+    'with less than a reserve free on their disk nothing is written to workspaces, which is said as such; what frees space goes on',
   'tools.workspace-links-refused': 'links, pipes, sockets and devices in a workspace lead nowhere',
+  'tools.workspace-many-files':
+    'a workspace of very many files is listed, counted, archived and removed in bounded memory and time a step',
   'tools.workspace-paths-confined': 'no form of a path reaches outside the own workspace',
   'tools.workspace-quota-exact': 'a write that would exceed a limit of the workspace is refused, exactly and whole',
+  'tools.workspace-quota-watched':
+    'a process that writes into its workspace beyond a limit is stopped, counted again, and ended with the code and reason',
   'tools.workspace-race-free': 'swapping a directory for a link while files are written lets none escape',
   'tools.workspace-removal-complete': 'a workspace is removed whole whatever tools did to it, and nothing else',
   'tools.workspace-swept': 'workspaces of expired sessions, and directories without a session, are removed',

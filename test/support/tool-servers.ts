@@ -53,6 +53,8 @@ export interface ServersGiven {
   cache?: Cache;
   starts?: Partial<ServerStartsOptions>;
   builtins?: ServerParts['builtins'];
+  /** Of each workspace. */
+  limits?: { maxBytes?: number; maxFiles?: number };
 }
 
 /** A server on the hostile fixture, with flags. */
@@ -74,6 +76,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     maxBytes: 2 ** 30,
     maxFiles: 1e4,
     maxDepth: 32,
+    ...given.limits,
   });
   const log: ToolServers['log'] = [];
   const bounds: string[] = [];

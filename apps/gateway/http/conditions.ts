@@ -15,26 +15,55 @@ const text = (value: string | string[] | undefined) => (Array.isArray(value) ? v
 const tags = (list: string) => [...list.matchAll(/(?:W\/)?"[^"]*"/g)].map(([tag]) => tag);
 const weakly = (tag: string) => tag.replace(/^W\//, '');
 
-/** True when the reader has it already: answer 304. */
-export function notModified(headers: Headers, etag: string): boolean {
-  const wanted = text(headers['if-none-match']);
-  if (wanted === undefined) return false;
-  return wanted.trim() === '*' || tags(wanted).some((tag) => weakly(tag) === etag);
+/** What a file is compared by. */
+interface Version {
+  etag: string;
+  modifiedAt: Date;
 }
 
-/** For changes. `etag` is undefined where there is nothing. @throws AppError precondition_failed */
-export function checkPreconditions(headers: Headers, etag: string | undefined): void {
-  const match = text(headers['if-match']);
-  const matches = match === undefined || (etag !== undefined && (match.trim() === '*' || tags(match).includes(etag)));
-  const none = text(headers['if-none-match']);
-  const clashes =
-    none !== undefined && etag !== undefined && (none.trim() === '*' || tags(none).map(weakly).includes(etag));
-  if (!matches || clashes) throw new AppError('precondition_failed', 'The file is not as the request requires');
+/** For reads: true when the reader has it already, so that 304 is the answer. */
+export function notModified(headers: Headers, file: Version): boolean {
+  const wanted = text(headers['if-none-match']);
+  if (wanted !== undefined) return wanted.trim() === '*' || tags(wanted).some((tag) => weakly(tag) === file.etag);
+  const since = httpDate(headers['if-modified-since']);
+  return since !== undefined && wholeSeconds(file.modifiedAt) <= since;
 }
+
+/** For reads: `If-Match`, or else `If-Unmodified-Since`. `file` is undefined where there is nothing. @throws AppError precondition_failed */
+export function checkUnchanged(headers: Headers, file: Version | undefined): void {
+  const match = text(headers['if-match']);
+  const since = httpDate(headers['if-unmodified-since']);
+  if (match !== undefined) {
+    if (file === undefined || !(match.trim() === '*' || tags(match).includes(file.etag))) throw notAsRequired();
+  } else if (since !== undefined && (file === undefined || wholeSeconds(file.modifiedAt) > since)) {
+    throw notAsRequired();
+  }
+}
+
+/** For changes: the same, and `If-None-Match`. @throws AppError precondition_failed */
+export function checkPreconditions(headers: Headers, file: Version | undefined): void {
+  checkUnchanged(headers, file);
+  const none = text(headers['if-none-match']);
+  if (none === undefined || file === undefined) return;
+  if (none.trim() === '*' || tags(none).map(weakly).includes(file.etag)) throw notAsRequired();
+}
+
+const notAsRequired = () => new AppError('precondition_failed', 'The file is not as the request requires');
+
+/** One of the three forms of RFC 9110, in ms; anything else is as if it had not been sent. */
+function httpDate(value: string | string[] | undefined): number | undefined {
+  const date = text(value)?.trim() ?? '';
+  if (!/^[A-Z][a-z]{2,8},? [\w -]+\d\d:\d\d:\d\d( GMT| \d{4})$/.test(date)) return undefined;
+  const time = Date.parse(date.endsWith(' GMT') ? date : `${date} GMT`);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** `Last-Modified` has no more. */
+const wholeSeconds = (date: Date) => Math.floor(date.getTime() / 1_000) * 1_000;
 
 /**
  * The one range that is asked for; undefined: the whole. Several ranges, other units and an `If-Range` that does not
- * hold are answered with the whole.
+ * hold are answered with the whole; a date never holds there, because tools may set any.
  * @throws AppError range_not_satisfiable
  */
 export function readRange(headers: Headers, file: { size: number; etag: string }): ByteRange | undefined {

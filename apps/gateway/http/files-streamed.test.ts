@@ -86,3 +86,20 @@ test('a reader that leaves closes the file', async () => {
   await reader.cancel();
   await expect.poll(open).toBeLessThanOrEqual(before + 1);
 });
+
+verifies('tools.workspace-archive', 'one that cannot go on is cut, not complete', async () => {
+  await put('x', 'x');
+  const host = join(await hostOf(), 'x');
+  truncateSync(host, 200 * megabyte);
+  const open = () => readdirSync('/proc/self/fd').length;
+  const before = open();
+  const reader = (await api(`/${files.id}/files?archive=tar`)).body!.getReader();
+  await reader.read();
+  // The rest of what the header has promised is gone.
+  truncateSync(host, 0);
+  const rest = async () => {
+    for (;;) if ((await reader.read()).done) return 'complete';
+  };
+  await expect(rest()).rejects.toThrow('terminated');
+  await expect.poll(open).toBeLessThanOrEqual(before + 1);
+});

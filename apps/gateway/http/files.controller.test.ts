@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -78,6 +78,47 @@ verifies('tools.files-conditional', 'ETag, If-None-Match, If-Match', async () =>
   expect(await (await get({})).text()).toBe('two');
 });
 
+verifies('tools.files-conditional', 'reads of one version only, and dates', async () => {
+  const etag = (await put('x', 'one')).headers.get('etag')!;
+  // Half a second beyond what a date can say.
+  utimesSync(join(await hostOf(), 'x'), 784_111_777.5, 784_111_777.5);
+  const changed = (await api(`/${files.id}/files/x`)).headers.get('etag')!;
+  const [then, before] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:36 GMT'];
+  const table: [headers: Record<string, string>, status: number][] = [
+    [{ 'if-match': changed }, 200],
+    [{ 'if-match': '*' }, 200],
+    [{ 'if-match': etag }, 412],
+    [{ 'if-match': `W/${changed}` }, 412],
+    [{ 'if-unmodified-since': then }, 200],
+    [{ 'if-unmodified-since': before }, 412],
+    [{ 'if-unmodified-since': before, 'if-match': changed }, 200],
+    [{ 'if-modified-since': then }, 304],
+    [{ 'if-modified-since': 'Sunday, 06-Nov-94 08:49:37 GMT' }, 304],
+    [{ 'if-modified-since': 'Sun Nov  6 08:49:37 1994' }, 304],
+    [{ 'if-modified-since': before }, 200],
+    [{ 'if-modified-since': '9' }, 200],
+    [{ 'if-modified-since': 'yesterday' }, 200],
+    [{ 'if-modified-since': then, 'if-none-match': etag }, 200],
+    [{ 'if-match': changed, 'if-none-match': changed }, 304],
+    [{ 'if-match': etag, 'if-none-match': etag }, 412],
+  ];
+  for (const [headers, status] of table) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await api(`/${files.id}/files/x`, { headers, method });
+      expect([method, headers, answer.status, (await answer.text()).length > 0]).toEqual([
+        method,
+        headers,
+        status,
+        status !== 304 && method === 'GET',
+      ]);
+    }
+  }
+  const since = { 'if-unmodified-since': before };
+  expect(await failure(await put('x', 'two', since))).toEqual([412, 'precondition_failed']);
+  expect(await failure(await put('new', 'two', since))).toEqual([412, 'precondition_failed']);
+  expect((await put('x', 'two', { 'if-unmodified-since': then })).status).toBe(200);
+});
+
 verifies('tools.files-conditional', 'of many writers with one If-Match exactly one wins', async () => {
   const etag = (await put('x', 'base')).headers.get('etag')!;
   const answers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((body) => put('x', body, { 'if-match': etag })));
@@ -119,6 +160,17 @@ describe('ranges', () => {
     const get = (ifRange: string) =>
       api(`/${files.id}/files/x`, { headers: { range: 'bytes=0-1', 'if-range': ifRange } });
     expect([(await get(etag)).status, (await get('"old"')).status]).toEqual([206, 200]);
+    expect((await get((await get(etag)).headers.get('last-modified')!)).status).toBe(200);
+  });
+
+  verifies('tools.files-ranges', 'of GET only, said by both', async () => {
+    await put('x', '0123456789');
+    const head = await api(`/${files.id}/files/x`, { method: 'HEAD', headers: { range: 'bytes=0-1' } });
+    expect([head.status, head.headers.get('content-length'), head.headers.get('accept-ranges')]).toEqual([
+      200,
+      '10',
+      'bytes',
+    ]);
   });
 });
 
@@ -141,4 +193,14 @@ verifies('tools.files-http', 'as a tar archive', async () => {
   const listing = execFileSync('tar', ['-tf', '-'], { input: Buffer.from(await answer.arrayBuffer()) }).toString();
   expect(listing).toBe('a/\na/b.txt\n');
   expect(await failure(await api(`/${files.id}/files?archive=zip`))).toEqual([400, 'invalid_value']);
+});
+
+verifies('tools.workspace-archive', 'deeper than any walk goes: refused, and marked in the listing', async () => {
+  await put('a.txt', 'hello');
+  mkdirSync(join(await hostOf(), 'd/'.repeat(500)), { recursive: true });
+  expect(await json(await api(`/${files.id}/files`))).toMatchObject({ truncated: true });
+  expect(await failure(await api(`/${files.id}/files?archive=tar`))).toEqual([413, 'workspace_quota_exceeded']);
+  expect((await api(`/${files.id}/files/d?recursive=true`, { method: 'DELETE' })).status).toBe(204);
+  expect(await json(await api(`/${files.id}/files`))).toMatchObject({ truncated: false });
+  expect((await api(`/${files.id}/files?archive=tar`)).status).toBe(200);
 });

@@ -11,7 +11,7 @@ import { tarStream } from '#libs/workspace/tar-stream.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { attachment, fileHeaders } from './content-type.js';
-import { checkPreconditions, notModified, readRange, type ByteRange } from './conditions.js';
+import { checkPreconditions, checkUnchanged, notModified, readRange, type ByteRange } from './conditions.js';
 import { SESSION_STORE } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import { checkSessionId, findSession } from './sessions.controller.js';
@@ -58,7 +58,7 @@ export class FilesController {
     const { principal, signal } = requestContext(request);
     const path = pathOf(request);
     const session = await this.sessions.ensure(principal, checkSessionId(id));
-    const expected = (current: FileInfo | undefined) => checkPreconditions(request.headers, current?.etag);
+    const expected = (current: FileInfo | undefined) => checkPreconditions(request.headers, current);
     const length = Number(request.headers['content-length'] ?? Number.NaN);
     endWhenRefused(request, reply);
     const written = await inWorkspace(
@@ -85,7 +85,7 @@ export class FilesController {
   ): Promise<void> {
     const { principal, signal } = requestContext(request);
     const workspace = this.workspaces.workspace(await findSession(this.sessions, principal, id));
-    const expected = (current: FileInfo | undefined) => checkPreconditions(request.headers, current?.etag);
+    const expected = (current: FileInfo | undefined) => checkPreconditions(request.headers, current);
     await inWorkspace(workspace.remove(pathOf(request), { recursive: recursive === 'true', expected, signal }));
     await reply.status(204).send();
   }
@@ -104,8 +104,10 @@ export class FilesController {
         'accept-ranges': 'bytes',
         ...fileHeaders(path),
       });
-      if (notModified(request.headers, etag)) return void (await reply.status(304).send());
-      const range = rangeOf(request, reply, file.info);
+      checkUnchanged(request.headers, file.info);
+      if (notModified(request.headers, file.info)) return void (await reply.status(304).send());
+      // RFC 9110 knows no range of HEAD.
+      const range = request.method === 'HEAD' ? undefined : rangeOf(request, reply, file.info);
       const { start, end } = range ?? { start: 0, end: size };
       if (range !== undefined) reply.status(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
       reply.header('content-length', String(end - start));
@@ -126,6 +128,8 @@ export class FilesController {
     if (archive !== 'tar') throw new AppError('invalid_value', "archive must be 'tar'", { param: 'archive' });
     const { signal } = requestContext(request);
     await workspace.ensure();
+    // Said now: a stream that has begun can only break off.
+    await workspace.checkDepth(signal);
     const directory = await workspace.openDirectory('.');
     const stream = streamOf(tarStream(directory, { maxDepth: workspace.limits.maxDepth, signal }), () =>
       directory.close(),

@@ -31,6 +31,12 @@ const rpcMessages = { anyOf: [rpcMessage, { type: 'array', items: rpcMessage, mi
 const mcpSession = { 'Mcp-Session-Id': 'Of a session that `initialize` opened' };
 const anyFile = { '*/*': { type: 'string', format: 'binary' } };
 const ifMatch = { 'If-Match': 'ETag of the version that is meant', 'If-None-Match': '`*`: only where there is none' };
+const readConditions = {
+  'If-Match': ifMatch['If-Match'],
+  'If-Unmodified-Since': 'Date of the version that is meant',
+  'If-None-Match': 'ETag of a copy',
+  'If-Modified-Since': 'Date of a copy',
+};
 
 export const describedOperations: Readonly<Record<string, DescribedOperation>> = {
   ...chatOperations,
@@ -147,14 +153,14 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'GET /api/sessions/{id}/files/{path}': {
     summary: 'One file, streamed, with the media type that its name says',
     tag: 'sessions',
-    headers: { Range: 'A part of it', 'If-Range': 'ETag that the part is of', 'If-None-Match': 'ETag of a copy' },
+    headers: { Range: 'A part of it', 'If-Range': 'ETag that the part is of', ...readConditions },
     answers: { 200: anyFile, 206: anyFile, 304: nothing },
   },
   'HEAD /api/sessions/{id}/files/{path}': {
     summary: 'Size and ETag of one file',
     tag: 'sessions',
-    headers: { Range: 'A part of it', 'If-None-Match': 'ETag of a copy' },
-    answers: { 200: nothing, 206: nothing, 304: nothing },
+    headers: readConditions,
+    answers: { 200: nothing, 304: nothing },
   },
   'PUT /api/sessions/{id}/files/{path}': {
     summary: 'Writes one file; 201 where there was none. Makes the session',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
-import type { ListedEntry } from '#libs/workspace/workspace.js';
+import type { ListedEntry } from '#libs/workspace/list-entries.js';
 import { encodeText, encodingNamed } from './decode-text.js';
 import { readText, textResult } from './read-text.js';
 

@@ -5,9 +5,8 @@ import { dirname, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { makeOwnDirectory, makeParentDirectory } from '#libs/workspace/own-directory.js';
 import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
-import type { Workspaces } from '#libs/workspace/workspaces.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { EgressProxy } from '../sandbox/egress-proxy.js';
 import type { Isolation, Launch } from '../sandbox/isolation.js';
 import { levelNumber } from '../sandbox/levels.js';
@@ -15,14 +14,17 @@ import { readablePaths } from '../sandbox/readable-paths.js';
 import type { SandboxNetwork } from '../sandbox/sandbox-words.js';
 import type { EndGrace } from '../sandbox/tool-process.js';
 import { isOpenToAll } from '../sandbox/tool-user.js';
+import { CallActivity } from '../workspace/quota-watch.js';
 import { connectStdio } from './connect.js';
 import type { ConnectOptions, ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
 import type { PoolEvents, ServerBound } from './pool-events.js';
 import type { ServerStarts } from './server-starts.js';
 import { CommandRefused, resolveCommand, type Program } from './resolve-command.js';
+import type { StdioOptions } from './stdio-transport.js';
+import { watchWorkspace } from './watch-workspace.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
-import type { ConfiguredServer, OpenServer, PoolUser, SpareInstance } from './configured-server.js';
+import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-server.js';
 
 export interface CommandParts {
   config: Pick<Config, 'tools' | 'isolation' | 'data_dir'>;
@@ -83,7 +85,8 @@ export function openCommand(
     );
   }
 
-  const start = async (host: string, signal: AbortSignal): Promise<ToolConnection> => {
+  const start = async ({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> => {
+    const host = workspaces.hostPath(directory);
     const { network, environment } = await networkOf(name, server, parts);
     const launched = launchIn(host, program, server, parts);
     const launch = { ...launched, network, readable, environment: { ...environment, ...launched.environment } };
@@ -98,26 +101,34 @@ export function openCommand(
       ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
     };
     const maxMessageBytes = messageBytes(parts.config);
-    return parts.starts.run(name, signal, () =>
-      connectStdio(
-        { start: () => parts.isolation.start(level, launch), grace, maxMessageBytes, logger, onBound },
-        options,
-      ),
-    );
+    const activity = new CallActivity();
+    const watched = { workspaces, directory, activity, onEnded: () => onBound('workspace'), logger };
+    const process: StdioOptions = {
+      start: () => parts.isolation.start(level, launch),
+      onStarted: (started, fail) => watchWorkspace(watched, started, fail),
+      grace,
+      maxMessageBytes,
+      logger,
+      onBound,
+    };
+    const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
+    return { connection, activity };
   };
 
   /** Its own code is nobody's business: a server that fails there names it in its errors. */
   const code = program.packages === undefined ? [] : [{ host: program.packages, shown: `/mcp_servers/${name}` }];
-  const show = (connection: ToolConnection, directory: ShownDirectory): ToolConnection => {
+  const show: SpareParts['show'] = ({ connection, activity }, directory) => {
     const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
-    return new TranslatedConnection(connection, new ShownPaths(directory, [above, ...code]));
+    return new TranslatedConnection(connection, new ShownPaths(directory, [above, ...code]), activity);
   };
+  const { workspaces } = parts;
   const open: OpenServer = async (user, signal) => {
-    const directory = await (shared ? ownDirectory(name, parts) : sessionDirectory(user, parts));
-    return show(await start(directory.host, signal), directory);
+    const place = shared ? await ownPlace(name, parts) : { workspaces, directory: user.directory };
+    const shown = shared ? `/mcp_servers/${name}` : shownWorkspacePath(user.sessionId);
+    await place.workspaces.workspace({ id: user.sessionId, directory: place.directory }).ensure();
+    return show(await start(place, signal), { host: place.workspaces.hostPath(place.directory), shown });
   };
   if (server.spares === 0) return { isolation: level, open };
-  const { workspaces } = parts;
   const spares = {
     count: server.spares,
     open: (signal: AbortSignal) => openSpare({ workspaces, start, show }, signal),
@@ -172,10 +183,21 @@ function launchIn(
   };
 }
 
+/** A directory that a server runs in, by its name among others. */
+interface Place {
+  workspaces: Workspaces;
+  directory: string;
+}
+
+interface Started {
+  connection: ToolConnection;
+  activity: CallActivity;
+}
+
 interface SpareParts {
   workspaces: Workspaces;
-  start(host: string, signal: AbortSignal): Promise<ToolConnection>;
-  show(connection: ToolConnection, directory: ShownDirectory): ToolConnection;
+  start(place: Place, signal: AbortSignal): Promise<Started>;
+  show(started: Started, directory: ShownDirectory): ToolConnection;
 }
 
 async function openSpare({ workspaces, start, show }: SpareParts, signal: AbortSignal): Promise<SpareInstance> {
@@ -183,11 +205,12 @@ async function openSpare({ workspaces, start, show }: SpareParts, signal: AbortS
   const host = workspaces.hostPath(directory);
   try {
     await workspaces.workspace({ id: directory, directory }).ensure();
-    const connection = await start(host, signal);
+    const started = await start({ workspaces, directory }, signal);
+    const { connection } = started;
     return {
       directory,
       connection,
-      adopt: (sessionId) => show(connection, { host, shown: shownWorkspacePath(sessionId) }),
+      adopt: (sessionId) => show(started, { host, shown: shownWorkspacePath(sessionId) }),
       discard: async () => {
         await connection.close();
         await workspaces.remove(directory);
@@ -203,16 +226,10 @@ async function openSpare({ workspaces, start, show }: SpareParts, signal: AbortS
 /** The largest result that is read at all, and what stands around it. */
 export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;
 
-async function sessionDirectory(user: PoolUser, { workspaces }: CommandParts): Promise<ShownDirectory> {
-  await workspaces.workspace({ id: user.sessionId, directory: user.directory }).ensure();
-  return { host: workspaces.hostPath(user.directory), shown: shownWorkspacePath(user.sessionId) };
-}
-
 /** A shared server has no session's directory, but one of its own that outlives it. */
-async function ownDirectory(name: string, { config }: CommandParts): Promise<ShownDirectory> {
-  const all = join(config.data_dir, 'tool-servers');
-  await makeParentDirectory(all);
-  const host = join(all, name);
-  await makeOwnDirectory(host);
-  return { host, shown: `/mcp_servers/${name}` };
+async function ownPlace(name: string, { config, workspaces }: CommandParts): Promise<Place> {
+  return {
+    workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), workspaces.limits),
+    directory: name,
+  };
 }

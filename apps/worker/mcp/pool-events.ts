@@ -49,7 +49,8 @@ export type ServerBound =
   | 'questions'
   | 'unread_answers'
   | 'listing'
-  | 'exchanges';
+  | 'exchanges'
+  | 'workspace';
 
 export type OnServerBound = (bound: ServerBound) => void;
 

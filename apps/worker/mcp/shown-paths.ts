@@ -4,6 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
 import { SessionLost } from './connection-errors.js';
+import type { CallActivity } from '../workspace/quota-watch.js';
 
 export interface ShownDirectory {
   host: string;
@@ -58,6 +59,7 @@ export class TranslatedConnection implements ToolConnection {
   constructor(
     private readonly inner: ToolConnection,
     private readonly paths: ShownPaths,
+    private readonly activity: CallActivity,
   ) {}
 
   get closed(): boolean {
@@ -84,10 +86,12 @@ export class TranslatedConnection implements ToolConnection {
     const { onProgress } = options;
     const translated = { ...request, arguments: this.paths.toHost<JsonObject>(request.arguments) };
     try {
-      const result = await this.inner.callTool(translated, {
-        ...options,
-        onProgress: (progress) => onProgress(this.paths.toShown(progress)),
-      });
+      const result = await this.activity.during(() =>
+        this.inner.callTool(translated, {
+          ...options,
+          onProgress: (progress) => onProgress(this.paths.toShown(progress)),
+        }),
+      );
       return this.paths.toShown(result);
     } catch (error) {
       if (!(error instanceof AppError) || error instanceof SessionLost) throw error;

@@ -15,6 +15,8 @@ import { BoundedLineLog } from './bounded-line-log.js';
 export interface StdioOptions {
   /** @throws AppError tool_unavailable, isolation_too_low */
   start(): Promise<ToolProcess>;
+  /** `fail` ends it at once, and gives its calls the error. */
+  onStarted?: (process: ToolProcess, fail: (error: AppError) => void) => void;
   maxMessageBytes: number;
   grace: EndGrace;
   logger: Logger;
@@ -62,6 +64,7 @@ export class StdioTransport implements Transport {
     this.#tree = tree;
     // Whoever closed it meanwhile ends the tree.
     if (this.#over) throw crashed('was closed while it was started');
+    this.options.onStarted?.(tree, (error) => this.#end(error, atOnce));
     const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
       if (this.#over || lines.feed(chunk)) return;
@@ -138,12 +141,14 @@ export class StdioTransport implements Transport {
   }
 
   #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
+    this.#end(new AppError(code, `The tool server ${what}`), this.options.grace);
+  }
+
+  #end(failure: AppError, grace: EndGrace): void {
     if (this.#over) return;
-    this.failure = new AppError(code, `The tool server ${what}`);
+    this.failure = failure;
     this.#finish();
-    this.#tree
-      ?.end(this.options.grace)
-      .catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
+    this.#tree?.end(grace).catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
   }
 
   #finish(): void {
@@ -155,5 +160,6 @@ export class StdioTransport implements Transport {
   }
 }
 
+const atOnce: EndGrace = { stdinMs: 0, termMs: 0 };
 const described = ({ code, signal }: ProcessExit) => `ended (${signal ?? `exit code ${code ?? 'unknown'}`})`;
 const crashed = (what: string) => new AppError('tool_crashed', `The tool server ${what}`);

@@ -113,6 +113,24 @@ describe.skipIf(!confines)('confined', () => {
     }
   });
 
+  verifies('tools.quota-of-commands', 'a call that fills its workspace ends, and says why', async () => {
+    const limits = { maxBytes: 20 * 2 ** 20 };
+    const opened = await openToolServers({ own: hostile(), all: { ...hostile(), scope: 'shared' } }, { limits });
+    try {
+      for (const server of ['own', 'all']) {
+        await expect(opened.call(server, 'fill', { args: { files: 100_000 } }), server).rejects.toMatchObject({
+          code: 'workspace_quota_exceeded',
+          message: expect.stringContaining(`at most ${limits.maxBytes} bytes`),
+        });
+      }
+      expect(opened.bounds).toEqual(['own: workspace', 'all: workspace']);
+      // Of a session that is full already: what is there may stay, and may be deleted.
+      expect(await saidBy(opened, 'echo', { text: 'here' })).toBe('here');
+    } finally {
+      await opened.close();
+    }
+  });
+
   const program = (text: string, more: readonly string[] = []) => {
     const directory = join(place, 'workspace');
     mkdirSync(join(directory, '.tmp'), { recursive: true });

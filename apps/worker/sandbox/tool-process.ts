@@ -95,12 +95,12 @@ export class ToolProcess {
     return this.#control === undefined ? below.length + 1 : below.length;
   }
 
-  /** Resolves when nothing of the tree runs. @throws Error where the launcher is not there, or does not say so in time. */
+  /** Resolves when nothing of the tree runs. @throws Error where the launcher does not say so in time. */
   async stop(): Promise<void> {
-    if (this.#control === undefined) throw new Error('a process without the launcher cannot be stopped as a whole');
+    if (this.#control === undefined) return this.#command('stop');
     const answered = once(this.#control, 'data', { signal: AbortSignal.timeout(stopDeadlineMs) });
     this.#command('stop');
-    await answered;
+    await Promise.race([answered, this.exited]);
   }
 
   resume(): void {

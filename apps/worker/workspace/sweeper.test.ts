@@ -1,9 +1,23 @@
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/database/open-database.js';
 import { silentLogger, type LogFields, type Logger } from '#libs/logging/logger.js';
+import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
+import { someCall } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../../test/verifies.js';
@@ -36,9 +50,16 @@ afterEach(async () => {
   made.remove();
 });
 
-function sweeperOf(orphanGraceMs: number): Sweeper {
+function sweeperOf(orphanGraceMs: number, removalBudgetMs?: number): Sweeper {
   const logger: Logger = { ...silentLogger, info: (...line) => void lines.push(line), child: () => logger };
-  return new Sweeper({ sessions, workspaces: made.workspaces, logger, intervalMs: 10, orphanGraceMs });
+  return new Sweeper({
+    sessions,
+    workspaces: made.workspaces,
+    logger,
+    intervalMs: 10,
+    orphanGraceMs,
+    ...(removalBudgetMs === undefined ? {} : { removalBudgetMs }),
+  });
 }
 
 async function session(id: string): Promise<string> {
@@ -85,6 +106,95 @@ verifies('tools.workspace-swept', 'removals that a killed process left', async (
   writeFileSync(join(made.root, '.removing-1/deep/x'), 'x');
   await sweeper.sweep();
   expect(readdirSync(made.root)).toEqual([living]);
+});
+
+verifies('tools.workspace-swept', 'whatever tools made of it, and nothing beside it', async () => {
+  const outside = join(made.base, 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'kept'), 'kept');
+  const hosts = await Promise.all(['zoo', 'link'].map(async (id) => join(made.root, await session(id))));
+  const [zoo, link] = hosts as [string, string];
+  renameSync(link, `${outside}/moved`);
+  symlinkSync(outside, link);
+  const script = `
+    mkdir d && ( cd d && i=0; while [ $i -lt 500 ]; do mkdir d && cd d; : > f; i=$((i+1)); done )
+    mkdir -p closed/inner && : > closed/inner/x && chmod 000 closed/inner closed
+    : > ./-rf; : > "$(printf 'a\\nb')"; : > "$(printf 'odd\\377')"
+    mkfifo pipe; ln ${outside}/kept hard; ln -s ${outside} directory; ln -s loop loop
+    truncate -s 1T sparse; touch -d 9999-12-31 sparse`;
+  execFileSync('sh', ['-ec', script], { cwd: zoo });
+  const server = createServer().listen(join(zoo, 'socket'));
+  await once(server, 'listening');
+  try {
+    for (const id of ['zoo', 'link']) await expire(id);
+    await sweeper.sweep();
+  } finally {
+    server.close();
+  }
+  expect(readdirSync(made.root)).toEqual([]);
+  expect(readdirSync(outside).sort()).toEqual(['kept', 'moved']);
+  expect(statSync(join(outside, 'kept')).nlink).toBe(1);
+  expect(lines.map(([, message]) => message)).toEqual(Array(2).fill('workspace of an expired session removed'));
+});
+
+verifies(
+  'tools.workspace-swept',
+  'one that keeps being filled holds up no other, and goes when that ends',
+  async () => {
+    const script = `
+    const { openSync, closeSync, mkdirSync } = require('node:fs');
+    for (let i = 0; ; i++) {
+      try { mkdirSync('d' + i); closeSync(openSync('d' + i + '/f', 'w')); } catch {}
+      if (i === 100) process.send('ready');
+    }`;
+    const filled = await session('filled');
+    const filler = spawn(process.execPath, ['-e', script], {
+      cwd: join(made.root, filled),
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const impatient = sweeperOf(0, 50);
+    try {
+      await once(filler, 'message');
+      await session('other');
+      for (const id of ['filled', 'other']) await expire(id);
+      await impatient.sweep();
+      expect(readdirSync(made.root)).toEqual([expect.stringMatching(/^\.removing-/)]);
+      expect(lines.map(([{ sessionId }]) => String(sessionId)).toSorted()).toEqual(['filled', 'other']);
+      expect(lines.find(([{ sessionId }]) => sessionId === 'filled')![0].metadata).toEqual({
+        directory: filled,
+        unfinished: true,
+      });
+    } finally {
+      filler.kill('SIGKILL');
+      await once(filler, 'exit');
+    }
+    await sweeper.sweep();
+    expect(readdirSync(made.root)).toEqual([]);
+  },
+);
+
+verifies('sessions.not-taken-in-use', 'calls begin while their sessions expire', async () => {
+  const ids = Array.from({ length: 60 }, (_, index) => `racing-${index}`);
+  for (const id of ids) await session(id);
+  const journal = new PostgresJournal(database);
+  const others = Array.from({ length: 3 }, () => new PostgresSessionStore(database, { idleTtlMs: 60_000 }));
+  for (const id of ids) await expire(id);
+  let begun = 0;
+  const sweeping = (async () => {
+    while (begun < ids.length) await sweeper.sweep();
+  })();
+  for (const [index, id] of ids.entries()) {
+    // As a worker does: a call that is planned opens its session and writes.
+    await journal.plan(someCall({ principal: 'local', sessionId: id }), { requestId: 'req-1' });
+    const { directory } = await others[index % others.length]!.ensure('local', id);
+    await made.workspaces.workspace({ id, directory }).write('result', Buffer.from('x'));
+    begun += 1;
+  }
+  await sweeping;
+  for (const id of ids) {
+    const { directory } = (await sessions.get('local', id))!;
+    expect(readdirSync(join(made.root, directory))).toContain('result');
+  }
 });
 
 test('one round at a time, by itself, and none after the close', async () => {

@@ -12,9 +12,12 @@ export interface SweeperOptions {
   intervalMs: number;
   /** How long a directory must have been without a session, seen so by this process. */
   orphanGraceMs?: number;
+  /** For one directory in one round; the next round goes on. */
+  removalBudgetMs?: number;
 }
 
 const batch = 100;
+const defaultRemovalBudgetMs = 30_000;
 const defaultOrphanGraceMs = 10 * 60 * 1_000;
 
 export class Sweeper {
@@ -25,6 +28,10 @@ export class Sweeper {
   #orphans = new Map<string, number>();
 
   constructor(private readonly options: SweeperOptions) {}
+
+  get #removal() {
+    return { signal: this.#stop.signal, budgetMs: this.options.removalBudgetMs ?? defaultRemovalBudgetMs };
+  }
 
   start(): void {
     this.#timer ??= setInterval(() => void this.sweep(), this.options.intervalMs);
@@ -45,16 +52,23 @@ export class Sweeper {
     await this.#running;
   }
 
+  /** Each step whatever became of the one before: what cannot be asked or removed holds nothing else up. */
   async #round(): Promise<void> {
-    const { logger, workspaces } = this.options;
-    try {
-      await this.#removeExpired();
-      await this.#removeOrphans();
-      const finished = await workspaces.finishRemovals(this.#stop.signal);
-      if (finished > 0) logger.info({ metadata: { count: finished } }, 'unfinished workspace removals finished');
-    } catch (error) {
-      if (!this.#stop.signal.aborted) logger.warn({ error }, 'workspace sweep failed');
+    for (const step of [() => this.#removeExpired(), () => this.#removeOrphans(), () => this.#finishRemovals()]) {
+      try {
+        await step();
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        this.options.logger.warn({ error }, 'workspace sweep failed');
+      }
     }
+  }
+
+  async #finishRemovals(): Promise<void> {
+    const { logger, workspaces } = this.options;
+    const onError = (error: unknown) => logger.warn({ error }, 'a workspace could not be removed');
+    const finished = await workspaces.finishRemovals(onError, this.#removal);
+    if (finished > 0) logger.info({ metadata: { count: finished } }, 'unfinished workspace removals finished');
   }
 
   async #removeExpired(): Promise<void> {
@@ -92,8 +106,8 @@ export class Sweeper {
     const { logger, workspaces } = this.options;
     this.#stop.signal.throwIfAborted();
     try {
-      await workspaces.remove(directory, this.#stop.signal);
-      logger.info({ ...fields, metadata: { directory } }, message);
+      const gone = await workspaces.remove(directory, this.#removal);
+      logger.info({ ...fields, metadata: { directory, ...(gone ? {} : { unfinished: true }) } }, message);
       return true;
     } catch (error) {
       if (this.#stop.signal.aborted) throw error;
