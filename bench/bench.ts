@@ -11,6 +11,7 @@ import { installPeers, type PeerFigures } from './peers.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
+import { measureStarts } from './sandbox-starts.js';
 import { measureWorkspaces } from './workspaces.js';
 
 const { values: options } = parseArgs({
@@ -36,8 +37,11 @@ const { values: options } = parseArgs({
     files: { type: 'boolean', default: false },
     /** Instead of the scenarios: a workspace of so many files, and how soft the quota of a tool server is. */
     workspaces: { type: 'string' },
+    /** Instead of the scenarios: what isolation adds to the start of a tool server. */
+    starts: { type: 'boolean', default: false },
   },
 });
+if (options.starts) process.exit((await measureStarts()) ? 0 : 1);
 if (options.workspaces !== undefined) process.exit((await measureWorkspaces(Number(options.workspaces))) ? 0 : 1);
 if (options.adapters) process.exit((await measureAdapters()) ? 0 : 1);
 

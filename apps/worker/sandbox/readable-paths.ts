@@ -46,8 +46,8 @@ export function readablePaths(
   kept: readonly string[],
 ): ReadablePaths {
   const closed = kept.filter((path) => existsSync(path)).map((path) => realpathSync(path));
-  const holdsData = (path: string) =>
-    closed.some((each) => each === path || each.startsWith(path === '/' ? path : `${path}/`));
+  const isIn = (path: string, directory: string) => path === directory || path.startsWith(join(directory, '/'));
+  const holdsData = (path: string) => closed.some((each) => isIn(each, path) || isIn(path, each));
   const paths = new Set<string>();
   const refused: string[] = [];
   for (const path of systemPaths) {

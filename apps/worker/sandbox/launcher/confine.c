@@ -115,8 +115,8 @@ static void where(long call, int index, uint32_t mask, enum relation relation, u
 
 static void filter_sockets(const struct options *options) {
   const uint32_t no = refuse(EACCES), whole = UINT32_MAX, kind = 0xf;
-  // A pair of datagram sockets could be connected to any socket of the machine; streams stay what they are.
-  where(SYS_socketpair, 1, kind, EQUAL, SOCK_DGRAM, no);
+  // A pair of datagram sockets (SOCK_RAW makes one too) could send to any socket of the machine; streams stay a pair.
+  where(SYS_socketpair, 1, kind, UNEQUAL, SOCK_STREAM, no);
   where(SYS_socketpair, 0, whole, UNEQUAL, AF_UNIX, no);
   if (options->network == NETWORK_NONE) {
     const long calls[] = {SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4};
@@ -151,6 +151,7 @@ static void filter_processes(int landlock) {
   // A signal at news of a descriptor goes to whom one likes.
   where(SYS_fcntl, 1, whole, EQUAL, F_SETOWN, no);
   where(SYS_fcntl, 1, whole, EQUAL, F_SETOWN_EX, no);
+  where(SYS_fcntl, 1, whole, EQUAL, F_SETLEASE, no); // holds up others who open the file
   const uint32_t owners[] = {0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */, 0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */};
   for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) where(SYS_ioctl, 1, whole, EQUAL, owners[i], no);
   always(SYS_pidfd_send_signal, no);

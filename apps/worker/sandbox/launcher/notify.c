@@ -34,7 +34,7 @@ static int may_add_task(const struct options *options) {
 static int may_signal(const struct seccomp_notif *call) {
   pid_t target = (pid_t)call->data.args[0];
   if (target == -1) return -EPERM;
-  if (call->data.nr == SYS_kill && target == 0) return GOES_ON; // the launcher is in another group
+  if (call->data.nr == SYS_kill && target == 0) return getpgid((pid_t)call->pid) == getpgrp() ? -EPERM : GOES_ON;
   return in_tree(target < 0 ? -target : target) ? GOES_ON : -EPERM;
 }
 

@@ -64,8 +64,8 @@ static const long refused_calls[] = {
     // the kernel and the machine
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_kexec_load,
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_syslog,
-    SYS_quotactl, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
-    SYS_setdomainname, SYS_vhangup, SYS_personality, SYS_lookup_dcookie,
+    SYS_quotactl, 443 /* quotactl_fd */, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
+    SYS_setdomainname, SYS_vhangup, SYS_personality,
     // files past Landlock: by handle, by watching, by owner and attributes
     SYS_open_by_handle_at, SYS_fanotify_init, SYS_fanotify_mark, SYS_inotify_add_watch, SYS_fchown, SYS_fchownat,
     SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
@@ -76,7 +76,10 @@ static const long refused_calls[] = {
     SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
 #ifdef SYS_iopl
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_kexec_file_load,
+    SYS_iopl, SYS_ioperm, SYS_modify_ldt,
+#endif
+#ifdef SYS_kexec_file_load
+    SYS_kexec_file_load,
 #endif
 };
 
