@@ -39,7 +39,14 @@ export default defineConfig(({ mode }) => ({
           ...withProcesses,
         },
       },
-      { extends: true, test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], ...withProcesses } },
+      {
+        extends: true,
+        test: {
+          name: 'deploy',
+          include: ['test/deploy/**/*.test.ts', 'test/isolation/**/*.test.ts'],
+          ...withProcesses,
+        },
+      },
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], ...withProcesses } },
       {
         extends: true,
