@@ -2,7 +2,16 @@
 // What each level stops is the matter of test/isolation.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -11,6 +20,7 @@ import { toolUser } from '#libs/workspace/own-directory.js';
 import { findTestIsolation } from '../../../test/support/isolation.js';
 import { fixture, hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { verifies } from '../../../test/verifies.js';
+import { descendantsOf } from './descendants.js';
 import { findLauncher } from './launcher-program.js';
 import { sandboxWords } from './sandbox-words.js';
 import { ToolProcess } from './tool-process.js';
@@ -194,23 +204,21 @@ describe.skipIf(!confines)('confined', () => {
 
   test('it is stopped and resumed as a whole', async () => {
     const started = await ToolProcess.start(program('(while :; do echo x; sleep 0.01; done) & wait'));
-    const seen = () =>
-      new Promise<boolean>((resolve) => {
-        const timer = setTimeout(() => resolve(false), 300);
-        started.stdout.once('data', () => {
-          clearTimeout(timer);
-          resolve(true);
-        });
-      });
+    const states = async () => {
+      const stats = (await descendantsOf(started.pid)).map((pid) => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+      return stats.map((text) => text.slice(text.lastIndexOf(')') + 2)[0]);
+    };
     try {
       await once(started.stdout, 'data');
       await started.stop();
-      expect(await started.count()).toBeGreaterThanOrEqual(2);
-      // What was written before it stopped is read first.
-      while (await seen());
-      expect(await seen()).toBe(false);
+      const stopped = await states();
+      expect(stopped.length).toBeGreaterThanOrEqual(2);
+      // What has ended waits for its parent, which stands still.
+      expect(stopped.filter((state) => state !== 'T' && state !== 'Z')).toEqual([]);
       started.resume();
-      expect(await seen()).toBe(true);
+      const [more] = (await once(started.stdout, 'data')) as [Buffer];
+      expect(more.length).toBeGreaterThan(0);
+      expect((await states()).some((state) => state !== 'T')).toBe(true);
     } finally {
       await started.end(grace);
     }
