@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTROL = 3, NICENESS = 10, FAILED = 125 };
+enum { CONTROL = 3, NICENESS = 10, FAILED = 125, MOST_ROUNDS = 500 };
 
 void fail(const char *what) {
   fprintf(stderr, "signalbox-launcher: %s: %s\n", what, strerror(errno));
@@ -120,9 +120,8 @@ static bool obey(void) {
   if (command == 't') signal_tree(SIGTERM);
   if (command == 's') {
     stopped = true;
-    // The second round is for what was being made during the first; the filter lets nothing more be made.
-    signal_tree(SIGSTOP);
-    signal_tree(SIGSTOP);
+    // Rounds for what was being made meanwhile, and until each has seen the signal; the filter lets nothing more be made.
+    for (int round = 0; round < MOST_ROUNDS && (signal_tree(SIGSTOP), count_running()) > 0; round++) usleep(1000);
     if (write(CONTROL, "s", 1) < 0) return false;
   }
   if (command == 'c') {
@@ -132,7 +131,7 @@ static bool obey(void) {
   return true;
 }
 
-// Returns false when the program itself has ended, and how in `status`.
+// Takes in all that have ended. Returns false when the program is among them, and how it ended in `status`.
 static bool reap(pid_t program, int *status) {
   bool lives = true;
   int other;
@@ -144,11 +143,11 @@ static bool reap(pid_t program, int *status) {
   return lives;
 }
 
-// Without the listener no task can be added, so this comes to an end.
+// Without the listener no task can be added, so this comes to an end. Who loses its parent is a child in the next round.
 static void end_tree(int listener) {
   close(listener);
   do signal_tree(SIGKILL);
-  while (waitpid(-1, NULL, 0) > 0 || errno != ECHILD);
+  while (waitpid(-1, NULL, 0) > 0 && reap(0, NULL));
 }
 
 static int supervise(pid_t program, int listener, const struct options *options, const sigset_t *signals) {

@@ -37,6 +37,7 @@ void answer(int listener, const struct options *options);
 int signal_tree(int signal);                // how many there were; 0 sends nothing
 bool in_tree(pid_t pid);
 long count_tasks(void);
+int count_running(void);                   // processes that have not stopped yet
 
 void fail(const char *what) __attribute__((noreturn));
 #endif

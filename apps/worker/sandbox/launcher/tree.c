@@ -83,17 +83,34 @@ long count_tasks(void) {
   return count;
 }
 
+static bool read_status(pid_t pid, char *state, int *parent) {
+  char path[32], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  if (!read_text(path, text, sizeof text)) return false;
+  char *after_name = strrchr(text, ')'); // a name may hold anything
+  return after_name != NULL && sscanf(after_name, ") %c %d", state, parent) == 2;
+}
+
 // Upwards from the process: a descendant has this one above it.
 bool in_tree(pid_t pid) {
-  while (pid > 1 && pid != getpid()) {
-    char path[32], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (!read_text(path, text, sizeof text)) return false;
-    char *after_name = strrchr(text, ')'); // a name may hold anything
-    int parent;
-    if (after_name == NULL || sscanf(after_name, ") %*c %d", &parent) != 1) return false;
+  char state;
+  for (int parent; pid > 1 && pid != getpid(); pid = parent) {
+    if (!read_status(pid, &state, &parent)) return false;
     if (parent == getpid()) return true;
-    pid = parent;
   }
   return false;
+}
+
+// One that waits for a child that has stopped before its start (vfork) is `D`, and so is one in the middle of a write.
+static void count_one_running(pid_t pid, long tasks, void *context) {
+  (void)tasks;
+  char state;
+  int parent;
+  if (read_status(pid, &state, &parent) && strchr("RSD", state) != NULL) ++*(int *)context;
+}
+
+int count_running(void) {
+  int count = 0;
+  walk(getpid(), count_one_running, &count);
+  return count;
 }
