@@ -139,17 +139,15 @@ export class ToolProcess {
 
   #command(command: Command): void {
     if (this.#control !== undefined) {
-      // One letter, and its end is `kill` too: this cannot be lost.
-      if (command === 'kill') this.#control.end('k');
-      else if (this.#control.writable) this.#control.write(command[0]!);
+      // One letter, and its end is `kill` too: this cannot be lost. A server that is not confined may have stopped it.
+      if (command === 'kill') {
+        send(this.pid, 'SIGCONT');
+        this.#control.end('k');
+      } else if (this.#control.writable) this.#control.write(command[0]!);
       return;
     }
     const signals = { term: 'SIGTERM', stop: 'SIGSTOP', continue: 'SIGCONT', kill: 'SIGKILL' } as const;
-    try {
-      process.kill(-this.pid, signals[command]);
-    } catch {
-      // It has ended.
-    }
+    send(-this.pid, signals[command]);
   }
 
   #streams(): (Readable | Writable)[] {
@@ -182,4 +180,13 @@ function spawnProgram({ words, supervised, cwd, environment, user }: ToolProcess
 function notStarted(error: unknown): AppError {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
   return new AppError('tool_unavailable', `The tool server could not be started (${code})`, { cause: error });
+}
+
+/** An error means that it has ended, or is not ours to signal. */
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // As said above.
+  }
 }

@@ -42,6 +42,15 @@ static void limit(int what, uint64_t value) {
   if (setrlimit((unsigned)what, &wanted) < 0) fail("setting a limit");
 }
 
+// Memory that RLIMIT_DATA does not count. The soft limit is what C libraries give every thread: it stays small.
+static void limit_stack(void) {
+  struct rlimit now, wanted = {8u << 20, 64u << 20};
+  if (getrlimit(RLIMIT_STACK, &now) < 0) fail("reading a limit");
+  if (now.rlim_cur < wanted.rlim_cur) wanted.rlim_cur = now.rlim_cur;
+  if (now.rlim_max < wanted.rlim_max) wanted.rlim_max = now.rlim_max;
+  if (setrlimit(RLIMIT_STACK, &wanted) < 0) fail("setting a limit");
+}
+
 // ---- Landlock ----
 
 static int handled_version(const struct options *options) {
@@ -195,6 +204,7 @@ static int filter(const struct options *options, int landlock) {
 
 int confine(const struct options *options) {
   limit(RLIMIT_CORE, 0);
+  limit_stack();
   if (options->data != 0) limit(RLIMIT_DATA, options->data);
   if (options->cpu != 0) limit(RLIMIT_CPU, options->cpu);
   if (options->fsize != 0) limit(RLIMIT_FSIZE, options->fsize);

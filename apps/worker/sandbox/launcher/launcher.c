@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,7 +104,9 @@ static int become_program(void *given) {
 
 static pid_t start(struct program *program) {
   static char stack[256 * 1024] __attribute__((aligned(16)));
-  for (int descriptor = CONTROL; descriptor < 64; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  // What the worker itself was started with may be above all that it opened.
+  if (syscall(436 /* close_range */, CONTROL, ~0u, 4 /* at exec only */) < 0)
+    for (int descriptor = CONTROL; descriptor < 4096; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   pid_t child = clone(become_program, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, program);
   if (child < 0) fail("making a process");
   return child;
@@ -120,8 +123,12 @@ static bool obey(void) {
   if (command == 't') signal_tree(SIGTERM);
   if (command == 's') {
     stopped = true;
-    // Rounds for what was being made meanwhile, and until each has seen the signal; the filter lets nothing more be made.
-    for (int round = 0; round < MOST_ROUNDS && (signal_tree(SIGSTOP), count_running()) > 0; round++) usleep(1000);
+    // Rounds for what was being made meanwhile, until two in a row find nothing that runs; the filter lets nothing be made.
+    for (int round = 0, still = 0; round < MOST_ROUNDS && still < 2; round++) {
+      signal_tree(SIGSTOP);
+      still = count_running() == 0 ? still + 1 : 0;
+      if (still == 0) usleep(1000);
+    }
     if (write(CONTROL, "s", 1) < 0) return false;
   }
   if (command == 'c') {
@@ -164,7 +171,7 @@ static int supervise(pid_t program, int listener, const struct options *options,
     if (!reap(program, &status)) break;
     if (sources[1].revents != 0 && !obey()) break;
     if (!stopped && sources[2].revents & POLLIN) answer(listener, options);
-    else if (sources[2].revents != 0) sources[2].fd = listener = -1;
+    else if (sources[2].revents & (POLLHUP | POLLERR)) listener = -1; // nobody is left who could ask
   }
   end_tree(listener);
   return status;

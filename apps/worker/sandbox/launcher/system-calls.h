@@ -67,13 +67,13 @@ static const long refused_calls[] = {
     SYS_quotactl, 443 /* quotactl_fd */, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
     SYS_setdomainname, SYS_vhangup, SYS_personality,
     // files past Landlock: by handle, by watching, by owner and attributes
-    SYS_open_by_handle_at, SYS_fanotify_init, SYS_fanotify_mark, SYS_inotify_add_watch, SYS_fchown, SYS_fchownat,
+    SYS_open_by_handle_at, SYS_fanotify_init, SYS_fanotify_mark, SYS_inotify_init1, SYS_inotify_add_watch, SYS_fchown, SYS_fchownat,
     SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
     // memory and queues that all processes of a user share
     SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semctl, SYS_semop, SYS_semtimedop, SYS_msgget, SYS_msgctl,
     SYS_msgsnd, SYS_msgrcv, SYS_mq_open, SYS_mq_unlink,
 #ifdef SYS_chown
-    SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+    SYS_inotify_init, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
 #ifdef SYS_iopl
     SYS_iopl, SYS_ioperm, SYS_modify_ldt,
@@ -84,7 +84,10 @@ static const long refused_calls[] = {
 };
 
 // ENOSYS: programs have another way where a kernel lacks these.
-static const long absent_calls[] = {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, 447 /* memfd_secret */};
+static const long absent_calls[] = {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, 447 /* memfd_secret */,
+    SYS_io_setup,    // the machine has a few of these for all processes
+    SYS_timer_create // a timer that sends SIGCONT would wake what was stopped
+};
 
 // Mode and times of files: Landlock does not know them, the supervisor does them where the file is a writable one.
 static const long path_calls[] = {
