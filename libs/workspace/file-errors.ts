@@ -1,4 +1,5 @@
 // What the operating system says about a file, as an error that its reader may see: the path as they gave it, no other.
+import { lstatSync } from 'node:fs';
 import { AppError } from '#libs/schemas/errors.js';
 import { diskFull } from './free-space.js';
 
@@ -21,13 +22,23 @@ export const hardLinked = (path: string) =>
   });
 
 /** Of the place for all workspaces, not of what a caller asked for: the operator's to correct. */
-const unavailable = (message: string, cause: unknown) => new AppError('workspace_unavailable', message, { cause });
+const unavailable = (message: string, cause: unknown) =>
+  // The message of the system names the place on the host: /health/ready and its log line do that for the operator.
+  new AppError('workspace_unavailable', message, { cause: Object.assign(new Error(), { code: errorCode(cause) }) });
 const storageFails = (cause: unknown) => unavailable('The storage of workspaces cannot be used at the moment', cause);
 
-/** Of the session's own directory, which nobody but us makes: whatever fails there is the storage. */
-export function toStorageError(error: unknown): unknown {
+/** Of the session's own directory, which only we make: what fails there is the storage, unless a link lies in its place. */
+export function toStorageError(error: unknown, hostPath: string): unknown {
   const ofPlace = ['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
-  return ofPlace ? storageFails(error) : toFileError(error, '.');
+  return ofPlace && !isLinkNow(hostPath) ? storageFails(error) : toFileError(error, '.');
+}
+
+function isLinkNow(hostPath: string): boolean {
+  try {
+    return lstatSync(hostPath).isSymbolicLink();
+  } catch {
+    return false;
+  }
 }
 
 export function toFileError(error: unknown, path: string): unknown {

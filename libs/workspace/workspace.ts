@@ -192,7 +192,7 @@ export class Workspace {
     try {
       await makeOwnDirectory(this.place.hostPath);
     } catch (error) {
-      throw toStorageError(error);
+      throw toStorageError(error, this.place.hostPath);
     }
   }
 
@@ -212,7 +212,7 @@ export class Workspace {
       return await Directory.openPath(this.place.hostPath);
     } catch (error) {
       if (errorCode(error) === 'ENOENT') throw notFound(path);
-      throw toStorageError(error);
+      throw toStorageError(error, this.place.hostPath);
     }
   }
 
