@@ -46,7 +46,12 @@ export async function tryLevel(
   level: Exclude<IsolationLevel, 'none'>,
   programs: SandboxPrograms,
 ): Promise<string | undefined> {
-  const place = await mkdtemp(join(tmpdir(), 'signalbox-canary-'));
+  let place: string;
+  try {
+    place = await mkdtemp(join(tmpdir(), 'signalbox-canary-'));
+  } catch (error) {
+    return `the directory for temporary files cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`;
+  }
   try {
     const directory = join(place, 'workspace');
     const outside = join(place, 'others', 'file');
