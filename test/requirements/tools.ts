@@ -67,6 +67,8 @@ export const toolRequirements = {
   'tools.hostile-servers':
     'a tool server that misbehaves costs its own calls only: a code that says what happened, in time and bounded memory',
   'tools.root-drops-its-rights': 'tool servers of a worker that is root run as another user, without its rights',
+  'tools.network-of-commands':
+    'a command server has the network that is configured for it: none, a list of hosts through the proxy, or all',
   'tools.quota-of-commands':
     'a command server that fills its workspace is stopped, counted again and ended, and its call says so',
   'tools.confined-by-default':

@@ -53,6 +53,7 @@ export interface ServersGiven {
   cache?: Cache;
   starts?: Partial<ServerStartsOptions>;
   builtins?: ServerParts['builtins'];
+  egress?: ServerParts['egress'];
   /** Of each workspace. */
   limits?: { maxBytes?: number; maxFiles?: number };
 }
@@ -93,6 +94,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     starts,
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),
+    ...(given.egress === undefined ? {} : { egress: given.egress }),
     ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
     onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),
     logger,

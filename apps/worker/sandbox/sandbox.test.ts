@@ -12,15 +12,19 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLogger } from '#libs/logging/logger.js';
 import { isAlive } from '#libs/process/process-identity.js';
 import { toolUser } from '#libs/workspace/own-directory.js';
 import { findTestIsolation } from '../../../test/support/isolation.js';
 import { fixture, hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { verifies } from '../../../test/verifies.js';
 import { descendantsOf } from './descendants.js';
+import { openEgressProxy } from './egress-proxy.js';
 import { findLauncher } from './launcher-program.js';
 import { sandboxWords } from './sandbox-words.js';
 import { ToolProcess } from './tool-process.js';
@@ -120,6 +124,34 @@ describe.skipIf(!confines)('confined', () => {
       );
     } finally {
       await opened.close();
+    }
+  });
+
+  verifies('tools.network-of-commands', 'none, and what a list names through the proxy and nowhere else', async () => {
+    const target = createServer((_, answer) => answer.end('here')).listen(0, '127.0.0.1');
+    await once(target, 'listening');
+    const { port } = target.address() as AddressInfo;
+    const outcomes: string[] = [];
+    const proxy = await openEgressProxy({
+      logger: silentLogger,
+      onConnection: (server, outcome) => void outcomes.push(`${server}: ${outcome}`),
+    });
+    const opened = await openToolServers(
+      { own: hostile(), listed: { ...hostile(), network: { allow: [`127.0.0.1:${port}`] } } },
+      { egress: async () => proxy },
+    );
+    try {
+      const url = `http://127.0.0.1:${port}/`;
+      expect(await saidBy(opened, 'reach', { url })).toBe('none EACCES');
+      // Whatever it connects to is the proxy, which does not take this for a request to it.
+      expect(await saidBy(opened, 'reach', { url }, 'listed')).toBe('200 400');
+      expect(await saidBy(opened, 'reach', { url: 'http://192.0.2.1/' }, 'listed')).toBe('403 400');
+      expect(outcomes).toContain('listed: connected');
+      expect(outcomes).toContain('listed: not_allowed');
+    } finally {
+      await opened.close();
+      await proxy.close();
+      target.close();
     }
   });
 
