@@ -182,8 +182,9 @@ async function openWorkspaces(config: Config, logger: Logger) {
 
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {
   const isolation = async () =>
-    (await registry.alive('worker', 10_000)).map(({ details: { isolation } }) =>
-      typeof isolation === 'string' ? isolation : 'none',
+    (await registry.alive('worker', 10_000)).flatMap(({ details: { isolation } }) =>
+      // A worker names every level that its servers run under.
+      typeof isolation === 'string' ? isolation.split(', ') : 'none',
     );
   return [
     storeCheck((signal) => database.ping(signal)),

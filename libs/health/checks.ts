@@ -37,7 +37,9 @@ export function isolationCheck(levels: () => Promise<readonly (string | number)[
       const found = await levels();
       const open = found.some((level) => level === 0 || level === 'none');
       if (open) return { status: 'degraded', reason: 'tool servers run without isolation' };
-      return found.length === 0 ? ok : { status: 'ok', details: { level: found.map(String).sort().join(', ') } };
+      return found.length === 0
+        ? ok
+        : { status: 'ok', details: { level: [...new Set(found.map(String))].sort().join(', ') } };
     },
   };
 }
