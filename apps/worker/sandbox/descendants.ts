@@ -1,5 +1,8 @@
 // The processes below one, by what the kernel says of each task's children. For counting: who ends them is the launcher.
-import { readdir, readFile } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
+
+/** Small enough to come out of the pool of small buffers. */
+const pieceBytes = 4_000;
 
 /** Without /proc nothing is below anyone. */
 export async function descendantsOf(pid: number): Promise<number[]> {
@@ -8,11 +11,26 @@ export async function descendantsOf(pid: number): Promise<number[]> {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const tasks = await readdir(`/proc/${next}/task`).catch(() => []);
     for (const task of tasks) {
-      const text = await readFile(`/proc/${next}/task/${task}/children`, 'latin1').catch(() => '');
+      const text = await readProc(`/proc/${next}/task/${task}/children`).catch(() => '');
       const children = text.split(' ').filter(Boolean).map(Number);
       found.push(...children);
       pending.push(...children);
     }
   }
   return found;
+}
+
+/** A file of /proc does not tell its size, and `readFile` would take 64 KiB or more for each of hundreds. */
+async function readProc(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    let text = '';
+    for (;;) {
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, null);
+      text += buffer.toString('latin1', 0, bytesRead);
+      if (bytesRead < pieceBytes) return text;
+    }
+  } finally {
+    await file.close();
+  }
 }
