@@ -48,9 +48,10 @@ const migrationMs = 60_000;
 
 export async function startGateway(config: Config, logger: Logger): Promise<RunningProcess> {
   const metrics = createMetrics();
+  // First: it may refuse, and there is nothing to close yet.
+  const { workspaces, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
-  const { workspaces, check } = await openWorkspaces(config, logger);
   const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
@@ -173,9 +174,9 @@ function openMcp(
 }
 
 async function openWorkspaces(config: Config, logger: Logger) {
-  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes, quota } = config.workspaces;
   const directory = workspacesDirectory(config);
-  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
   const workspaces = await Workspaces.open(directory.path, bounds);
   return { workspaces, check: workspacesCheck({ workspaces, directory, logger }) };
 }

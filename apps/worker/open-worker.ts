@@ -57,6 +57,13 @@ export async function openWorker(
   if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
   const id = `wk_${randomBytes(8).toString('hex')}`;
   const { timeout_ms: timeoutMs } = config.database;
+  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes, quota } = config.workspaces;
+  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
+  const directory = workspacesDirectory(config);
+  // Given up by the others, its calls are judged, and their sessions written by other workers.
+  const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
+  // First: it may refuse, and there is nothing to close yet.
+  const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const pools = poolSizes(config);
   const database = openDatabase({ url, poolSize: pools.store, timeoutMs, applicationName: id });
   const backing = await openBacking({
@@ -78,13 +85,7 @@ export async function openWorker(
     writes,
     onDeleted: tellOfDeleted({ channels: backing.channels, leases, logger }),
   });
-  const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes } = config.workspaces;
-  const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes };
-  const directory = workspacesDirectory(config);
   const registry = new PostgresProcessRegistry(database, { logger });
-  // Given up by the others, its calls are judged, and their sessions written by other workers.
-  const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const workspaceServer = createWorkspaceServer({
     workspaces,
     logger,

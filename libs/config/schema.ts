@@ -96,6 +96,10 @@ export const configSchema = z.strictObject({
   workspaces: z
     .strictObject({
       dir: z.string().optional().describe('Workspaces of the sessions; absent: workspaces in data_dir'),
+      quota: z
+        .enum(['soft', 'hard'])
+        .default('soft')
+        .describe('Of command servers; hard, as root on Linux: the kernel refuses what is more (docs/workspaces.md)'),
       idle_ttl_ms: ms('Idle life of a session').default(86_400_000),
       sweep_interval_ms: ms('How often expired sessions are looked for').default(60_000),
       max_bytes: bytes('A workspace').default(512 * 1024 * 1024),

@@ -1,10 +1,12 @@
 // Runs a short-lived program to its end: no shell, a given environment, bounded output, a deadline.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
 export interface ProgramOptions {
   environment: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** An open one of ours, which it is given as its descriptor 3. */
+  descriptor?: number | undefined;
   /** Written to its stdin, which is then closed. */
   input?: string;
 }
@@ -29,10 +31,10 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     const child = spawn(file, args, {
       cwd: '/',
       env: options.environment,
-      stdio: 'pipe',
+      stdio: ['pipe', 'pipe', 'pipe', ...(options.descriptor === undefined ? [] : [options.descriptor])],
       // In a group of its own, so that what it started can be ended with it.
       detached: true,
-    });
+    }) as ChildProcessWithoutNullStreams;
     const end = () => endGroup(child.pid);
     signal.addEventListener('abort', end, { once: true });
     let output = '';

@@ -22,13 +22,17 @@ export async function makeParentDirectory(hostPath: string): Promise<void> {
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
-/** Makes what is missing, the directory around it too; also gives away what an earlier version made as root. */
-export async function makeOwnDirectory(hostPath: string): Promise<void> {
+/**
+ * Makes what is missing, the directory around it too; also gives away what an earlier version made as root.
+ * @param mount a file system of its own on the directory, before anything is made in it
+ */
+export async function makeOwnDirectory(hostPath: string, mount?: () => Promise<void>): Promise<void> {
   await makeMissing(hostPath).catch(async (error: unknown) => {
     if (errorCode(error) !== 'ENOENT') throw error;
     await makeParentDirectory(dirname(hostPath));
     await makeMissing(hostPath);
   });
+  await mount?.();
   const directory = await Directory.openPath(hostPath);
   try {
     const made = await makeMissing(directory.child(temporaryDirectory));

@@ -22,6 +22,8 @@ export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger' | 
   hostPath: string;
   /** Of the directory among workspaces. */
   key: string;
+  /** Makes the directory a file system of its own; absent: quotas are soft. */
+  mount?: (() => Promise<void>) | undefined;
 }
 
 export class Workspace {
@@ -190,10 +192,20 @@ export class Workspace {
   /** Makes the session's directory and its `.tmp` where they are missing. */
   async ensure(): Promise<void> {
     try {
-      await makeOwnDirectory(this.place.hostPath);
+      await makeOwnDirectory(this.place.hostPath, this.place.mount);
     } catch (error) {
-      throw toStorageError(error, this.place.hostPath);
+      throw this.#fullOf(error) ?? toStorageError(error, this.place.hostPath);
     }
+  }
+
+  /** A file system of its own that is full is the session's to solve, not the operator's. */
+  #fullOf(error: unknown): AppError | undefined {
+    if (this.place.mount === undefined || errorCode(error) !== 'ENOSPC') return undefined;
+    const { maxBytes, maxFiles } = this.limits;
+    return quota(
+      `its file system holds at most ${maxBytes} bytes, in whole pages, and ${maxFiles} files and directories, ` +
+        'and what a write replaces stays until it is done',
+    );
   }
 
   #names(path: string): string[] {
@@ -228,7 +240,7 @@ export class Workspace {
       directory = await descend(root, names, create ? { ...(await this.#creation(root)) } : {});
       return await body(directory);
     } catch (error) {
-      throw toFileError(error, path);
+      throw this.#fullOf(error) ?? toFileError(error, path);
     } finally {
       await directory?.close();
       await root.close();

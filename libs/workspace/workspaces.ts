@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { FreeSpace } from './free-space.js';
+import { isMounted, mountOwn, tryMount, withoutMount } from './hard-quota.js';
 import { makeParentDirectory } from './own-directory.js';
 import { removeTree, type RemovalOptions } from './remove-tree.js';
 import { scanUsage } from './scan-usage.js';
@@ -21,6 +22,8 @@ const probeBytes = Buffer.alloc(4_096);
 export interface WorkspaceBounds extends WorkspaceLimits {
   /** Of the file system they are on: below it nothing is written. Absent: no reserve. */
   minFreeBytes?: number;
+  /** With `hard` each is a file system of its own, see `hard-quota.ts`. Absent: soft. */
+  quota?: 'soft' | 'hard';
 }
 
 export class Workspaces {
@@ -40,11 +43,13 @@ export class Workspaces {
   /**
    * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711. Where
    *   it cannot be made, `probe` says why, and makes it once it can be.
+   *   With hard quotas, nothing may be missing for them. @throws ConfigError
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
   static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     const workspaces = new Workspaces(resolve(dir), limits, isOurs);
     await workspaces.#make().catch(() => undefined);
+    if (limits.quota === 'hard') await tryMount(workspaces.root, doomedName(), limits);
     return workspaces;
   }
 
@@ -52,7 +57,7 @@ export class Workspaces {
   async probe(): Promise<void> {
     if (!existsSync(this.root)) await this.#make();
     // What a crash leaves of it the sweeper removes.
-    const path = join(this.root, `${doomedPrefix}${randomBytes(8).toString('hex')}`);
+    const path = join(this.root, doomedName());
     try {
       await writeFile(path, probeBytes, { flag: 'wx', mode: 0o600 });
     } finally {
@@ -67,13 +72,15 @@ export class Workspaces {
 
   /** The files of a session; nothing is made yet. */
   workspace(session: { id: string; directory: string }): Workspace {
+    const hostPath = this.hostPath(session.directory);
     return new Workspace({
       sessionId: session.id,
-      hostPath: this.hostPath(session.directory),
+      hostPath,
       key: session.directory,
       ledger: this.#ledger,
       space: this.space,
       isOurs: this.isOurs,
+      mount: this.limits.quota === 'hard' ? () => mountOwn(hostPath, this.limits) : undefined,
     });
   }
 
@@ -88,9 +95,15 @@ export class Workspaces {
    * was more than could be removed in the time, which `finishRemovals` then goes on with.
    */
   async remove(directory: string, options: RemovalOptions = {}): Promise<boolean> {
-    const doomed = `${doomedPrefix}${randomBytes(8).toString('hex')}`;
+    const doomed = doomedName();
+    const hostPath = this.hostPath(directory);
+    const hide = () => rename(hostPath, join(this.root, doomed));
     try {
-      await rename(this.hostPath(directory), join(this.root, doomed));
+      await hide().catch((error: unknown) => {
+        // A file system is mounted on it, maybe from when quotas were hard.
+        if (errorCode(error) !== 'EBUSY') throw error;
+        return withoutMount(hostPath, hide);
+      });
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return true;
       throw error;
@@ -129,6 +142,9 @@ export class Workspaces {
   }
 
   async #removeChild(name: string, options: RemovalOptions): Promise<boolean> {
+    const hostPath = join(this.root, name);
+    // A process that died in its trial leaves one.
+    if (await isMounted(hostPath)) await withoutMount(hostPath, async () => undefined);
     const root = await Directory.openPath(this.root);
     try {
       return await removeTree(root, name, options);
@@ -137,3 +153,5 @@ export class Workspaces {
     }
   }
 }
+
+const doomedName = () => `${doomedPrefix}${randomBytes(8).toString('hex')}`;

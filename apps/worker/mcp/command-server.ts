@@ -229,7 +229,7 @@ export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.
 /** A shared server has no session's directory, but one of its own that outlives it. */
 async function ownPlace(name: string, { config, workspaces }: CommandParts): Promise<Place> {
   return {
-    workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), workspaces.limits),
+    workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), { ...workspaces.limits, quota: 'soft' }),
     directory: name,
   };
 }
