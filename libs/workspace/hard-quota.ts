@@ -39,7 +39,7 @@ export function withoutMount<T>(hostPath: string, body: () => Promise<T>): Promi
 /** A file system other than that of the directory around it. */
 export async function isMounted(hostPath: string): Promise<boolean> {
   const [around, own] = await Promise.all([lstat(dirname(hostPath)), lstat(hostPath).catch(unlessGone)]);
-  return own !== undefined && own.dev !== around.dev;
+  return own?.isDirectory() === true && own.dev !== around.dev;
 }
 
 /** Mounts and unmounts a directory of that name below `root`. @throws ConfigError that says what to do */
@@ -76,7 +76,8 @@ async function mount(hostPath: string, { maxBytes, maxFiles }: WorkspaceLimits):
   const options = [
     `size=${Math.max(1, Math.floor(maxBytes / pageBytes)) * pageBytes}`,
     `nr_inodes=${maxFiles + uncounted}`,
-    ...['mode=0700', `uid=${toolUser}`, `gid=${toolUser}`, 'nosuid', 'nodev'],
+    'mode=0700,nosuid,nodev',
+    `uid=${toolUser},gid=${toolUser}`,
   ];
   const source = `signalbox-${randomBytes(4).toString('hex')}`;
   await run(['mount', '-t', 'tmpfs', '-o', options.join(','), source, hostPath]);

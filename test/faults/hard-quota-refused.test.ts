@@ -4,22 +4,29 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const withoutCapabilities = ['--bounding-set=-all', '--inh-caps=-all'];
+let database: TestDatabase;
 let directory: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'signalbox-hard-'));
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Ends by itself, or is killed at the deadline: nothing answers at its database. */
+/** Ends by itself, or is killed at the deadline. */
 function start(app: 'gateway' | 'worker', privileges: readonly string[]) {
   const environment = {
     PATH: process.env['PATH'],
-    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    DATABASE_URL: database.url,
     WORKSPACES_DIR: join(directory, 'workspaces'),
     WORKSPACES_QUOTA: 'hard',
     PORT: '0',

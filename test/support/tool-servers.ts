@@ -55,7 +55,7 @@ export interface ServersGiven {
   builtins?: ServerParts['builtins'];
   egress?: ServerParts['egress'];
   /** Of each workspace. */
-  limits?: { maxBytes?: number; maxFiles?: number };
+  limits?: { maxBytes?: number; maxFiles?: number; quota?: 'soft' | 'hard' };
 }
 
 /** A server on the hostile fixture, with flags. */
