@@ -51,6 +51,11 @@ static void read_network(struct options *options, const char *value) {
   else misused("--network is none, full or proxy:PORT");
 }
 
+static void read_user(struct options *options, const char *value) {
+  options->drop_user = sscanf(value, "%u:%u", &options->uid, &options->gid) == 2;
+  if (!options->drop_user) misused("--user is UID:GID"); // never started as the user that it was to leave
+}
+
 static char **read_options(char **words, struct options *options) {
   for (; *words != NULL && strcmp(*words, "--") != 0; words += 2) {
     const char *name = words[0], *value = words[1];
@@ -59,7 +64,7 @@ static char **read_options(char **words, struct options *options) {
     else if (strcmp(name, "--network") == 0) read_network(options, value);
     else if (strcmp(name, "--read") == 0) add_path(value, options->readable, &options->readables);
     else if (strcmp(name, "--write") == 0) add_path(value, options->writable, &options->writables);
-    else if (strcmp(name, "--user") == 0) options->drop_user = sscanf(value, "%u:%u", &options->uid, &options->gid) == 2;
+    else if (strcmp(name, "--user") == 0) read_user(options, value);
     else if (strcmp(name, "--keep-read") == 0) options->keep_read = strcmp(value, "yes") == 0;
     else if (strcmp(name, "--tasks") == 0) options->max_tasks = atol(value);
     else if (strcmp(name, "--data") == 0) options->data = strtoull(value, NULL, 10);

@@ -34,7 +34,7 @@ int confine(const struct options *options); // the listener that notify.c answer
 void answer(int listener, const struct options *options);
 
 // tree.c: all descendants of this process.
-int signal_tree(int signal);                // how many there were; 0 sends nothing
+void signal_tree(int signal);
 bool in_tree(pid_t pid);
 long count_tasks(void);
 int count_running(void);                   // processes that have not stopped yet

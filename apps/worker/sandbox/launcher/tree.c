@@ -55,22 +55,12 @@ static void walk(pid_t pid, visit *visit_one, void *context) {
   closedir(tasks);
 }
 
-struct sending {
-  int signal, count;
-};
-
 static void send_one(pid_t pid, long tasks, void *context) {
   (void)tasks;
-  struct sending *sending = context;
-  if (sending->signal != 0) kill(pid, sending->signal);
-  sending->count++;
+  kill(pid, *(int *)context);
 }
 
-int signal_tree(int signal) {
-  struct sending sending = {signal, 0};
-  walk(getpid(), send_one, &sending);
-  return sending.count;
-}
+void signal_tree(int signal) { walk(getpid(), send_one, &signal); }
 
 static void count_one(pid_t pid, long tasks, void *context) {
   (void)pid;
