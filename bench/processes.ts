@@ -186,13 +186,6 @@ export function cpuMsOfTree(root: number): number {
   return total;
 }
 
-export function childrenOf(pid: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((each) => Number(statOf(each)?.[1]) === pid);
-}
-
 export function residentMegabytes(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Math.round(Number(kilobytes) / 1_024);
