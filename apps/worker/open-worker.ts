@@ -62,8 +62,16 @@ export async function openWorker(
   const directory = workspacesDirectory(config);
   // Given up by the others, its calls are judged, and their sessions written by other workers.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  // First: it may refuse, and there is nothing to close yet.
+  // First: these may refuse, and there is nothing to close yet.
   const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
+  const kept = configurationFiles();
+  const isolation = await Isolation.find({
+    path: inheritedEnvironment()['PATH'] ?? '',
+    maxFileBytes: maxBytes,
+    allowUnsandboxed: config.isolation.allow_unsandboxed,
+    logger,
+  });
+  isolation.report(config.isolation.minimum);
   const pools = poolSizes(config);
   const database = openDatabase({ url, poolSize: pools.store, timeoutMs, applicationName: id });
   const backing = await openBacking({
@@ -93,13 +101,6 @@ export async function openWorker(
     maxResultBytes: config.tools.max_result_bytes,
     fetchAllow: config.tools.fetch_allow,
   });
-  const isolation = await Isolation.find({
-    path: inheritedEnvironment()['PATH'] ?? '',
-    maxFileBytes: maxBytes,
-    allowUnsandboxed: config.isolation.allow_unsandboxed,
-    logger,
-  });
-  isolation.report(config.isolation.minimum);
   const own = await openOwnServers(OwnToolsModule, [workspaceServer.name], {
     logger,
     cache: backing.cache,
@@ -116,7 +117,7 @@ export async function openWorker(
     registry,
     workspaces,
     isolation,
-    kept: configurationFiles(),
+    kept,
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,
