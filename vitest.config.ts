@@ -15,6 +15,7 @@ export default defineConfig(({ mode }) => ({
   resolve: { alias: [{ find: /^#libs\/(.*)\.js$/, replacement: `${root}libs/$1.ts` }] },
   test: {
     globalSetup: ['./libs/testing/global-setup.ts'],
+    reporters: ['default', './test/project-times.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // Of one file: those that wait side by side start processes too.
