@@ -1,4 +1,4 @@
-// What a row of the audit says of a call's arguments and of its outcome (governance: audit). Secrets out, long things
+// What a row of the audit says of a call's arguments and of its outcome. Secrets out, long things
 // clamped, a digest of the whole beside them. Pure; who writes the row, and when, is the journal's matter.
 import { createHash } from 'node:crypto';
 import type { ContentBlock } from '#libs/schemas/content-block.js';

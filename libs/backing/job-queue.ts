@@ -20,7 +20,7 @@ export interface JobQueue {
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]>;
   /** The workers in whose own queues there is anything; perhaps some with an empty one. */
   ownQueues(signal: AbortSignal): Promise<string[]>;
-  /** Removes a dead worker's own queue with every job that is still in it (reliability: whoever reaps it). */
+  /** Removes a dead worker's own queue with every job that is still in it. */
   forgetWorker(worker: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

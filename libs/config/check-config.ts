@@ -1,4 +1,4 @@
-// What no single key can say: keys that only make sense together, and what is refused for safety (governance: principals).
+// What no single key can say: keys that only make sense together, and what is refused for safety.
 import { isIP } from 'node:net';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';

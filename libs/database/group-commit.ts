@@ -1,4 +1,4 @@
-// Lets concurrent writes of one kind share a statement and its commit (reliability: group commit); readings may share one
+// Lets concurrent writes of one kind share a statement and its commit; readings may share one
 // too. Writes at once while idle; what comes during a write goes out together after it. Refuses what does not fit into its
 // queue or its time.
 import { sqlStateOf, storeUnavailable, toDatabaseError } from './database-error.js';

@@ -8,7 +8,7 @@ import type { CheckResult, HealthCheck } from './health.js';
 const ok: CheckResult = { status: 'ok' };
 const workerSeenMs = 10_000;
 
-/** The database: without it plain chats go on, tools do not (reliability: PostgreSQL away). */
+/** The database: without it plain chats go on, tools do not. */
 export function storeCheck(ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck {
   return { name: 'store', check: async (signal) => ping(signal).then(() => ok) };
 }

@@ -1,4 +1,4 @@
-// An error as every door shows it: code, type, message, never a cause, a stack or a path (chat-api: errors).
+// An error as every door shows it: code, type, message, never a cause, a stack or a path.
 import { type AppError, ERRORS } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 

@@ -1,4 +1,4 @@
-// Heartbeats of gateways and workers, and what happens to the work of those that stopped (reliability: leases).
+// Heartbeats of gateways and workers, and what happens to the work of those that stopped.
 import type { JsonObject } from '#libs/schemas/json.js';
 
 /** A process without a heartbeat for this long may be given up by anyone. */

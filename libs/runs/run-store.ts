@@ -1,4 +1,4 @@
-// The store of truth for turns (reliability: runs, rounds, calls). Ports only; PostgreSQL adapters stand beside.
+// The store of truth for turns. Ports only; PostgreSQL adapters stand beside.
 // Every method ends within the store's deadline or throws AppError store_unavailable.
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';

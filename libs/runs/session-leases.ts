@@ -1,4 +1,4 @@
-// Which worker has a session's stateful servers (tools-and-mcp: session affinity). A lease lives as long as its worker's
+// Which worker has a session's stateful servers. A lease lives as long as its worker's
 // heartbeat and is never renewed itself; each taking has a fence above all earlier ones.
 import type { Database } from '#libs/database/open-database.js';
 import { storeUnavailable } from '#libs/database/database-error.js';

@@ -1,4 +1,4 @@
-// Sessions: a name within a principal, a directory with a random name, an idle life (governance: workspaces).
+// Sessions: a name within a principal, a directory with a random name, an idle life.
 
 export interface Session {
   principal: string;

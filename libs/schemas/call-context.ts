@@ -1,7 +1,7 @@
 // Who asks, for what, until when: handed to every port between a request and a tool's result.
 import type { AppError } from './errors.js';
 
-/** Everyone who calls without a key (governance: principals). */
+/** Everyone who calls without a key. */
 export const keylessPrincipal = 'local';
 
 export interface RequestContext {

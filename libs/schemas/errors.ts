@@ -1,5 +1,5 @@
 // The one table of error codes: what each means over HTTP, whether a retry can help, how loudly it is logged.
-// Everything that fails on purpose fails with an AppError carrying one of these codes (chat-api: errors).
+// Everything that fails on purpose fails with an AppError carrying one of these codes.
 
 export type ErrorType =
   | 'invalid_request_error'
@@ -95,7 +95,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Codes that may stand in a tool result's `error.code` (chat-api: tool codes). */
+/** Codes that may stand in a tool result's `error.code`. */
 export const TOOL_ERROR_CODES = [
   'tool_failed',
   'tool_timeout',

@@ -1,4 +1,4 @@
-// The one event type that every model adapter yields and the tool loop consumes (providers: the one event type).
+// The one event type that every model adapter yields and the tool loop consumes.
 // A streamed and a whole answer read into the same events. A bad chunk is an `error` event, never a throw.
 import type { AppError } from './errors.js';
 import type { JsonObject } from './json.js';

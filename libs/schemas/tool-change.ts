@@ -1,4 +1,4 @@
-// What may become of a definition after it was approved (tools-and-mcp: pinning).
+// What may become of a definition after it was approved.
 
 /** `cosmetic`: white space; `wording`: title and description; `contract`: schemas, annotations. */
 export const changeGrades = ['cosmetic', 'wording', 'contract', 'new', 'removed'] as const;

@@ -20,7 +20,7 @@ export interface ToolAnnotations {
 /** Arguments by name: a call only reads where each of them is absent or one of these values. */
 export type ReadOnlyWhen = Readonly<Record<string, readonly string[]>>;
 
-/** One published tool of one server (tools-and-mcp: catalog). */
+/** One published tool of one server. */
 export interface CatalogTool {
   server: string;
   /** The server's own name for it, as `tools/call` wants it. */
@@ -37,7 +37,7 @@ export interface CatalogTool {
   definitionHash: string;
   /** False while no worker can reach the server; the last known definition stays. */
   available: boolean;
-  /** May run again after a worker died in the middle (reliability: safe). */
+  /** May run again after a worker died in the middle. */
   safe: boolean;
   /** Does not change the session: may run beside other calls of its session. */
   readOnly: boolean;

@@ -4,7 +4,7 @@ import { contentBlockSchema } from './content-block.js';
 import { TOOL_ERROR_CODES } from './errors.js';
 import { parsedJsonObject } from './parsed-json.js';
 
-/** The terminal states of the journal; each is left never (reliability: the store of truth). */
+/** The terminal states of the journal; each is left never. */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
 export type TerminalState = (typeof terminalStates)[number];
 export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;

@@ -1,5 +1,5 @@
 // What happens in one chat turn, as the loop tells it. Both stream dialects, the JSON answer, the stored event log and
-// resume are folds of these (chat-api: streaming). One TurnEvent is one SSE event of the `/api` dialect.
+// resume are folds of these. One TurnEvent is one SSE event of the `/api` dialect.
 import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';

@@ -44,7 +44,7 @@ const read = (path: string) => readText(workspace, path);
 describe('hostile paths', () => {
   const outside = 'path_outside_workspace';
   const malformed = 'invalid_value';
-  /** path → code of reading it, code of writing it (bad-inputs: workspace paths). */
+  /** path → code of reading it, code of writing it. */
   const table: [name: string, path: string, read: string, write: string][] = [
     ['parent', '../sess_b/x', outside, outside],
     ['parent after a name', 'a/../../sess_b', outside, outside],

@@ -1,4 +1,4 @@
-// In one process: what a retry with the same Idempotency-Key is told (reliability: runs outlive connections).
+// In one process: what a retry with the same Idempotency-Key is told.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';

@@ -1,4 +1,4 @@
-// PostgreSQL goes away from under a gateway and a worker, refusing or silent, and comes back (reliability: PostgreSQL away).
+// PostgreSQL goes away from under a gateway and a worker, refusing or silent, and comes back.
 import { rm, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-// Redis goes away from under a gateway and a worker: restarted, stopped, silent, full, flushed (reliability: fault matrix).
+// Redis goes away from under a gateway and a worker: restarted, stopped, silent, full, flushed.
 // Runs, journal and audit are in PostgreSQL all the while: nothing of them may be lost or doubled.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { HealthReport } from '#libs/health/health.js';

@@ -1,5 +1,5 @@
 // The loop: call the model, run what it asks for, call it again, until it stops, a call goes back to the caller, or a
-// bound is hit (chat-api: the loop). It knows ports only. Audit, metrics and storage watch its events from outside.
+// bound is hit. It knows ports only. Audit, metrics and storage watch its events from outside.
 import type { Config } from '#libs/config/schema.js';
 import type { PlannedRound } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';

@@ -1,4 +1,4 @@
-// From the tools of a request to what the model is offered and who runs what it calls (chat-api: who runs a tool).
+// From the tools of a request to what the model is offered and who runs what it calls.
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';

@@ -1,5 +1,5 @@
 // Puts back into a posted history what its caller never saw: the server calls and results of mixed turns, and what a
-// provider wants returned (chat-api: mixed turns; reliability: one store serves all).
+// provider wants returned.
 import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';

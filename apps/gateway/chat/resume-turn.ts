@@ -1,5 +1,4 @@
-// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again
-// (reliability: runs outlive connections).
+// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';

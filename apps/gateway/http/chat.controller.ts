@@ -1,4 +1,4 @@
-// The two paths of the chat API over one engine (chat-api).
+// The two paths of the chat API over one engine.
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';

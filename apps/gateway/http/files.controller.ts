@@ -1,4 +1,4 @@
-// The files of a session over HTTP, streamed both ways (chat-api: beside chat). PUT makes the session, reading does not.
+// The files of a session over HTTP, streamed both ways. PUT makes the session, reading does not.
 // Needs `registerFileUploads` on the Fastify instance.
 import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';

@@ -1,4 +1,4 @@
-// The key under which a request may be sent again (reliability: runs outlive connections).
+// The key under which a request may be sent again.
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#libs/schemas/errors.js';
 

@@ -1,4 +1,4 @@
-// Anthropic's messages over the same engine (providers: two more doors).
+// Anthropic's messages over the same engine.
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintMessageId } from '#libs/schemas/identifiers.js';

@@ -1,5 +1,5 @@
 // Host on every path (against DNS rebinding), Origin where a browser sends one, and the CORS headers for origins that
-// may call (governance: principals and keys).
+// may call.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';

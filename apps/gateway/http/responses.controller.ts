@@ -1,4 +1,4 @@
-// OpenAI's responses over the same engine, and on the run store (providers: two more doors).
+// OpenAI's responses over the same engine, and on the run store.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';

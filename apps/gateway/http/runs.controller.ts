@@ -1,4 +1,4 @@
-// Stored runs: their state, their events from any number on, and their cancelling (reliability: runs outlive connections).
+// Stored runs: their state, their events from any number on, and their cancelling.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';

@@ -1,4 +1,4 @@
-// The tool servers with their state, what they run under, and why one does not (governance: isolation).
+// The tool servers with their state, what they run under, and why one does not.
 import { Controller, Get, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';

@@ -1,4 +1,4 @@
-// Sessions: what they hold, until when they live, their end (chat-api: beside chat). Another principal's is not found.
+// Sessions: what they hold, until when they live, their end. Another principal's is not found.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, SessionStore } from '#libs/runs/session-store.js';

@@ -1,4 +1,4 @@
-// Changed definitions of tools: what is held back, and what an operator decides about it (tools-and-mcp: pinning).
+// Changed definitions of tools: what is held back, and what an operator decides about it.
 import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';

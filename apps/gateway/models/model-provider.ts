@@ -1,5 +1,5 @@
 // The port to a model. An adapter is two pure functions (request out, events in) and a thin transport; it knows nothing
-// of sessions, queues or HTTP replies (providers: models and providers).
+// of sessions, queues or HTTP replies.
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';

@@ -1,5 +1,5 @@
 // From the name that a caller wrote to the provider and the model that it means. Pure: configuration and what is known
-// of the upstreams' lists go in, candidates or model_not_found come out (chat-api: model).
+// of the upstreams' lists go in, candidates or model_not_found come out.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 

@@ -1,5 +1,5 @@
-// One reversible, deterministic mapping between the tool names that callers know and those that a provider takes
-// (providers: tool definitions). A name that the provider takes already never changes.
+// One reversible, deterministic mapping between the tool names that callers know and those that a provider takes.
+// A name that the provider takes already never changes.
 import { createHash } from 'node:crypto';
 import type { ModelRequest } from './model-provider.js';
 

@@ -1,4 +1,4 @@
-// The chat-completions request as one compiled schema (chat-api: request). Unknown members stay, for the upstream.
+// The chat-completions request as one compiled schema. Unknown members stay, for the upstream.
 // class-validator costs more than the framework on this route, so it is not used here.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';

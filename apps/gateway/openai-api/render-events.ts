@@ -1,4 +1,4 @@
-// Turn events as typed events that are also valid OpenAI chunks: the `/api` dialect (chat-api: streaming). One stream
+// Turn events as typed events that are also valid OpenAI chunks: the `/api` dialect. One stream
 // serves a client that switches on `type` and an OpenAI SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';

@@ -1,4 +1,4 @@
-// A folded answer as OpenAI's `chat.completion` object (chat-api: response, not streamed).
+// A folded answer as OpenAI's `chat.completion` object.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';

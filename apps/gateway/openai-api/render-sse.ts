@@ -1,4 +1,4 @@
-// Turn events as strict OpenAI chunks: the `/v1` dialect (chat-api: streaming). Server calls do not appear, since a
+// Turn events as strict OpenAI chunks: the `/v1` dialect. Server calls do not appear, since a
 // client would run them again.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';

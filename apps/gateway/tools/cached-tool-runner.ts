@@ -1,4 +1,4 @@
-// Answers from kept results where the operator said that a tool's may be kept (governance: cache); runs the others, and
+// Answers from kept results where the operator said that a tool's may be kept; runs the others, and
 // equal ones at the same time once. Failures are never kept, and a cache that is away costs nothing but the run.
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';

@@ -1,4 +1,4 @@
-// Tool calls with an Idempotency-Key (reliability: runs outlive connections). The key belongs to a run without rounds;
+// Tool calls with an Idempotency-Key. The key belongs to a run without rounds;
 // what became of its call stands in the journal and nowhere else. A call that never began may be planned again, under a
 // new id; one that was planned is only ever waited for.
 import { createHash } from 'node:crypto';

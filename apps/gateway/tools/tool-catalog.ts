@@ -1,4 +1,4 @@
-// The tools that exist, served from memory (tools-and-mcp: catalog).
+// The tools that exist, served from memory.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 

@@ -1,4 +1,4 @@
-// The tools of the builtin server `workspace` that read and change files (tools-and-mcp: built-in server).
+// The tools of the builtin server `workspace` that read and change files.
 import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';

@@ -1,4 +1,4 @@
-// What the tool queues promise in numbers (reliability: the queue delivers, the journal decides).
+// What the tool queues promise in numbers.
 
 export const queueSettings = {
   /** A job whose lock is older than this belongs to a dead worker. */

@@ -1,5 +1,5 @@
 // The model that ships inside: no key, no network, the same answer to the same messages. It plans by rules and says so; it is
-// no stand-in for a language model (providers: offline model).
+// no stand-in for a language model.
 import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';

@@ -41,7 +41,7 @@ function toAssistant(message: AssistantMessage, rules: MessageRules): object {
 
 /**
  * DeepSeek's thinking models want the reasoning of turns that called tools back, even when it is empty, and its older
- * ones refuse it (providers: OpenAI-compatible).
+ * ones refuse it.
  */
 function replayedReasoning(message: AssistantMessage, rules: MessageRules): string | undefined {
   if (rules.reasoningReplay === 'never') return undefined;

@@ -1,5 +1,5 @@
 // Holds back an answer that is nothing but JSON while it may be a call without tags, as Llama writes them. The moment it
-// can be none, all of it goes on to the parser of tagged calls (providers: prompted tools).
+// can be none, all of it goes on to the parser of tagged calls.
 import { type CallParser, type CallSink, maxCallChars } from './call-parser.js';
 import { beginsFence } from './function-tags.js';
 import { JsonScanner } from './json-scanner.js';

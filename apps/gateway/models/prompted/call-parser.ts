@@ -1,4 +1,4 @@
-// Tells text from function calls in an answer, character by character (providers: prompted tools). Text goes out at
+// Tells text from function calls in an answer, character by character. Text goes out at
 // once; only what may still become a tag is held. Work and memory are linear in the answer, whatever it says.
 import { AppError } from '#libs/schemas/errors.js';
 import { beginsFence, beginsTag, callClose, isFence, tagKind, type TagKind } from './function-tags.js';

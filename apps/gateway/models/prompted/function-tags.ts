@@ -1,4 +1,4 @@
-// The marks of a function call in plain text: ours, and those that models write unasked (providers: prompted tools).
+// The marks of a function call in plain text: ours, and those that models write unasked.
 // No mark contains the first character of another inside it, so a match that fails never hides the start of a second.
 
 export const callOpen = '<function_call>';

@@ -1,4 +1,4 @@
-// Tools for models without native tool use, around any provider (providers: prompted tools). The caller cannot tell the
+// Tools for models without native tool use, around any provider. The caller cannot tell the
 // difference. Mode `none` offers nothing: such a model answers in text, and a call that must be made is refused.
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';

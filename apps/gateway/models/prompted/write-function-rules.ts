@@ -1,5 +1,5 @@
 // What a model without tool use is told in its system message: how a call is written, which functions there are, and one
-// worked example (providers: prompted tools).
+// worked example.
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { exampleArguments } from './example-arguments.js';
 import { callClose, callOpen, disarmed, resultClose, resultOpen } from './function-tags.js';
