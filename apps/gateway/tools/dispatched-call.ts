@@ -93,8 +93,7 @@ export class DispatchedCall implements ReplyListener {
       return await this.#refused(error);
     } finally {
       this.#over = true;
-      // With a reason: without one, Node makes an exception with a stack for every call.
-      over.abort('over');
+      over.abort();
       stopListening();
       signal.removeEventListener('abort', aborted);
       clearTimeout(this.#poll);
