@@ -93,7 +93,8 @@ export class DispatchedCall implements ReplyListener {
       return await this.#refused(error);
     } finally {
       this.#over = true;
-      over.abort();
+      // With a reason: without one, Node makes an exception with a stack for every call.
+      over.abort('over');
       stopListening();
       signal.removeEventListener('abort', aborted);
       clearTimeout(this.#poll);

@@ -7,8 +7,8 @@ import type { ListedEntry } from '#libs/workspace/list-entries.js';
 import { encodeText, encodingNamed } from './decode-text.js';
 import { readText, textResult } from './read-text.js';
 
-const path = z.string().min(1).describe('Relative to the workspace; /tmp/… is the own temporary directory');
-const encoding = z.string().default('utf-8').describe('utf-8, gbk, ascii, latin1, utf-16le, …, or base64 for bytes');
+const path = z.string().min(1).describe('Relative to the workspace; /tmp/... is the own temporary directory');
+const encoding = z.string().default('utf-8').describe('utf-8, gbk, ascii, latin1, utf-16le, ..., or base64 for bytes');
 const createDirs = z.boolean().default(false).describe('Make missing directories');
 
 const readInput = z.object({
