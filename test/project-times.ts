@@ -34,6 +34,9 @@ export default class ProjectTimes implements Reporter {
       const took = seconds(endedAt - startedAt);
       process.stdout.write(`${name.padEnd(10)} ${took} s, ${files} files of ${seconds(fileMs)} s together\n`);
     }
+    // `vitest watch` goes on to another run.
+    this.#projects.clear();
+    this.#startedAt.clear();
   }
 }
 

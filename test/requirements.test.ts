@@ -4,13 +4,15 @@ import { expect, test } from 'vitest';
 import { suitesOnRedis } from './redis/suites-on-redis.js';
 import { requirements } from './requirements.js';
 
-function testFiles(): string[] {
-  return ['apps', 'libs', 'scripts', 'test'].flatMap((root) =>
+function filesIn(roots: readonly string[], name: RegExp): string[] {
+  return roots.flatMap((root) =>
     readdirSync(root, { recursive: true, encoding: 'utf8' })
-      .filter((path) => /(?:\.test|-conformance)\.ts$/.test(path))
+      .filter((path) => name.test(path))
       .map((path) => join(root, path)),
   );
 }
+
+const testFiles = () => filesIn(['apps', 'libs', 'scripts', 'test'], /(?:\.test|-conformance)\.ts$/);
 
 test('every requirement has a test and every test names a requirement', () => {
   const used = new Set<string>();
@@ -34,4 +36,21 @@ test('the fault matrix names every suite of faults, and no file that is not ther
       .map(([, path]) => path!);
   expect(new Set(marked('●'))).toEqual(new Set(suitesOnRedis('')));
   expect(new Set(marked('●○'))).toEqual(new Set(suitesOnRedis('faults')));
+});
+
+test('comments name no document that is not in the repository', () => {
+  /** Those that described the product before it was built. */
+  const elsewhere = /\((?:chat-api|reliability|providers|governance|operations|tools-and-mcp|bad-inputs)(?:\)|[:;] )/;
+  const isComment = /^\s*(?:\/\/|\/?\*)/;
+  const files = filesIn(['apps', 'libs', 'bench', 'scripts', 'test'], /\.(?:ts|mjs|cjs|c|h)$/);
+  const found = files.flatMap((path) =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => isComment.test(line) && elsewhere.test(line))
+      .map((line) => `${path}: ${line}`),
+  );
+  expect(found).toEqual([]);
+  expect(files.length).toBeGreaterThan(500);
+  const example = '// What it does (reliability: leases).';
+  expect(isComment.test(example) && elsewhere.test(example)).toBe(true);
 });
