@@ -28,7 +28,7 @@ import { RunAnnouncements } from './chat/run-announcements.js';
 import { RunCancels } from './chat/run-cancels.js';
 import { listenForCancels } from './chat/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
-import { createModelObservers, MeasuredModelRouter } from './models/measured-model-router.js';
+import { createModelObservers, ModelCallMeasure } from './models/measure-model-calls.js';
 import { createModelRouter } from './models/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { CachedToolRunner } from './tools/cached-tool-runner.js';
@@ -84,8 +84,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const measuring = { metrics, clocks, logger };
   const offline = new OfflineProvider();
   const observers = createModelObservers(metrics);
-  const router = faulty.models(createModelRouter(config.models, { logger, offline, ...observers }));
-  const models = new MeasuredModelRouter(router, measuring);
+  const measure = new ModelCallMeasure(measuring);
+  const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const queued = new QueuedToolRunner({

@@ -40,9 +40,9 @@ export function faultyPorts(faults: Faults): FaultyPorts {
       }),
     models: (models) => {
       const methods: Partial<ModelRouter> = {
-        async *call(route, request, call) {
+        async call(route, request, call, take) {
           if (request.messages.some((message) => message.role === 'tool')) await faults.at('before-round');
-          yield* models.call(route, request, call);
+          await models.call(route, request, call, take);
         },
       };
       return replaceMembers(models, methods as Partial<typeof models>);

@@ -10,14 +10,6 @@ export interface CircuitSettings {
   coolDownMs: number;
 }
 
-/** Leave to make one call. Ended exactly once: with what the provider did, or with nothing known. */
-export interface CircuitPass {
-  succeeded(): void;
-  failed(): void;
-  /** The call ended before the provider showed how it is; after one of the others this does nothing. */
-  left(): void;
-}
-
 export class CircuitBreaker {
   private state: CircuitState = 'closed';
   private failuresInARow = 0;
@@ -39,18 +31,14 @@ export class CircuitBreaker {
     const tries = this.state === 'half_open';
     if (tries && this.trying) return 1;
     if (tries) this.trying = true;
-    let over = false;
-    const once = (what: () => void) => () => {
-      if (over) return;
-      over = true;
-      if (tries) this.trying = false;
-      what();
-    };
-    return {
-      succeeded: once(() => this.close()),
-      failed: once(() => this.fail(tries)),
-      left: once(() => undefined),
-    };
+    return new CircuitPass(this, tries);
+  }
+
+  /** For a pass only: its call is over. */
+  ended(outcome: 'succeeded' | 'failed' | 'left', tried: boolean): void {
+    if (tried) this.trying = false;
+    if (outcome === 'succeeded') this.close();
+    else if (outcome === 'failed') this.fail(tried);
   }
 
   /** Any success counts, also of a call that began before it opened: the provider is there again. */
@@ -72,5 +60,34 @@ export class CircuitBreaker {
     if (this.state === state) return;
     this.state = state;
     this.onChange(state);
+  }
+}
+
+/** Leave to make one call. Its first end counts. */
+export class CircuitPass {
+  private over = false;
+
+  constructor(
+    private readonly circuit: CircuitBreaker,
+    private readonly tries: boolean,
+  ) {}
+
+  succeeded(): void {
+    this.end('succeeded');
+  }
+
+  failed(): void {
+    this.end('failed');
+  }
+
+  /** The call ended before the provider showed how it is. */
+  left(): void {
+    this.end('left');
+  }
+
+  private end(outcome: 'succeeded' | 'failed' | 'left'): void {
+    if (this.over) return;
+    this.over = true;
+    this.circuit.ended(outcome, this.tries);
   }
 }

@@ -1,20 +1,16 @@
 // The one place that knows which family a `kind` is. Adding a family is adding a folder and a case here.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { type CircuitParts, guardProvider } from './guarded-provider.js';
-import type { AttemptObserver } from './model-attempt.js';
 import type { ModelProvider } from './model-provider.js';
 import { anthropicFamily } from './anthropic/anthropic-family.js';
 import { geminiFamily } from './gemini/gemini-family.js';
 import { openAiFamily } from './openai/openai-family.js';
 import type { WireFamily } from './wire-family.js';
-import { WindowedProvider } from './windowed-provider.js';
-import { WireProvider } from './wire-provider.js';
+import { type WireParts, WireProvider } from './wire-provider.js';
 import { PromptedProvider } from './prompted/prompted-provider.js';
 
-export interface ProviderParts extends CircuitParts {
+export interface ProviderParts extends WireParts {
   offline: ModelProvider;
-  onAttempt?: AttemptObserver;
 }
 
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider {
@@ -22,9 +18,7 @@ export function createProvider(name: string, config: ProviderConfig, parts: Prov
   // The offline model calls tools in its own way, and never fails: there is nothing to prompt or to guard.
   if (kind === 'offline') return tools === 'none' ? new PromptedProvider(parts.offline, tools) : parts.offline;
   const family = wireFamily(kind, config, parts.logger);
-  const guarded = guardProvider(new WireProvider(name, config, family, parts.onAttempt), config.circuit, parts);
-  const { context_window: tokens } = config;
-  const provider = tokens === undefined ? guarded : new WindowedProvider(guarded, tokens);
+  const provider = new WireProvider(name, config, family, parts);
   return tools === 'native' ? provider : new PromptedProvider(provider, tools);
 }
 

@@ -1,6 +1,8 @@
-// One request and its answer on a lent connection: deadlines, bounds, and a reader that slows the upstream when it is
-// slow itself. Whatever goes wrong is told as an AppError; nothing is retried and no meaning is read into the bytes.
+// One request and its answer on a lent connection: deadlines, bounds, and a body that is pushed to its reader, which holds
+// the connection while it is slow itself. Whatever goes wrong is told as an AppError; nothing is retried and no meaning is
+// read into the bytes.
 import type { Dispatcher } from 'undici';
+import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Connection } from './connections.js';
@@ -10,6 +12,7 @@ import type { TransportOptions, UpstreamAnswer, UpstreamCall } from './transport
 const readAheadBytes = 64 * 1024;
 const drainBytes = 64 * 1024;
 const drainMs = 1_000;
+const longestTimerMs = 2 ** 31 - 1;
 
 export interface ExchangeEnds {
   /** Nobody waits for the answer any more. */
@@ -18,22 +21,38 @@ export interface ExchangeEnds {
   onOver(connection: Connection): void;
 }
 
+interface Reader {
+  take(bytes: Uint8Array): Flow;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   status = 0;
   headers: UpstreamAnswer['headers'] = {};
-  private controller?: Dispatcher.DispatchController;
-  private stopped?: AppError;
-  private broken?: Error;
+  private controller: Dispatcher.DispatchController | undefined;
+  private stopped: AppError | undefined;
+  private broken: Error | undefined;
+  /** The connection is free again. */
   private over = false;
   private closed = false;
   private pieces: Uint8Array[] = [];
   private aheadBytes = 0;
-  /** Read by the caller. */
+  /** Given to the reader. */
   private bytes = 0;
-  private wake?: () => void;
-  private waiting = true;
-  private silence: NodeJS.Timeout;
-  private readonly end: NodeJS.Timeout;
+  /** Waits for the first byte. */
+  private wake: (() => void) | undefined;
+  private reader: Reader | undefined;
+  /** The reader asked for a pause; a slow reader is not a silent upstream. */
+  private paused = false;
+  private firstByte = false;
+  /** By performance.now(), as all times here. */
+  private readonly deadline: number;
+  private silentAt: number;
+  private hurriedAt = Infinity;
+  /** One timer for all bounds: what moves further away is looked at when it fires. */
+  private timer: NodeJS.Timeout | undefined;
+  private timerAt = Infinity;
 
   constructor(
     private readonly options: TransportOptions,
@@ -41,10 +60,10 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     private readonly connection: Connection,
     private readonly ends: ExchangeEnds,
   ) {
-    const { first_byte } = options.timeoutMs;
-    this.silence = setTimeout(() => this.fail(this.timeout(`sent no first byte in ${first_byte} ms`)), first_byte);
-    const left = Math.min(Math.max(0, call.deadline - steadyNow()), 2 ** 31 - 1);
-    this.end = setTimeout(() => this.fail(this.timeout('was still answering at the deadline')), left);
+    const now = performance.now();
+    this.deadline = now + Math.max(0, call.deadline - steadyNow());
+    this.silentAt = now + options.timeoutMs.first_byte;
+    this.arm(now);
     if (call.signal.aborted) this.cancel();
     else call.signal.addEventListener('abort', this.cancel, { once: true });
   }
@@ -56,37 +75,36 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
       throw this.stopped;
     }
     this.connection.client.dispatch(request, this);
-    await this.arrival();
-    if (this.stopped !== undefined) throw this.stopped;
-    if (this.broken !== undefined && this.pieces.length === 0) throw this.failure(this.broken);
-    clearTimeout(this.silence);
-    const { idle } = this.options.timeoutMs;
-    this.waiting = false;
-    this.silence = setTimeout(() => {
-      // A slow reader is not a silent upstream.
-      if (this.waiting) this.fail(this.timeout(`was silent for ${idle} ms`));
-    }, idle);
-  }
-
-  async read(patienceMs?: number): Promise<Uint8Array | undefined> {
     if (this.pieces.length === 0 && !this.over && this.stopped === undefined) {
-      this.waiting = true;
-      this.silence.refresh();
-      await this.arrival(patienceMs);
-      this.waiting = false;
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+      this.wake = undefined;
     }
     if (this.stopped !== undefined) throw this.stopped;
-    if (this.pieces.length > 0) return this.taken();
-    if (!this.over) throw this.timeout(`was silent for ${patienceMs} ms`);
-    if (this.broken !== undefined) throw this.failure(this.broken);
-    return undefined;
+    if (this.broken !== undefined && this.pieces.length === 0) throw this.failure(this.broken);
+    this.firstByte = true;
+    this.listen();
+  }
+
+  read(take: (bytes: Uint8Array) => Flow): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.reader = { take, resolve, reject };
+      this.flow();
+      this.readOn();
+    });
+  }
+
+  hurry(ms: number): void {
+    const now = performance.now();
+    this.hurriedAt = now + ms;
+    this.arm(now);
   }
 
   close(drain = false): void {
     if (this.closed) return;
     this.closed = true;
-    clearTimeout(this.silence);
-    clearTimeout(this.end);
+    clearTimeout(this.timer);
     this.call.signal.removeEventListener('abort', this.cancel);
     this.ends.onClose();
     if (this.over) return;
@@ -125,12 +143,14 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
     this.pieces.push(bytes);
     this.aheadBytes += bytes.length;
-    if (!this.closed) {
-      if (this.aheadBytes >= readAheadBytes) this.connection.hold();
-      return this.wake?.();
+    if (this.closed) {
+      this.pieces = [];
+      if (this.aheadBytes > drainBytes) this.cut();
+      return;
     }
-    this.pieces = [];
-    if (this.aheadBytes > drainBytes) this.cut();
+    if (this.reader !== undefined) return this.flow();
+    if (this.aheadBytes >= readAheadBytes) this.connection.hold();
+    this.wake?.();
   }
 
   onResponseEnd(): void {
@@ -142,16 +162,54 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     this.leave();
   }
 
-  /** A piece, the end, a failure or the end of the patience. */
-  private async arrival(patienceMs?: number): Promise<void> {
-    if (this.pieces.length > 0 || this.over || this.stopped !== undefined) return;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.wake = resolve;
-      if (patienceMs !== undefined) timer = setTimeout(resolve, patienceMs);
-    });
-    delete this.wake;
-    clearTimeout(timer);
+  /** Gives the reader what is there, unless it asked for a pause, and then the end, if that is there too. */
+  private flow(): void {
+    const { reader } = this;
+    if (reader === undefined || this.paused) return;
+    if (this.stopped !== undefined) return this.settle(this.stopped);
+    if (this.pieces.length > 0) {
+      let flow: Flow;
+      try {
+        flow = reader.take(this.taken());
+      } catch (error) {
+        return this.settle(error);
+      }
+      if (flow === 'enough') return this.settle();
+      if (flow !== undefined) return this.pause(flow);
+    }
+    if (!this.over) return this.listen();
+    this.settle(this.broken === undefined ? undefined : this.failure(this.broken));
+  }
+
+  private pause(flow: Promise<'enough' | undefined>): void {
+    this.paused = true;
+    this.connection.hold();
+    flow.then(
+      (said) => {
+        this.paused = false;
+        if (this.reader === undefined) return;
+        if (said === 'enough') return this.settle();
+        this.flow();
+        this.readOn();
+      },
+      (error: unknown) => {
+        this.paused = false;
+        this.settle(error);
+      },
+    );
+  }
+
+  /** Not from within a handler of undici's. */
+  private readOn(): void {
+    if (!this.paused && !this.over) this.connection.release();
+  }
+
+  /** The reader is given no more. */
+  private settle(error?: unknown): void {
+    const { reader } = this;
+    this.reader = undefined;
+    if (error === undefined) reader?.resolve();
+    else reader?.reject(error);
   }
 
   /** All that is there, as one piece. */
@@ -159,7 +217,6 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     const taken = this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces);
     this.pieces = [];
     this.aheadBytes = 0;
-    if (!this.over) this.connection.release();
     this.bytes += taken.length;
     const { maxResponseBytes, provider } = this.options;
     if (this.bytes > maxResponseBytes) {
@@ -168,6 +225,35 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     }
     return taken;
   }
+
+  /** Something was said just now: silence is counted anew. */
+  private listen(): void {
+    const now = performance.now();
+    this.silentAt = now + this.options.timeoutMs.idle;
+    this.arm(now);
+  }
+
+  private arm(now: number): void {
+    const due = this.paused ? this.deadline : Math.min(this.deadline, this.silentAt, this.hurriedAt);
+    if (due >= this.timerAt) return;
+    clearTimeout(this.timer);
+    this.timerAt = due;
+    this.timer = setTimeout(this.look, Math.min(Math.max(1, Math.ceil(due - now)), longestTimerMs));
+  }
+
+  private readonly look = (): void => {
+    const now = performance.now() + 1;
+    this.timerAt = Infinity;
+    const { first_byte, idle } = this.options.timeoutMs;
+    if (now >= this.deadline) return this.fail(this.timeout('was still answering at the deadline'));
+    if (!this.paused && now >= this.hurriedAt) return this.fail(this.timeout('kept its answer open'));
+    if (!this.paused && now >= this.silentAt) {
+      return this.fail(
+        this.timeout(this.firstByte ? `was silent for ${idle} ms` : `sent no first byte in ${first_byte} ms`),
+      );
+    }
+    this.arm(now);
+  };
 
   /** What is left, usually only the end itself, is read, so that the connection is free again; else it is cut. */
   private drain(): void {
@@ -185,6 +271,7 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     this.over = true;
     this.ends.onOver(this.connection);
     this.wake?.();
+    this.flow();
   }
 
   private readonly cancel = (): void => {
@@ -196,6 +283,7 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     this.stopped ??= error;
     this.cut();
     this.wake?.();
+    this.settle(this.stopped);
   }
 
   private timeout(what: string): AppError {

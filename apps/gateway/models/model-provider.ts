@@ -1,5 +1,6 @@
 // The port to a model. An adapter is two pure functions (request out, events in) and a thin transport; it knows nothing
 // of sessions, queues or HTTP replies.
+import type { Flow } from '#libs/concurrency/flow.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -32,16 +33,19 @@ export interface ModelCall {
   signal: AbortSignal;
 }
 
+/** Told each batch of events as it comes; neither throws nor rejects. */
+export type TakeModelEvents = (batch: readonly ModelEvent[]) => Flow;
+
 export interface ModelProvider {
   /** The provider's name in the configuration. */
   readonly name: string;
   /**
-   * One model call, in batches of what came together: one read of the network is one batch, and none is empty. Yields
-   * `message_start` first and ends with `message_end` or `error`; a stream that just stops is
-   * `error` (`model_stream_cut`). Failures before the first byte are retried within the provider's budget.
-   * Leaving the iteration, or the signal, closes the upstream connection at once.
+   * One model call, told in batches of what came together: one read of the network is one batch, and none is empty.
+   * `message_start` comes first; the last event is `message_end` or `error`, which a stream that just stops ends with too
+   * (`model_stream_cut`). Failures before the first byte are retried within the provider's budget. Resolves after the
+   * last batch and never rejects. A taker that has enough, or the signal, closes the upstream connection at once.
    */
-  call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]>;
+  call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void>;
   /**
    * How many tokens the request would have, as the upstream itself counts them.
    * @throws AppError invalid_value where it counts none
@@ -67,7 +71,8 @@ export interface ModelRouter {
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
-  ): AsyncIterable<readonly RoutedModelEvent[]>;
+    take: (batch: readonly RoutedModelEvent[]) => Flow,
+  ): Promise<void>;
   /** As the first candidate counts, which is asked first. @throws AppError invalid_value where it counts none */
   countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number>;
   close(): Promise<void>;

@@ -1,10 +1,9 @@
 // Which provider answers to a name, what can be asked for, and the order in which candidates are tried. It moves on only
 // while nothing was sent to the caller.
+import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { AppError, toAppError } from '#libs/schemas/errors.js';
-import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { createProviders } from './create-provider.js';
 import { ModelDiscovery } from './model-discovery.js';
 import type { CircuitState } from './circuit-breaker.js';
@@ -17,12 +16,16 @@ import type {
   ModelRouter,
   RoutedModelEvent,
 } from './model-provider.js';
+import type { ModelCallMeasure } from './measure-model-calls.js';
+import { noDefaultModel, RoutedCall } from './routed-call.js';
 import { firstChatModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
 
 export interface ModelRouterOptions {
   logger: Logger;
   /** Answers while no provider is configured; closed with the router. */
   offline: ModelProvider;
+  /** Counts, times and logs the calls. */
+  measure?: ModelCallMeasure;
   /** Told of every retry and every fallback, and of retries that the budget refused. */
   onAttempt?: AttemptObserver;
   /** Told of the state of each provider's circuit, and of every change. */
@@ -91,33 +94,28 @@ class ConfiguredModelRouter implements ModelRouter {
     return [...found].map(([id, owned_by]) => ({ id, owned_by }));
   }
 
-  async *call(
+  async call(
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
-  ): AsyncGenerator<readonly RoutedModelEvent[]> {
+    take: (batch: readonly RoutedModelEvent[]) => Flow,
+  ): Promise<void> {
     const { candidates } = route;
-    for (const [position, candidate] of candidates.entries()) {
-      const { provider } = candidate;
-      const model = candidate.model === '' ? await this.firstModel(provider, call) : candidate.model;
-      // Held back until something follows that the caller gets to see.
-      const held: ModelEvent[] = [];
-      let sent = false;
-      for await (const batch of this.events(provider, { ...request, model }, call)) {
-        if (sent) {
-          yield batch;
-          continue;
-        }
-        const first = batch.find((event) => event.type !== 'message_start' && event.type !== 'usage');
-        if (first === undefined) {
-          held.push(...batch);
-          continue;
-        }
-        if (first.type === 'error' && this.movesOn(first.error, position, { candidates, model, call })) break;
-        sent = true;
-        yield [{ type: 'routed', provider: provider.name, upstreamModel: model }, ...held, ...batch];
+    const leave = this.options.measure?.enter(call.runId);
+    const routed = new RoutedCall(route, call, take, () => leave?.());
+    try {
+      for (const [position, { provider, model: named }] of candidates.entries()) {
+        const model = named === '' ? await this.firstModel(provider, call) : named;
+        const mayMoveOn = position < candidates.length - 1 && steadyNow() < call.deadline;
+        const error = await routed.ask(provider, { ...request, model }, mayMoveOn);
+        if (error === undefined) return;
+        const { requestId } = call;
+        const attempt = position + 1;
+        this.onAttempt({ provider: provider.name, model, requestId, attempt, error, next: 'fallback', waitMs: 0 });
       }
-      if (sent) return;
+    } finally {
+      leave?.();
+      this.options.measure?.report(routed);
     }
   }
 
@@ -137,40 +135,6 @@ class ConfiguredModelRouter implements ModelRouter {
     const model = named === '' ? await this.firstModel(provider, call) : named;
     if (model === '') throw noDefaultModel();
     return provider.countTokens({ ...request, model }, call);
-  }
-
-  /** What a provider's call yields, with a throw and a silent end made the error events that they mean. */
-  private async *events(
-    provider: ModelProvider,
-    request: ModelRequest,
-    call: ModelCall,
-  ): AsyncGenerator<readonly ModelEvent[]> {
-    let ended = false;
-    try {
-      if (request.model === '') throw noDefaultModel();
-      for await (const batch of provider.call(request, call)) {
-        ended ||= batch.some((event) => event.type === 'message_end' || event.type === 'error');
-        yield batch;
-      }
-      if (ended) return;
-      throw new AppError('model_stream_cut', `Model provider '${provider.name}' just stopped`);
-    } catch (error) {
-      yield [{ type: 'error', error: toAppError(error) }];
-    }
-  }
-
-  private movesOn(
-    error: AppError,
-    position: number,
-    tried: { candidates: ModelRoute['candidates']; model: string; call: ModelCall },
-  ): boolean {
-    const { candidates, model, call } = tried;
-    const over = call.signal.aborted || steadyNow() >= call.deadline;
-    if (over || error.code === 'cancelled' || position === candidates.length - 1) return false;
-    const provider = candidates[position]!.provider.name;
-    const { requestId } = call;
-    this.onAttempt({ provider, model, requestId, attempt: position + 1, error, next: 'fallback', waitMs: 0 });
-    return true;
   }
 
   /** The model of a provider that was named without one. */
@@ -205,5 +169,3 @@ class ConfiguredModelRouter implements ModelRouter {
     }
   }
 }
-
-const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name one');

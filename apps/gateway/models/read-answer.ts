@@ -1,9 +1,12 @@
-// An open answer of an upstream as model events: SSE or one JSON, whichever its content type says.
-// Reads on demand, so a slow reader slows the upstream. It leaves closing the answer to whoever opened it.
+// An open answer of an upstream as model events: SSE or one JSON, whichever its content type says. It leaves closing the
+// answer to whoever opened it.
+import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { createSseReader } from './sse-reader.js';
+import { FrameMemory, parse } from './frame-memory.js';
+import type { TakeModelEvents } from './model-provider.js';
+import { createSseReader, type SseReader } from './sse-reader.js';
 import type { UpstreamAnswer } from './transport.js';
 import type { AnswerReader } from './wire-family.js';
 
@@ -16,104 +19,127 @@ export interface AnswerBounds {
   maxEventChars: number;
 }
 
-/** The last batch ends with `message_end` or `error`, unless the reader wants to go on with another answer. */
-export async function* readAnswer(
-  answer: Pick<UpstreamAnswer, 'headers' | 'read'>,
+/**
+ * Tells `take` the events, those of one read of the network in one batch. The last batch ends with `message_end` or
+ * `error`, unless the reader wants to go on with another answer or `take` has enough.
+ */
+export async function readAnswer(
+  answer: Pick<UpstreamAnswer, 'headers' | 'read' | 'hurry'>,
   reader: AnswerReader,
   bounds: AnswerBounds,
-): AsyncGenerator<ModelEvent[]> {
-  const { provider } = bounds;
+  take: TakeModelEvents,
+): Promise<void> {
+  const body = new AnswerBody(answer, reader, bounds, take);
   const out: ModelEvent[] = [];
   try {
-    const first = await answer.read();
-    if (kindOf(answer.headers['content-type'], first) === 'json') {
-      await readWhole(answer, first, { reader, provider, out });
-      yield out;
-      return;
-    }
-    const sse = createSseReader(bounds.maxEventChars);
-    let finishedAt: number | undefined;
-    for (let bytes = first; bytes !== undefined;) {
-      const batch: ModelEvent[] = [];
-      const over = readEvents(sse.feed(bytes), { reader, provider, out: batch });
-      // What still says something is waited for anew; keep-alive comments say nothing.
-      if (batch.length > 0) {
-        finishedAt = undefined;
-        yield batch;
-      }
-      if (over) return;
-      if (reader.settled) finishedAt ??= performance.now();
-      const left = finishedAt === undefined ? undefined : finishedAt + afterFinishMs - performance.now();
-      bytes = await answer.read(left === undefined ? undefined : Math.max(0, left));
-    }
-    if (!readEvents(lastFrames(sse.finish()), { reader, provider, out })) reader.end(false, out);
+    await answer.read((bytes) => body.take(bytes));
+    if (body.over) return;
+    body.end(out);
   } catch (error) {
     // The finish reason was there: the message is whole, whatever became of the connection after it.
     if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
     else reader.fail(toAppError(error), out);
   }
-  yield out;
+  if (out.length > 0) await take(out);
 }
 
-interface Target {
-  reader: AnswerReader;
-  provider: string;
-  out: ModelEvent[];
-}
+class AnswerBody {
+  /** Everything has been told, or the reader has enough. */
+  over = false;
+  private sse: SseReader | undefined;
+  private readonly frames = new FrameMemory();
+  /** Of a body that is one JSON. */
+  private pieces: Uint8Array[] = [];
+  private started = false;
 
-/** True when the answer is over. */
-function readEvents(events: string[], { reader, provider, out }: Target): boolean {
-  for (const data of events) {
-    const text = data.trim();
-    if (text === '') continue;
-    if (text === '[DONE]') {
-      reader.end(true, out);
-      return true;
+  constructor(
+    private readonly answer: Pick<UpstreamAnswer, 'headers' | 'hurry'>,
+    private readonly reader: AnswerReader,
+    private readonly bounds: AnswerBounds,
+    private readonly tell: TakeModelEvents,
+  ) {}
+
+  take(bytes: Uint8Array): Flow {
+    if (!this.started) this.start(bytes);
+    if (this.sse === undefined) {
+      this.pieces.push(bytes);
+      return undefined;
     }
-    const chunk = parse(text);
-    if (isJsonObject(chunk)) reader.read(chunk, out);
-    else reader.fail(badResponse(provider, 'sent a chunk that is not a JSON object'), out);
-    if (reader.over) return true;
+    const out: ModelEvent[] = [];
+    this.over = this.readEvents(this.sse.feed(bytes), out);
+    // What still says something is waited for anew; keep-alive comments say nothing.
+    if (out.length > 0 && !this.over && this.reader.settled) this.answer.hurry(afterFinishMs);
+    const flow = out.length > 0 ? this.tell(out) : undefined;
+    if (flow === 'enough') this.over = true;
+    if (flow instanceof Promise) return flow.then((said) => this.after(said));
+    return this.over ? 'enough' : undefined;
   }
-  return false;
-}
 
-async function readWhole(
-  answer: Pick<UpstreamAnswer, 'read'>,
-  first: Uint8Array | undefined,
-  { reader, provider, out }: Target,
-): Promise<void> {
-  const pieces: Uint8Array[] = [];
-  for (let bytes = first; bytes !== undefined; bytes = await answer.read()) pieces.push(bytes);
-  const all = Buffer.concat(pieces).toString();
-  const text = all.startsWith('\ufeff') ? all.slice(1) : all;
-  const body = parse(text);
-  // Gemini without `alt=sse` streams one list.
-  const chunks = Array.isArray(body) ? body : [body];
-  if (chunks.length === 0 || !chunks.every(isJsonObject)) {
-    return reader.fail(badResponse(provider, `sent ${describe(text)} instead of JSON`), out);
+  /** The end of a body that is complete. */
+  end(out: ModelEvent[]): void {
+    if (!this.started) this.start(new Uint8Array());
+    const { reader, sse } = this;
+    if (sse === undefined) return this.readWhole(out);
+    if (!this.readEvents(lastFrames(sse.finish()), out)) reader.end(false, out);
   }
-  for (const chunk of chunks) if (!reader.over) reader.read(chunk, out);
-  if (!reader.over) reader.end(!Array.isArray(body), out);
+
+  private after(said: 'enough' | undefined): 'enough' | undefined {
+    if (said === 'enough') this.over = true;
+    return this.over ? 'enough' : undefined;
+  }
+
+  private start(first: Uint8Array): void {
+    this.started = true;
+    if (kindOf(this.answer.headers['content-type'], first) === 'sse')
+      this.sse = createSseReader(this.bounds.maxEventChars);
+  }
+
+  /** True when the answer is over. */
+  private readEvents(events: string[], out: ModelEvent[]): boolean {
+    const { reader } = this;
+    for (const event of events) {
+      const data = event.trim();
+      if (data === '') continue;
+      if (data === '[DONE]') {
+        reader.end(true, out);
+        return true;
+      }
+      const chunk = this.frames.parse(data);
+      if (isJsonObject(chunk)) reader.read(chunk, out);
+      else reader.fail(this.badResponse('sent a chunk that is not a JSON object'), out);
+      if (reader.over) return true;
+    }
+    return false;
+  }
+
+  private readWhole(out: ModelEvent[]): void {
+    const { reader } = this;
+    const all = Buffer.concat(this.pieces).toString();
+    const text = all.startsWith('\ufeff') ? all.slice(1) : all;
+    const body = parse(text);
+    // Gemini without `alt=sse` streams one list.
+    const chunks = Array.isArray(body) ? body : [body];
+    if (chunks.length === 0 || !chunks.every(isJsonObject)) {
+      return reader.fail(this.badResponse(`sent ${describe(text)} instead of JSON`), out);
+    }
+    for (const chunk of chunks) if (!reader.over) reader.read(chunk, out);
+    if (!reader.over) reader.end(!Array.isArray(body), out);
+  }
+
+  private badResponse(what: string): AppError {
+    return new AppError('model_bad_response', `Model provider '${this.bounds.provider}' ${what}`);
+  }
 }
 
 /** A last frame without its blank line counts when it is whole; half a frame is a cut, not bad JSON. */
 const lastFrames = (events: string[]) => events.filter((data) => data.trim() === '[DONE]' || isJsonObject(parse(data)));
 
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
 /** By content type; where that says neither, by how the body begins. */
-function kindOf(contentType: string | string[] | undefined, first: Uint8Array | undefined): 'sse' | 'json' {
+function kindOf(contentType: string | string[] | undefined, first: Uint8Array): 'sse' | 'json' {
   const type = String(contentType ?? '').toLowerCase();
   if (type.includes('event-stream')) return 'sse';
   if (type.includes('json')) return 'json';
-  const start = Buffer.from(first ?? [])
+  const start = Buffer.from(first)
     .toString('latin1', 0, 32)
     .replace(/^\xef\xbb\xbf/, '')
     .trimStart();
@@ -128,6 +154,3 @@ function describe(text: string): string {
   if (text.trim() === '') return 'an empty answer';
   return /^\s*</.test(text) ? 'a web page' : 'something else';
 }
-
-const badResponse = (provider: string, what: string) =>
-  new AppError('model_bad_response', `Model provider '${provider}' ${what}`);

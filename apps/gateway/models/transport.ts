@@ -1,5 +1,6 @@
 // HTTP to one upstream: connections used again, deadlines for connecting, the first byte and silence, bounds on size and
 // on calls at once. It retries nothing and reads no meaning into an answer; whoever opens an answer closes it.
+import type { Flow } from '#libs/concurrency/flow.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { Connections } from './connections.js';
@@ -33,11 +34,12 @@ export interface UpstreamAnswer {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   /**
-   * The next bytes; undefined at the end of a complete body. `patienceMs` ends the wait before the provider's own
-   * bound on silence does.
-   * @throws AppError model_stream_cut, model_timeout, model_bad_response (too large), cancelled
+   * Pushes the body to `take` as it comes. Resolves at the end of a complete body, or once `take` has enough.
+   * @throws AppError model_stream_cut, model_timeout, model_bad_response (too large), cancelled; what `take` throws
    */
-  read(patienceMs?: number): Promise<Uint8Array | undefined>;
+  read(take: (bytes: Uint8Array) => Flow): Promise<void>;
+  /** The rest must come within `ms`, however patient the provider's own bound on silence is. */
+  hurry(ms: number): void;
   /** Ends the exchange. `drain`: the answer is complete, so the connection may be used again. */
   close(drain?: boolean): void;
 }

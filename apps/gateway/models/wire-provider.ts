@@ -3,16 +3,19 @@
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json } from '#libs/schemas/json.js';
-import type { ModelEvent } from '#libs/schemas/model-event.js';
-import type { AttemptObserver } from './model-attempt.js';
-import type { ModelCall, ModelProvider, ModelRequest } from './model-provider.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import type { CircuitBreaker } from './circuit-breaker.js';
+import { exceedsWindow, isTooLong } from './context-window.js';
+import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from './guarded-call.js';
+import type { AttemptObserver, ModelAttempt } from './model-attempt.js';
+import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from './model-provider.js';
+import { parse } from './frame-memory.js';
 import { openWithRetries, type UpstreamFailure } from './open-with-retries.js';
 import { readAnswer } from './read-answer.js';
 import { RetryBudget } from './retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from './tool-names.js';
-import { Transport, type UpstreamAnswer } from './transport.js';
+import { Transport, type UpstreamAnswer, type UpstreamRequest } from './transport.js';
 import type { Reading, WireFamily, WireRequest } from './wire-family.js';
 
 const errorBodyBytes = 64 * 1024;
@@ -22,19 +25,25 @@ const listedPages = 10;
 /** OpenAI's own limit, which the others share. */
 const maxTools = 128;
 
+export interface WireParts extends CircuitParts {
+  onAttempt?: AttemptObserver;
+}
+
 export class WireProvider implements ModelProvider {
   private readonly transport: Transport;
   private readonly errors: ErrorReader;
   private readonly retries: RetryBudget;
+  private readonly circuit: CircuitBreaker;
 
   constructor(
     readonly name: string,
     private readonly config: ProviderConfig,
     private readonly family: WireFamily,
-    private readonly onAttempt: AttemptObserver = () => undefined,
+    private readonly parts: WireParts,
   ) {
     const { api_key, headers } = config;
     this.retries = new RetryBudget(config.retry_budget);
+    this.circuit = openCircuit(name, config.circuit, parts);
     this.transport = new Transport({
       provider: name,
       baseUrl: config.base_url ?? family.baseUrl,
@@ -56,33 +65,41 @@ export class WireProvider implements ModelProvider {
     });
   }
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncGenerator<readonly ModelEvent[]> {
+  async call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void> {
+    const { context_window: window } = this.config;
+    if (window !== undefined && isTooLong(request, window)) {
+      await take([{ type: 'error', error: exceedsWindow(this.name, window) }]);
+      return;
+    }
+    const pass = this.circuit.enter();
+    if (typeof pass === 'number') {
+      await take([{ type: 'error', error: isNotAsked(this.name, pass) }]);
+      return;
+    }
+    const guarded = new GuardedCall(pass, call, take);
     let answer: UpstreamAnswer | undefined;
-    let complete = false;
     try {
       const wire = this.write(request);
+      const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
         answer = undefined;
-        complete = false;
-        answer = await this.open({ ...wire, body }, request.model, call);
-        const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
-        for await (const batch of readAnswer(answer, wire.reader, bounds)) {
-          complete = batch.at(-1)?.type === 'message_end';
-          yield batch;
-        }
+        guarded.complete = false;
+        answer = await this.open(wire.path, body, request.model, call);
+        await readAnswer(answer, wire.reader, bounds, guarded.take);
       }
     } catch (error) {
-      yield [{ type: 'error', error: toAppError(error) }];
+      await guarded.take([{ type: 'error', error: toAppError(error) }]);
     } finally {
-      answer?.close(complete);
+      answer?.close(guarded.complete);
+      guarded.end();
     }
   }
 
   async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
     if (this.family.toCount === undefined) throw countsNone(this.name);
     const count = this.family.toCount(request, this.reading(request));
-    const answer = await this.open(count, request.model, call);
+    const answer = await this.open(count.path, count.body, request.model, call);
     try {
       const body = parse(await readText(answer, countBytes));
       const tokens = isJsonObject(body) ? body[count.answer] : undefined;
@@ -122,17 +139,25 @@ export class WireProvider implements ModelProvider {
     return { provider: this.name, errors: this.errors, names };
   }
 
-  private open(wire: Pick<WireRequest, 'path' | 'body'>, model: string, call: ModelCall): Promise<UpstreamAnswer> {
-    const headers = call.traceparent === undefined ? {} : { headers: { traceparent: call.traceparent } };
-    const request = { method: 'POST', path: wire.path, body: wire.body, ...headers } as const;
-    const failed = { provider: this.name, model, requestId: call.requestId };
+  private open(path: string, body: string, model: string, call: ModelCall): Promise<UpstreamAnswer> {
+    const { traceparent } = call;
+    const request: UpstreamRequest = { method: 'POST', path, body };
+    if (traceparent !== undefined) request.headers = { traceparent };
     return openWithRetries(this.transport, request, call, {
       maxRetries: this.config.max_retries,
       budget: this.retries,
       toError: (answer) => this.toError(answer),
-      onRetry: (attempt, error, waitMs) => this.onAttempt({ ...failed, attempt, error, next: 'retry', waitMs }),
-      onRefused: (attempt, error) => this.onAttempt({ ...failed, attempt, error, next: 'none', waitMs: 0 }),
+      onRetry: (attempt, error, waitMs) => this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
+      onRefused: (attempt, error) => this.observe(model, call, { attempt, error, next: 'none', waitMs: 0 }),
     });
+  }
+
+  private observe(
+    model: string,
+    { requestId }: ModelCall,
+    failed: Omit<ModelAttempt, 'provider' | 'model' | 'requestId'>,
+  ): void {
+    this.parts.onAttempt?.({ provider: this.name, model, requestId, ...failed });
   }
 
   private async toError(answer: UpstreamAnswer): Promise<UpstreamFailure> {
@@ -167,19 +192,12 @@ export const countsNone = (provider: string) =>
 async function readText(answer: UpstreamAnswer, maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for (let bytes = await answer.read(); bytes !== undefined && size < maxBytes; bytes = await answer.read()) {
+  await answer.read((bytes) => {
     pieces.push(bytes);
     size += bytes.length;
-  }
+    return size < maxBytes ? undefined : 'enough';
+  });
   return Buffer.concat(pieces).toString('utf8', 0, maxBytes);
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 const lowerCased = (headers: Record<string, string>) =>

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import type { ModelCall, ModelProvider, ModelRequest } from '../model-provider.js';
+import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { answerFromBefore, answerFromResults } from './compose-answer.js';
 import { plainAnswer } from './plain-answer.js';
 import { planNext, type PlannedCall } from './plan-next.js';
@@ -19,14 +19,15 @@ export class OfflineProvider implements ModelProvider {
     private readonly now: () => number = Date.now,
   ) {}
 
-  async *call(request: ModelRequest, call: ModelCall): AsyncIterable<readonly ModelEvent[]> {
+  async call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void> {
     let length = 0;
     for (const event of this.answer(request)) {
       if (call.signal.aborted) {
-        yield [{ type: 'error', error: new AppError('cancelled', 'The model call was cancelled') }];
+        await take([{ type: 'error', error: new AppError('cancelled', 'The model call was cancelled') }]);
         return;
       }
-      yield [event];
+      const flow = take([event]);
+      if (flow !== undefined && (await flow) === 'enough') return;
       // A long answer lets other work of the process run between its pieces.
       length += 1;
       if (length % 16 === 0) await new Promise<void>((done) => setImmediate(done));

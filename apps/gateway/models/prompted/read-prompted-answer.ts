@@ -1,9 +1,11 @@
 // The answer of a model that writes its calls as text, as the events of one that has native tool use. Streamed and whole
 // answers go the same way; all but the text of the first choice passes through.
+import type { Flow } from '#libs/concurrency/flow.js';
 import { Turns } from '#libs/concurrency/turns.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { FinishReason, ModelEvent } from '#libs/schemas/model-event.js';
+import type { TakeModelEvents } from '../model-provider.js';
 import { BareCallGate } from './bare-call-gate.js';
 import { CallParser } from './call-parser.js';
 import type { ReadCall } from './read-calls.js';
@@ -11,41 +13,62 @@ import type { ReadCall } from './read-calls.js';
 /** Read at once of one text: a whole answer may have millions of characters, and others wait meanwhile. */
 const pieceChars = 16 * 1024;
 
-/** `offered`: empty when the model may call nothing; then its calls are dropped, as is their text. */
-export async function* readPromptedAnswer(
-  batches: AsyncIterable<readonly ModelEvent[]>,
-  offered: ReadonlySet<string>,
-): AsyncGenerator<readonly ModelEvent[]> {
-  const turns = new Turns();
-  let reader = new PromptedAnswerReader(offered);
-  for await (const batch of batches) {
+export class PromptedAnswer {
+  private readonly turns = new Turns();
+  private reader: PromptedAnswerReader;
+
+  /** `offered`: empty when the model may call nothing; then its calls are dropped, as is their text. */
+  constructor(
+    private readonly offered: ReadonlySet<string>,
+    private readonly tell: TakeModelEvents,
+  ) {
+    this.reader = new PromptedAnswerReader(offered);
+  }
+
+  readonly take = (batch: readonly ModelEvent[]): Flow => {
+    if (batch.some(isLong)) return this.takeInPieces(batch);
+    const read: ModelEvent[] = [];
+    for (const event of batch) this.read(event, read);
+    return this.pass(read);
+  };
+
+  private async takeInPieces(batch: readonly ModelEvent[]): Promise<'enough' | undefined> {
     const read: ModelEvent[] = [];
     for (const event of batch) {
-      if (event.type === 'message_start') reader = new PromptedAnswerReader(offered);
-      const [first, ...more] = inPieces(event);
-      read.push(...reader.read(first));
-      for (const piece of more) {
-        await turns.next();
-        read.push(...reader.read(piece));
+      for (const piece of inPieces(event)) {
+        await this.turns.next();
+        this.read(piece, read);
       }
     }
+    return this.pass(read);
+  }
+
+  private read(event: ModelEvent, read: ModelEvent[]): void {
+    if (event.type === 'message_start') this.reader = new PromptedAnswerReader(this.offered);
+    read.push(...this.reader.read(event));
+  }
+
+  private pass(read: ModelEvent[]): Flow {
     const failed = read.findIndex((event) => event.type === 'error');
-    if (failed !== -1) read.length = failed + 1;
-    if (read.length > 0) yield read;
-    if (failed !== -1) return;
+    if (failed === -1) return read.length > 0 ? this.tell(read) : undefined;
+    const flow = this.tell(read.slice(0, failed + 1));
+    return flow instanceof Promise ? flow.then(() => 'enough' as const) : 'enough';
   }
 }
 
+const isLong = (event: ModelEvent): boolean =>
+  event.type === 'text_delta' && event.text.length > pieceChars && event.extras === undefined;
+
 /** No character is split. */
-function inPieces(event: ModelEvent): [ModelEvent, ...ModelEvent[]] {
-  if (event.type !== 'text_delta' || event.text.length <= pieceChars || event.extras !== undefined) return [event];
+function inPieces(event: ModelEvent): ModelEvent[] {
+  if (event.type !== 'text_delta' || !isLong(event)) return [event];
   const pieces: ModelEvent[] = [];
   for (let from = 0, to; from < event.text.length; from = to) {
     to = from + pieceChars;
     if (/[\ud800-\udbff]/.test(event.text.charAt(to - 1))) to += 1;
     pieces.push({ ...event, text: event.text.slice(from, to) });
   }
-  return pieces as [ModelEvent, ...ModelEvent[]];
+  return pieces;
 }
 
 type TextDelta = Extract<ModelEvent, { type: 'text_delta' }>;

@@ -1,14 +1,12 @@
-// Counts, times and logs model calls around any ModelRouter: one line a call, never its content.
-import { watchItems } from '#libs/concurrency/watch-items.js';
+// Counts, times and logs model calls: one line a call, never its content.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import { toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { type CircuitState, circuitStates } from './circuit-breaker.js';
 import type { ModelAttempt } from './model-attempt.js';
-import type { ModelCall, ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
+import type { RoutedCall } from './routed-call.js';
 
 export interface Measuring {
   metrics: Metrics;
@@ -30,71 +28,18 @@ export function createModelObservers(metrics: Metrics) {
   };
 }
 
-/** What became known of one call while it ran. */
-interface Seen {
-  provider: string;
-  model: string;
-  outcome: string;
-  usage?: Usage;
-}
+export class ModelCallMeasure {
+  constructor(private readonly measuring: Measuring) {}
 
-export class MeasuredModelRouter implements ModelRouter {
-  constructor(
-    private readonly router: ModelRouter,
-    private readonly measuring: Measuring,
-  ) {}
-
-  resolve(requested: string | undefined): ModelRoute {
-    return this.router.resolve(requested);
+  /** A call of this turn begins; returns what to call with its last event. */
+  enter(runId: string | undefined): () => void {
+    return this.measuring.clocks.enter(runId);
   }
 
-  list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]> {
-    return this.router.list(signal);
-  }
-
-  /** No model call: nothing of it is measured but its failed tries. */
-  countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
-    return this.router.countTokens(route, request, call);
-  }
-
-  close(): Promise<void> {
-    return this.router.close();
-  }
-
-  call(
-    route: ModelRoute,
-    request: Omit<ModelRequest, 'model'>,
-    call: ModelCall,
-  ): AsyncIterable<readonly RoutedModelEvent[]> {
-    const [first] = route.candidates;
-    const seen: Seen = {
-      provider: first?.provider.name ?? 'none',
-      model: first?.model ?? 'none',
-      outcome: 'cancelled',
-    };
-    const startedAt = performance.now();
-    const leave = this.measuring.clocks.enter(call.runId);
-    return watchItems(this.router.call(route, request, call), {
-      note(batch) {
-        for (const event of batch) {
-          note(seen, event);
-          // The call is over with its last event, however late the reader comes back.
-          if (event.type === 'message_end' || event.type === 'error') leave();
-        }
-      },
-      failed: (error) => {
-        seen.outcome = toAppError(error).code;
-      },
-      ended: () => {
-        leave();
-        if (seen.outcome !== 'ok' && call.signal.aborted) seen.outcome = 'cancelled';
-        this.report(seen, call, performance.now() - startedAt);
-      },
-    });
-  }
-
-  private report({ provider, model, outcome, usage }: Seen, call: ModelCall, durationMs: number): void {
+  report({ provider, model, outcome: told, usage, call, startedAt }: RoutedCall): void {
     const { metrics, logger } = this.measuring;
+    const outcome = told !== 'ok' && call.signal.aborted ? 'cancelled' : told;
+    const durationMs = performance.now() - startedAt;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
     metrics.modelCalls.inc({ provider, model: labels.model, outcome });
     countRefusal(metrics, outcome);
@@ -115,31 +60,6 @@ export class MeasuredModelRouter implements ModelRouter {
 /** `max_concurrency` of a provider, whether the caller saw it or the next candidate was asked. */
 function countRefusal(metrics: Metrics, code: string): void {
   if (code === 'concurrency_exceeded') metrics.rateLimited.inc({ limit: 'model_concurrency' });
-}
-
-function note(seen: Seen, event: RoutedModelEvent): void {
-  switch (event.type) {
-    case 'routed':
-      seen.provider = event.provider;
-      seen.model = event.upstreamModel;
-      break;
-    case 'usage':
-      seen.usage = event.usage;
-      break;
-    case 'message_end':
-      seen.outcome = 'ok';
-      break;
-    case 'error':
-      seen.outcome = event.error.code;
-      break;
-    case 'message_start':
-    case 'text_delta':
-    case 'reasoning_delta':
-    case 'tool_call_start':
-    case 'tool_call_delta':
-    case 'tool_call_end':
-      break;
-  }
 }
 
 interface Tokens {

@@ -1,0 +1,79 @@
+// Nearly all frames of a stream differ in one text only. Such a frame is known by what stands before and after the text,
+// which is then copied in place of parsing the frame; any difference is parsed.
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+
+/** Frames in a row that are like no frame before: this stream has none that repeat. */
+const mostMisses = 8;
+const escaped = /["\\\u0000-\u001f]/;
+const probe = 'probe';
+
+interface Place {
+  holder: JsonObject;
+  key: 'content' | 'text';
+  text: string;
+}
+
+export class FrameMemory {
+  private before = '';
+  private after = '';
+  /** The frame that is given out, with each text in turn. */
+  private frame: JsonObject | undefined;
+  private place: Place | undefined;
+  private misses = 0;
+
+  /** The frame's JSON; undefined when it is none. The same object may be given out again with the next text. */
+  parse(data: string): Json | undefined {
+    const { before, after, place } = this;
+    if (place !== undefined && data.length >= before.length + after.length) {
+      if (data.startsWith(before) && data.endsWith(after)) {
+        const text = data.slice(before.length, data.length - after.length);
+        if (!escaped.test(text)) {
+          this.misses = 0;
+          place.holder[place.key] = text;
+          return this.frame;
+        }
+      }
+    }
+    const frame = parse(data);
+    if (this.misses < mostMisses && isJsonObject(frame)) this.learn(data, frame);
+    return frame;
+  }
+
+  private learn(data: string, frame: JsonObject): void {
+    const place = placeOf(frame);
+    if (place === undefined) return;
+    this.misses += 1;
+    const quoted = JSON.stringify(place.text);
+    const at = data.indexOf(quoted);
+    if (at === -1 || data.lastIndexOf(quoted) !== at) return;
+    const before = data.slice(0, at + 1);
+    const after = data.slice(at + quoted.length - 1);
+    // Whether that text is the one which was found.
+    const known = parse(`${before}${probe}${after}`);
+    const found = isJsonObject(known) ? placeOf(known) : undefined;
+    if (found?.text !== probe) return;
+    this.before = before;
+    this.after = after;
+    this.frame = known as JsonObject;
+    this.place = found;
+  }
+}
+
+/** The text of a frame: OpenAI's `choices[0].delta.content`, Anthropic's `delta.text`. */
+function placeOf(frame: JsonObject): Place | undefined {
+  const choices = frame['choices'];
+  const first = Array.isArray(choices) ? choices[0] : frame;
+  const delta = isJsonObject(first) ? first['delta'] : undefined;
+  if (!isJsonObject(delta)) return undefined;
+  const key = choices === undefined ? 'text' : 'content';
+  const text = delta[key];
+  return typeof text === 'string' && text !== '' ? { holder: delta, key, text } : undefined;
+}
+
+export function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
