@@ -6,7 +6,9 @@ import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { MessageAssembler } from '../apps/gateway/chat/assemble-message.js';
 import { wireFamily } from '../apps/gateway/models/create-provider.js';
-import { readPromptedAnswer } from '../apps/gateway/models/prompted/read-prompted-answer.js';
+import { PromptedAnswer } from '../apps/gateway/models/prompted/read-prompted-answer.js';
+import { answering } from '#libs/testing/one-by-one.js';
+import type { TakeModelEvents } from '../apps/gateway/models/model-provider.js';
 import { readAnswer } from '../apps/gateway/models/read-answer.js';
 import { createErrorReader } from '../apps/gateway/models/read-upstream-error.js';
 import { createSseReader } from '../apps/gateway/models/sse-reader.js';
@@ -101,8 +103,12 @@ interface Read {
 
 /** One stream of so many pieces, each in a read of its own. `onPiece` is called before each. */
 async function read(stream: Stream, pieces: number, onPiece?: (index: number) => void): Promise<Read> {
-  const events = openAnswer(stream, pieces, onPiece);
+  let sent = 0;
   const assembler = new MessageAssembler({
+    tell(events) {
+      for (const event of events) sent += Buffer.byteLength(renderer.render(event));
+      return undefined;
+    },
     isClientCall: () => true,
     serverOf: () => undefined,
     idsAreKept: false,
@@ -111,15 +117,17 @@ async function read(stream: Stream, pieces: number, onPiece?: (index: number) =>
     numbering: { calls: 0, clientCalls: 0 },
   });
   const renderer = new OpenAiSseRenderer({ id: 'chatcmpl-bench', created: 1_700_000_000 }, false);
-  let sent = 0;
-  for await (const batch of events) {
-    for (const event of assembler.read(batch)) sent += Buffer.byteLength(renderer.render(event));
-    assembler.throwIfFailed();
-  }
+  await answer(stream, pieces, assembler.take, onPiece);
+  assembler.throwIfFailed();
   return { sent, finished: assembler.message().finishReason === 'stop' };
 }
 
-function openAnswer(stream: Stream, pieces: number, onPiece?: (index: number) => void) {
+function answer(
+  stream: Stream,
+  pieces: number,
+  take: TakeModelEvents,
+  onPiece?: (index: number) => void,
+): Promise<void> {
   const [first, piece, last] = [stream.first, stream.piece, stream.last].map((text) => Buffer.from(text));
   let at = -1;
   const next = () => {
@@ -129,14 +137,14 @@ function openAnswer(stream: Stream, pieces: number, onPiece?: (index: number) =>
     onPiece?.(at);
     return piece;
   };
-  const answer = { headers: { 'content-type': 'text/event-stream' }, read: () => Promise.resolve(next()) };
+  const upstream = answering('text/event-stream', next);
   const family = wireFamily(stream.kind, providerSchema.parse({ kind: stream.kind }), silentLogger);
   const errors = createErrorReader({ provider: 'bench', secrets: [], readError: (body) => family.readError(body) });
   const names = mapToolNames([], family.toolNames);
   const request = { model: 'bench', messages: [], tools: [], stream: true, parameters: {}, unknown: {} };
   const { reader } = family.toRequest(request, { provider: 'bench', errors, names });
-  const events = readAnswer(answer, reader, { provider: 'bench', maxEventChars });
-  return stream.prompted === true ? readPromptedAnswer(events, new Set(['get_time'])) : events;
+  const told = stream.prompted === true ? new PromptedAnswer(new Set(['get_time']), take).take : take;
+  return readAnswer(upstream, reader, { provider: 'bench', maxEventChars }, told);
 }
 
 /** CPU time of this process a unit, µs. */

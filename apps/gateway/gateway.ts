@@ -22,7 +22,6 @@ import { publishReapedCall } from '#libs/runs/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { ChatService } from './chat/chat-service.js';
-import { createTurnMeasure } from './chat/measure-turn.js';
 import { OrphanedRuns } from './chat/interrupt-orphans.js';
 import { RunAnnouncements } from './chat/run-announcements.js';
 import { RunCancels } from './chat/run-cancels.js';
@@ -139,7 +138,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       cancels,
       announce: (runId) => announcements.announce(runId),
       endLater: (runId, end) => orphans.endLater(runId, end),
-      measure: createTurnMeasure(measuring),
+      measuring,
       logger,
     },
     config,

@@ -35,7 +35,9 @@ export async function ask(
   };
   const signal = new AbortController().signal;
   const events: ModelEvent[] = [];
-  for await (const event of oneByOne(provider.call(request, { requestId: 'r', deadline: NOW + 1000, signal })))
+  for await (const event of oneByOne((take) =>
+    provider.call(request, { requestId: 'r', deadline: NOW + 1000, signal }, take),
+  ))
     events.push(event);
   return {
     events,

@@ -5,7 +5,6 @@ import type { PlannedRound } from '#libs/runs/run-store.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
 import { renderError } from '#libs/http-door/render-error.js';
 import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/chat/chat-turn.js';
 import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
@@ -57,7 +56,7 @@ const { limits } = configSchema.parse({});
 const catalog = {} as ToolCatalog;
 
 /** Nothing runs here: the others are never asked. */
-type UsedPorts = Pick<TurnPorts, 'limits' | 'commitRound'> & { models: Pick<ModelRouter, 'call'> };
+type UsedPorts = Pick<TurnPorts, 'limits'> & { models: Pick<ModelRouter, 'call'> };
 
 export interface GoldenRun {
   family: GoldenFamilyName;
@@ -80,10 +79,9 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
     const state = new TurnState([...request.messages], limits, limits.rounds, Date.now() + 60_000);
     const ports: UsedPorts = {
       limits,
-      models: { call: (_route, asked, call) => provider.call({ ...asked, model }, call) },
-      commitRound: (round) => Promise.resolve(void rounds.push(round)),
+      models: { call: (_route, asked, call, take) => provider.call({ ...asked, model }, call, take) },
     };
-    const answer = await answered(request, state, ports as unknown as TurnPorts);
+    const answer = await answered(request, state, ports as unknown as TurnPorts, rounds);
     gets.push(answer);
     if (results === undefined || answer['error'] !== undefined) break;
     request = followUp(request, told(answer, rounds[0]), results);
@@ -92,7 +90,12 @@ export async function runGolden(golden: GoldenCase, run: GoldenRun): Promise<Gol
   return withoutMintedIds({ sends: inner.exchanges.map(({ sends }) => sends), reads, gets });
 }
 
-async function answered(request: TurnRequest, state: TurnState, ports: TurnPorts): Promise<GoldenAnswer> {
+async function answered(
+  request: TurnRequest,
+  state: TurnState,
+  ports: TurnPorts,
+  rounds: Omit<PlannedRound, 'runId' | 'lastEvent'>[],
+): Promise<GoldenAnswer> {
   const context = {
     principal: 'p',
     requestId: 'req_1',
@@ -111,7 +114,14 @@ async function answered(request: TurnRequest, state: TurnState, ports: TurnPorts
   };
   const fold = new CompletionFold({ id: 'chatcmpl-1', created: 1 });
   try {
-    for await (const event of oneByOne(runChatTurn(turn, ports))) fold.add(event);
+    await runChatTurn(turn, ports, {
+      tell(events) {
+        for (const event of events) fold.add(event);
+        return undefined;
+      },
+      commit: (round) => Promise.resolve(void rounds.push(round)),
+      finish: (done) => Promise.resolve(fold.add(done)),
+    });
     const { id: _, created: __, object: ___, ...shown } = fold.answer;
     return shown;
   } catch (thrown) {

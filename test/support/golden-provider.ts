@@ -3,7 +3,8 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import type { ModelProvider, ModelRequest } from '../../apps/gateway/models/model-provider.js';
+import { answering } from '#libs/testing/one-by-one.js';
+import type { ModelProvider, ModelRequest, TakeModelEvents } from '../../apps/gateway/models/model-provider.js';
 import { readAnswer } from '../../apps/gateway/models/read-answer.js';
 import { type Kind, streamOf, writeRequest } from '../fixtures/read-family.js';
 
@@ -45,7 +46,7 @@ export class GoldenProvider implements ModelProvider {
     this.answers = [...answers];
   }
 
-  async *call(request: ModelRequest): AsyncGenerator<readonly ModelEvent[]> {
+  async call(request: ModelRequest, _call: unknown, take: TakeModelEvents): Promise<void> {
     const { path, body, json, reader, errors } = writeRequest(this.family.kind, request, this.family.settings);
     for (let sent: string | undefined = body; sent !== undefined; sent = reader.again?.()) {
       const upstream = this.answers.shift();
@@ -62,14 +63,14 @@ export class GoldenProvider implements ModelProvider {
           JSON.stringify(upstream.body),
         );
         exchange.reads.push({ ...shownError(error), retryable });
-        yield [{ type: 'error', error }];
+        await take([{ type: 'error', error }]);
         return;
       }
       const answer = open(upstream, request.stream, this.family);
-      for await (const batch of readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 })) {
+      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, (batch) => {
         for (const event of batch) note(event, exchange.reads);
-        yield batch;
-      }
+        return take(batch);
+      });
     }
   }
 
@@ -94,7 +95,7 @@ function open(upstream: GoldenUpstream, stream: boolean, { kind, split }: Golden
     if (upstream.cut === true) return Promise.reject(new AppError('model_stream_cut', 'The connection broke'));
     return Promise.resolve(undefined);
   };
-  return { headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' }, read };
+  return answering(stream ? 'text/event-stream' : 'application/json', read);
 }
 
 /** As the provider frames it. */

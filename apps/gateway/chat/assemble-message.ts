@@ -1,5 +1,6 @@
 // Reads one model answer: passes on what a caller sees at once, and gathers the whole message for the loop.
 // Nothing may run before the answer has ended; only calls that the provider ended count.
+import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { AssistantMessage, ProviderState } from '#libs/schemas/message.js';
@@ -47,6 +48,8 @@ export interface AssembleOptions {
   /** Put before the first text of this answer: the blank line between two rounds. */
   separator: string;
   numbering: CallNumbering;
+  /** Told what the caller sees of it, at once. */
+  tell: (events: readonly TurnEvent[]) => Flow;
 }
 
 type EventOf<Type extends RoutedModelEvent['type']> = Extract<RoutedModelEvent, { type: Type }>;
@@ -70,15 +73,16 @@ export class MessageAssembler {
 
   constructor(private readonly options: AssembleOptions) {}
 
-  /** What the caller is told of it; what comes after a failure counts no more. */
-  read(batch: readonly RoutedModelEvent[]): TurnEvent[] {
+  /** One batch; what comes after a failure counts no more. */
+  readonly take = (batch: readonly RoutedModelEvent[]): Flow => {
     const told: TurnEvent[] = [];
     for (const event of batch) {
       if (this.failure !== undefined) break;
       this.note(event, told);
     }
-    return told;
-  }
+    const flow = told.length > 0 ? this.options.tell(told) : undefined;
+    return this.failure === undefined ? flow : 'enough';
+  };
 
   /** @throws the AppError of an `error` event; model_bad_response when a message begins again that cannot */
   throwIfFailed(): void {

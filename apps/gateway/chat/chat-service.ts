@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { NewRun, NumberedEvent, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
+import type { NewRun, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
@@ -12,38 +12,39 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { countTokens } from './count-tokens.js';
-import { EagerIteration } from './eager-iteration.js';
-import { answerEvents, type TurnAnswer, TurnFold } from './fold-turn.js';
+import { answerEvents, type TurnAnswer } from './fold-turn.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
-import { type RecordPorts, TurnRecorder } from './record-turn.js';
+import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
 import { conversationOf } from './restore-history.js';
-import { resumeTurn } from './resume-turn.js';
-import type { RunCancels } from './run-cancels.js';
+import { type ResumedTurn, resumeTurn } from './resume-turn.js';
+import type { RunCancel, RunCancels } from './run-cancels.js';
 import { endOf, stoppedAs, storedError } from './run-errors.js';
+import { type RecordPorts, RunRecord, type TakeTurnEvents } from './run-record.js';
 import { TurnState } from './turn-state.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface StartedTurn {
   runId: string;
+  /** The gateway's own time until the run has been written. */
   createdAt: Date;
-  /** In batches of what happened together. */
-  events: AsyncIterable<readonly NumberedEvent[]>;
-  /** The caller may go and the turn goes on: keep reading the events. */
+  /** The caller may go and the turn goes on. */
   detached: boolean;
+  /**
+   * Runs the turn, or follows the run that is there, and tells what happens; once only. Resolves after the last event.
+   * @throws AppError for a turn that fails
+   */
+  tell: (take: TakeTurnEvents) => Promise<void>;
 }
 
-export interface ChatPorts extends Omit<TurnPorts, 'commitRound' | 'limits'>, FollowPorts {
+export interface ChatPorts extends Omit<TurnPorts, 'limits'>, FollowPorts {
   catalog: ToolCatalog;
   cancels: RunCancels;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
   endLater: (runId: string, end: RunEnd) => void;
-  /** Watches the events of each turn that this gateway runs (metrics, the log line of the turn). */
-  measure: (
-    turn: { request: TurnRequest; context: RequestContext; runId: string },
-    batches: AsyncIterable<readonly NumberedEvent[]>,
-  ) => AsyncIterable<readonly NumberedEvent[]>;
+  /** Metrics and the log line of the turns that this gateway runs. */
+  measuring: TurnMeasuring;
   logger: Logger;
 }
 
@@ -138,87 +139,96 @@ export class ChatService {
     return { ...options, offer, run, stored };
   }
 
-  /** Runs the turn here, beside the writing of its run; `from` a stored run it goes on after its last complete round. */
+  /** The turn as it runs here, beside the writing of its run; `from` a stored run it goes on after its last complete round. */
   private async execute(
     prepared: Prepared,
     at: { begun?: Begun | Promise<Begun>; from?: StoredRun },
   ): Promise<StartedTurn> {
-    const { request, offer } = prepared;
-    const id = at.from?.id ?? prepared.run.id;
-    const cancel = this.ports.cancels.register(id, prepared.context, prepared.run.detached);
+    const { request, offer, run } = prepared;
+    const { from, begun } = at;
+    const id = from?.id ?? run.id;
+    const cancel = this.ports.cancels.register(id, prepared.context, run.detached);
     // Each call of the turn listens; a turn may have many.
     if (offer.runsHere) setMaxListeners(0, cancel.signal);
     const context: RequestContext = { ...prepared.context, signal: cancel.signal };
-    const fold = new TurnFold();
-    let stored = at.begun !== undefined || at.from !== undefined;
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
       const messages = await conversationOf(request, context.principal, this.ports.runs);
       const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
       const state = new TurnState(messages, this.config.limits, maxRounds, context.deadline);
-      const sessionId = at.from?.sessionId ?? prepared.run.sessionId!;
-      const turn: Turn = { runId: id, sessionId, request, context, route, offer, state, announce: true };
-      const past = at.from === undefined ? undefined : await resumeTurn(turn, at.from, this.ports);
-      const recorder = new TurnRecorder(
-        {
-          append: async (runId, events) => {
-            await at.begun;
-            await this.ports.log.append(runId, events);
-          },
-          end: async (end) => {
-            await at.begun;
-            await this.ports.runs.end(id, this.gatewayId, end);
-          },
-          logger: this.ports.logger,
-          announce: this.ports.announce,
-          endLater: (end) => this.ports.endLater(id, end),
-        },
-        {
-          runId: id,
-          isStored: () => stored,
-          signal: cancel.signal,
-          whenStopped: () => stoppedAs(cancel.signal, prepared),
-          lastN: past?.lastN ?? 0,
-          fold,
-          onEnd: () => cancel.release(),
-        },
-      );
-      const commitRound: TurnPorts['commitRound'] = async (round) => {
-        await at.begun;
-        if (!stored) {
-          await this.ports.runs.begin(prepared.run);
-          stored = true;
-        }
-        const { requestId, traceparent, keyId, ip } = context;
-        const audit = { requestId, ...defined({ traceparent, keyId, ip }), model: `${round.provider}/${round.model}` };
-        const owned = { runId: id, owner: this.gatewayId, lastEvent: recorder.lastN };
-        await recorder.storeWith((events) => this.ports.runs.planRound({ ...round, ...owned, events }, audit));
-        this.ports.announce(id);
+      const turn: Turn = {
+        runId: id,
+        sessionId: from?.sessionId ?? run.sessionId!,
+        request,
+        context,
+        route,
+        offer,
+        state,
+        announce: true,
       };
-      const loop = past?.ends ?? runChatTurn(turn, { ...this.ports, limits: this.config.limits, commitRound });
-      for (const { event } of past?.told ?? []) fold.add(event);
-      const recorded = recorder.record(past === undefined ? loop : chain([past.results], loop));
-      const own = this.ports.measure({ request, context, runId: id }, recorded);
-      const events = past === undefined ? own : chain([past.told], own);
-      const { detached } = prepared.run;
-      if (at.begun === undefined) return { runId: id, createdAt: at.from?.createdAt ?? new Date(), events, detached };
-      const begun = new EagerIteration(events);
-      try {
-        // As it is stored: whoever attaches is told the same.
-        const { createdAt } = (await at.begun).run;
-        return { runId: id, createdAt, events: begun, detached };
-      } catch (error) {
-        // Nothing of it was shown to anyone, and there is no run that could be ended.
-        stored = false;
-        cancel.abort(new AppError('cancelled', 'The run could not be written'));
-        void begun.return().catch(() => undefined);
-        throw error;
+      const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
+      const started: StartedTurn = {
+        runId: id,
+        createdAt: from?.createdAt ?? new Date(),
+        detached: run.detached,
+        tell: (take) => this.run(turn, past, cancel, this.record(turn, prepared, { begun, past, cancel }, take)),
+      };
+      if (begun instanceof Promise) {
+        // As it is stored: whoever attaches is told the same. A failure is the record's.
+        begun.then((now) => (started.createdAt = now.run.createdAt)).catch(() => undefined);
+      } else if (begun !== undefined) {
+        started.createdAt = begun.run.createdAt;
       }
+      return started;
     } catch (error) {
       cancel.release();
-      if (stored) await this.endEarly(id, at.begun, endOf(error, cancel.signal, prepared));
+      if (begun !== undefined || from !== undefined) {
+        await this.endEarly(id, begun, endOf(error, cancel.signal, prepared));
+      }
       throw error;
+    }
+  }
+
+  private record(
+    turn: Turn,
+    prepared: Prepared,
+    at: { begun: Begun | Promise<Begun> | undefined; past: ResumedTurn | undefined; cancel: RunCancel },
+    take: TakeTurnEvents,
+  ): RunRecord {
+    const { begun, past, cancel } = at;
+    const { requestId, traceparent, keyId, ip } = turn.context;
+    return new RunRecord(
+      this.ports,
+      {
+        runId: turn.runId,
+        owner: this.gatewayId,
+        begin: () => this.ports.runs.begin(prepared.run),
+        begun: begun === undefined && past === undefined ? undefined : Promise.resolve(begun),
+        audit: { requestId, ...defined({ traceparent, keyId, ip }) },
+        signal: cancel.signal,
+        whenStopped: () => stoppedAs(cancel.signal, prepared),
+        stop: () => cancel.abort(new AppError('cancelled', 'The run could not be written')),
+        lastN: past?.lastN ?? 0,
+        measure: new TurnMeasure(turn, this.ports.measuring),
+      },
+      take,
+    );
+  }
+
+  private async run(turn: Turn, past: ResumedTurn | undefined, cancel: RunCancel, record: RunRecord): Promise<void> {
+    try {
+      if (past !== undefined) {
+        await record.retell(past.told);
+        if (past.results.length > 0) await record.tell(past.results);
+      }
+      if (past?.ends === undefined) await runChatTurn(turn, { ...this.ports, limits: this.config.limits }, record);
+      else await record.finish(past.ends);
+    } catch (error) {
+      throw await record.fail(error);
+    } finally {
+      record.close();
+      cancel.release();
     }
   }
 
@@ -243,7 +253,12 @@ export class ChatService {
     if (adopted !== undefined) return adopted;
     if (run.state === 'cancelled') throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
     if (run.state === 'failed') throw storedError(run);
-    return { runId: run.id, createdAt: run.createdAt, events: this.follow(prepared, run), detached: true };
+    return {
+      runId: run.id,
+      createdAt: run.createdAt,
+      detached: true,
+      tell: (take) => this.follow(prepared, run, take),
+    };
   }
 
   /** With an interrupted run; undefined when another was quicker, or when it goes on here. */
@@ -259,27 +274,28 @@ export class ChatService {
     }
   }
 
-  private async *follow(prepared: Prepared, run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
+  private async follow(prepared: Prepared, run: StoredRun, take: TakeTurnEvents): Promise<void> {
     const { principal, signal } = prepared.context;
     let lastN = 0;
     for (;;) {
       for await (const numbered of followRun({ principal, runId: run.id, afterN: lastN, signal }, this.ports)) {
         if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
         lastN = numbered.n;
-        yield [numbered];
+        await take([numbered]);
         if (numbered.event.type === 'done') return;
       }
       const now = await this.ports.runs.get(principal, run.id);
       if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-        yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
+        await take(
+          [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event })),
+        );
         return;
       }
       if (now?.state === 'failed') throw storedError(now);
       if (now === undefined || !['interrupted', 'running'].includes(now.state)) break;
       const adopted = now.state === 'interrupted' ? await this.goOn(prepared, now) : undefined;
       if (adopted === undefined) continue;
-      for await (const batch of adopted.events) yield batch.filter(({ n }) => n > lastN);
-      return;
+      return adopted.tell((batch) => take(batch.filter(({ n }) => n > lastN)));
     }
     throw new AppError('cancelled', 'The run of this Idempotency-Key was cancelled');
   }
@@ -291,9 +307,4 @@ function hashRequest(request: TurnRequest): string {
 
 function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
-}
-
-async function* chain<T>(first: Iterable<T>, second: AsyncIterable<T>): AsyncGenerator<T> {
-  yield* first;
-  yield* second;
 }

@@ -1,5 +1,6 @@
 // The loop: call the model, run what it asks for, call it again, until it stops, a call goes back to the caller, or a
-// bound is hit. It knows ports only. Audit, metrics and storage watch its events from outside.
+// bound is hit. It knows ports only. What it tells and commits goes to the record of its run.
+import type { Flow } from '#libs/concurrency/flow.js';
 import type { Config } from '#libs/config/schema.js';
 import type { PlannedRound } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
@@ -7,7 +8,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
-import type { ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
+import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-provider.js';
 import type { ToolRunner } from '../tools/tool-runner.js';
 import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
@@ -34,26 +35,30 @@ export interface TurnPorts extends PlanPorts {
   models: ModelRouter;
   runner: ToolRunner;
   limits: Config['limits'];
-  /** Commits a round and its calls before anything of it is dispatched. */
-  commitRound: (round: Omit<PlannedRound, 'runId' | 'lastEvent'>) => Promise<void>;
 }
 
-/**
- * One turn, from its first model call to `done`, which comes alone. In batches of what happened together. Throws AppError
- * where it cannot go on.
- */
-export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator<readonly TurnEvent[], void> {
+export type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
+
+/** Where a turn tells what happens, and commits it. */
+export interface TurnRecord {
+  /** What happened together; a promise holds the turn back. Never throws. */
+  tell(events: readonly TurnEvent[]): Flow;
+  /** A round and its calls, before anything of it is dispatched. */
+  commit(round: Omit<PlannedRound, 'runId' | 'lastEvent'>): Promise<void>;
+  /** The turn is over. */
+  finish(done: DoneEvent): Promise<void>;
+}
+
+/** One turn, from its first model call to `done`. @throws AppError where it cannot go on */
+export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
   const { state, offer } = turn;
   for (;;) {
     const stoppedBy = offer.runsHere ? state.bound() : null;
     const startedAt = new Date();
     state.round++;
-    const answer = assembler(turn, stoppedBy);
-    for await (const batch of callModel(turn, stoppedBy, ports)) {
-      const told = answer.read(batch);
-      if (told.length > 0) yield told;
-      answer.throwIfFailed();
-    }
+    const answer = assembler(turn, stoppedBy, record);
+    await callModel(turn, stoppedBy, ports, answer);
+    answer.throwIfFailed();
     const message = answer.message();
     state.addUsage(message.usage);
     state.addText(message.text);
@@ -63,30 +68,24 @@ export async function* runChatTurn(turn: Turn, ports: TurnPorts): AsyncGenerator
     if (!offer.runsHere || calls.length === 0) {
       // Without tools of ours every call is the caller's, names that nobody offered too, as with the provider itself.
       if (calls.length > 0 && message.providerState !== undefined)
-        await keepForFollowUp(turn, message, startedAt, ports);
-      yield [done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy)];
-      return;
+        await keepForFollowUp(turn, message, startedAt, ports, record);
+      return record.finish(done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy));
     }
 
     const context = { ...turn.context, ...callContext(turn, message) };
     const planned = await planCalls({ calls, offer, context, admit: () => state.admitCall() }, ports);
-    await ports.commitRound(toPlannedRound(state.round, message, planned, startedAt));
+    await record.commit(toPlannedRound(state.round, message, planned, startedAt));
     const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
 
-    const outcomes = new Map<TurnCall, ToolOutcome>();
-    const running = runCalls(server, ports.runner, {
+    const outcomes = await runCalls(server, ports.runner, {
       parallel: turn.request.parallelToolCalls !== false,
-      onEnd: (call, outcome) => void outcomes.set(call, outcome),
+      tell: (events) => record.tell(events),
     });
-    for await (const event of running) yield [event];
     turn.context.signal.throwIfAborted();
     // In the order of the model's calls, whatever order they ended in.
     const ended = server.map((call) => toEndedCall(call, outcomes.get(call)!, state.round));
     for (const call of ended) state.addEnded(call);
-    if (client.length > 0) {
-      yield [done(turn, message, 'tool_calls', null)];
-      return;
-    }
+    if (client.length > 0) return record.finish(done(turn, message, 'tool_calls', null));
     state.messages.push(toAssistantMessage(message), ...ended.map(({ id, outcome }) => toToolMessage(id, outcome)));
   }
 }
@@ -104,11 +103,7 @@ function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: number)
 }
 
 /** One model call. At a bound no tools are offered, so that the caller always gets an answer. */
-function callModel(
-  turn: Turn,
-  stoppedBy: StopCause | null,
-  ports: TurnPorts,
-): AsyncIterable<readonly RoutedModelEvent[]> {
+function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, answer: MessageAssembler): Promise<void> {
   const { request, state, offer, context } = turn;
   const tools = stoppedBy === null ? offer.definitions : [];
   const toolChoice = state.round === 1 ? offer.toolChoice : undefined;
@@ -123,6 +118,7 @@ function callModel(
       signal: context.signal,
       ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
     },
+    answer.take,
   );
 }
 
@@ -142,13 +138,14 @@ export function toModelRequest(
   };
 }
 
-function assembler(turn: Turn, stoppedBy: StopCause | null): MessageAssembler {
+function assembler(turn: Turn, stoppedBy: StopCause | null, record: TurnRecord): MessageAssembler {
   const { request, state, offer } = turn;
   return new MessageAssembler({
     idsAreKept: offer.runsHere,
     separator: state.separator(),
     numbering: state.numbering,
     ...(stoppedBy === null ? { isClientCall: (name: string) => isClientCall(offer, name) } : {}),
+    tell: (events) => record.tell(events),
     serverOf: (name) => offer.tools.get(name)?.tool?.server,
     onStart: (model) => {
       if (!turn.announce) return undefined;
@@ -205,6 +202,7 @@ async function keepForFollowUp(
   message: AssembledMessage,
   startedAt: Date,
   ports: TurnPorts,
+  record: TurnRecord,
 ): Promise<void> {
   const context = { ...turn.context, ...callContext(turn, message) };
   const offer: ToolOffer = {
@@ -212,7 +210,7 @@ async function keepForFollowUp(
     tools: new Map(message.calls.map((call) => [call.name, { definition: { name: call.name } }])),
   };
   const planned = await planCalls({ calls: message.calls, offer, context, admit: () => true }, ports);
-  await ports.commitRound(toPlannedRound(turn.state.round, message, planned, startedAt));
+  await record.commit(toPlannedRound(turn.state.round, message, planned, startedAt));
 }
 
 function done(
@@ -220,7 +218,7 @@ function done(
   message: AssembledMessage,
   finishReason: FinishReason,
   stoppedBy: StopCause | null,
-): TurnEvent {
+): DoneEvent {
   const toolExecution = turn.state.toolExecution(turn.sessionId, stoppedBy);
   const extras: AnswerExtras | undefined = message.extras;
   return {

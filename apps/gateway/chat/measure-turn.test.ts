@@ -2,12 +2,10 @@ import { expect } from 'vitest';
 import { silentLogger, type LogFields, type Logger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
 import { verifies } from '../../../test/verifies.js';
-import { measureTurn, type MeasuredTurn } from './measure-turn.js';
+import { TurnMeasure, type MeasuredTurn } from './measure-turn.js';
 
 const turn = {
   request: { dialect: 'events', stream: true, model: 'made-up', messages: [{ role: 'user', content: 'canary' }] },
@@ -19,10 +17,11 @@ const start: TurnEvent = { type: 'start', model: 'x/y', runId: 'run_1', sessionI
 const text: TurnEvent = { type: 'content', text: 'canary' };
 const done: TurnEvent = { type: 'done', finishReason: 'stop', usage };
 
-async function* told(events: TurnEvent[], failure?: unknown): AsyncGenerator<NumberedEvent[]> {
-  let n = 0;
-  for (const event of events) yield [{ n: ++n, event }];
-  if (failure !== undefined) throw failure;
+function measure(events: TurnEvent[], tap: ReturnType<typeof measuring>, failure?: AppError): void {
+  const measured = new TurnMeasure(turn, tap);
+  for (const event of events) measured.note(event);
+  if (failure !== undefined) measured.failed(failure);
+  measured.ended();
 }
 
 function measuring() {
@@ -67,9 +66,7 @@ verifies(
       text,
       { ...done, toolExecution: { rounds: 3, session_id: 's' } } as TurnEvent,
     ];
-    const seen: TurnEvent[] = [];
-    for await (const { event } of oneByOne(measureTurn(turn, told(events), tap))) seen.push(event);
-    expect(seen).toEqual(events);
+    measure(events, tap);
     const shown = await metrics.registry.metrics();
     const requests = 'signalbox_chat_requests_total{dialect="events",stream="true",model="x/y",outcome="ok"}';
     expect(valueOf(shown, requests)).toBe(1);
@@ -93,11 +90,8 @@ verifies(
   async () => {
     const tap = measuring();
     const failure = new AppError('model_timeout', 'late');
-    const read = async () => {
-      for await (const _ of oneByOne(measureTurn(turn, told([], failure), tap)));
-    };
-    await expect(read()).rejects.toBe(failure);
-    for await (const _ of oneByOne(measureTurn(turn, told([start, text, done]), tap))) break;
+    measure([], tap, failure);
+    measure([start], tap);
     const shown = await tap.metrics.registry.metrics();
     const series = (outcome: string) =>
       `signalbox_chat_requests_total{dialect="events",stream="true",model="other",outcome="${outcome}"}`;
@@ -113,17 +107,16 @@ verifies(
   async () => {
     const tap = measuring();
     const busy: Record<string, number> = {};
-    async function* slow(runId: string): AsyncGenerator<NumberedEvent[]> {
+    const read = async (runId: string) => {
+      const measured = new TurnMeasure({ ...turn, runId }, tap);
       const from = performance.now();
       const leave = tap.clocks.enter(runId);
       await new Promise((resolve) => setTimeout(resolve, 60));
       leave();
       busy[runId] = performance.now() - from;
       if (runId === 'run_2') await new Promise((resolve) => setTimeout(resolve, 120));
-      yield [{ n: 1, event: done }];
-    }
-    const read = async (runId: string) => {
-      for await (const _ of oneByOne(measureTurn({ ...turn, runId }, slow(runId), tap)));
+      measured.note(done);
+      measured.ended();
     };
     await Promise.all([read('run_1'), read('run_2')]);
     const overheads = tap.lines.map(({ fields }) => Number(fields.metadata!['overheadMs']));

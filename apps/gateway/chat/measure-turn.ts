@@ -1,13 +1,10 @@
-// A tap on the events of one turn: passes each on untouched and, when the turn has ended in whatever way, counts it and
-// writes its one log line. Never its content.
-import { watchItems } from '#libs/concurrency/watch-items.js';
+// What is known of one turn: when it has ended, in whatever way, it is counted and has its one log line. Never its content.
 import type { Logger } from '#libs/logging/logger.js';
 import { OTHER } from '#libs/metrics/bounded-labels.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import type { NumberedEvent } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { type AppError, ERRORS, type ErrorCode } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { CallLog } from './call-log.js';
 import type { TurnRequest } from './turn-request.js';
@@ -37,56 +34,24 @@ interface Summary {
   durationMs: number;
 }
 
-/** For ChatPorts.measure. */
-export function createTurnMeasure(measuring: TurnMeasuring) {
-  return (turn: MeasuredTurn, batches: AsyncIterable<readonly NumberedEvent[]>) =>
-    measureTurn(turn, batches, measuring);
-}
-
-export function measureTurn(
-  turn: MeasuredTurn,
-  batches: AsyncIterable<readonly NumberedEvent[]>,
-  measuring: TurnMeasuring,
-): AsyncIterable<readonly NumberedEvent[]> {
-  const startedAt = performance.now();
-  const clock = measuring.clocks.open(turn.runId);
-  const watch = new TurnWatch(turn.request.model, measuring.metrics, startedAt);
-  const calls = new CallLog(measuring.logger, { requestId: turn.context.requestId, runId: turn.runId });
-  const { summary } = watch;
-  return watchItems(batches, {
-    note(batch) {
-      for (const { event } of batch) {
-        watch.note(event);
-        calls.note(event);
-      }
-    },
-    failed(error) {
-      summary.outcome = toAppError(error).code;
-      if (summary.outcome !== 'cancelled') measuring.metrics.countError(error);
-    },
-    ended() {
-      summary.durationMs = performance.now() - startedAt;
-      summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
-      clock.close();
-      count(turn.request, summary, measuring.metrics);
-      log(turn, summary, measuring.logger);
-    },
-  });
-}
-
-class TurnWatch {
-  readonly summary: Summary;
+export class TurnMeasure {
+  private readonly startedAt = performance.now();
+  private readonly clock: ReturnType<TurnClocks['open']>;
+  private readonly calls: CallLog;
+  private readonly summary: Summary;
   private readonly ran = new Set<string>();
 
   constructor(
-    model: string | undefined,
-    private readonly metrics: Metrics,
-    private readonly startedAt: number,
+    private readonly turn: MeasuredTurn,
+    private readonly measuring: TurnMeasuring,
   ) {
+    const { request, context, runId } = turn;
+    this.clock = measuring.clocks.open(runId);
+    this.calls = new CallLog(measuring.logger, { requestId: context.requestId, runId });
     // A turn whose reader left, or that just stopped, never says that it is done.
     this.summary = {
       outcome: 'cancelled',
-      model: model ?? 'default',
+      model: request.model ?? 'default',
       rounds: 1,
       toolCalls: 0,
       overheadMs: 0,
@@ -94,8 +59,24 @@ class TurnWatch {
     };
   }
 
+  failed(error: AppError): void {
+    this.summary.outcome = error.code;
+    if (error.code !== 'cancelled') this.measuring.metrics.countError(error);
+  }
+
+  /** Once, however it ended. */
+  ended(): void {
+    const { summary, clock, turn, measuring } = this;
+    summary.durationMs = performance.now() - this.startedAt;
+    summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
+    clock.close();
+    count(turn.request, summary, measuring.metrics);
+    log(turn, summary, measuring.logger);
+  }
+
   note(event: TurnEvent): void {
     const { summary } = this;
+    this.calls.note(event);
     switch (event.type) {
       case 'start':
         summary.model = event.model;
@@ -113,8 +94,8 @@ class TurnWatch {
       case 'tool_result':
         // Refused before it was dispatched (unknown name, bad arguments, denied): no runner has counted it.
         if (!this.ran.has(event.callId) && event.result.error !== undefined) {
-          this.metrics.toolCalls.inc({ server: OTHER, tool: OTHER, outcome: event.result.error.code });
-          this.metrics.countErrorCode(event.result.error.code);
+          this.measuring.metrics.toolCalls.inc({ server: OTHER, tool: OTHER, outcome: event.result.error.code });
+          this.measuring.metrics.countErrorCode(event.result.error.code);
         }
         break;
       case 'done':

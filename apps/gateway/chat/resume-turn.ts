@@ -4,7 +4,7 @@ import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, Stored
 import { AppError } from '#libs/schemas/errors.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Turn } from './chat-turn.js';
+import type { DoneEvent, Turn } from './chat-turn.js';
 import { readLog } from './read-log.js';
 import { toAssistant, unknownOutcome } from './restore-history.js';
 import { toShownResult, toToolMessage } from './turn-state.js';
@@ -16,7 +16,7 @@ export interface ResumedTurn {
   /** The results of that round, which the log may have missed. */
   results: TurnEvent[];
   /** Instead of another model call, where the round gave calls to the caller. */
-  ends?: AsyncIterable<readonly TurnEvent[]>;
+  ends?: DoneEvent;
 }
 
 const settleMs = 20_000;
@@ -41,7 +41,7 @@ export async function resumeTurn(
     result: toShownResult(call.outcome ?? unknownOutcome),
   }));
   const givesBack = last?.calls.some((call) => call.kind === 'client') === true;
-  return { told, lastN, results, ...(givesBack ? { ends: endWithCalls(turn) } : {}) };
+  return { told, lastN, results, ...(givesBack ? { ends: withCalls(turn) } : {}) };
 }
 
 /** Up to the round's message, and what was told of its calls after it; the rest is of a round that never was. */
@@ -91,14 +91,12 @@ function replay(turn: Turn, round: StoredRound): void {
   state.messages.push(toAssistant(round), ...results);
 }
 
-async function* endWithCalls(turn: Turn): AsyncGenerator<readonly TurnEvent[]> {
+function withCalls(turn: Turn): DoneEvent {
   const toolExecution = turn.state.toolExecution(turn.sessionId, null);
-  yield [
-    {
-      type: 'done',
-      finishReason: 'tool_calls',
-      usage: turn.state.usage,
-      ...(toolExecution === undefined ? {} : { toolExecution }),
-    },
-  ];
+  return {
+    type: 'done',
+    finishReason: 'tool_calls',
+    usage: turn.state.usage,
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+  };
 }

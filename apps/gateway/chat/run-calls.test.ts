@@ -32,8 +32,30 @@ function heldUntil(count: number): ToolRunner {
 verifies('chat.auto.parallel', 'those that only read are all dispatched before the first has ended', async () => {
   const told: string[] = [];
   const runner = heldUntil(ids.length);
-  for await (const event of runCalls(ids.map(callOf), runner, { parallel: true, onEnd: () => undefined })) {
-    told.push(event.type);
-  }
+  await runCalls(ids.map(callOf), runner, {
+    parallel: true,
+    tell: (events) => void told.push(...events.map(({ type }) => type)) as undefined,
+  });
   expect(told).toEqual([...ids.map(() => 'tool_progress'), ...ids.map(() => 'tool_result')]);
+});
+
+verifies('chat.auto.parallel', 'of a reader that is behind only the newest progress of a call waits', async () => {
+  const told: unknown[] = [];
+  let taken: () => void = () => undefined;
+  const runner: ToolRunner = {
+    hasWorker: () => true,
+    async run(_call, _context, onProgress) {
+      for (let progress = 1; progress <= 1_000; progress += 1) onProgress({ status: 'running', progress });
+      setImmediate(() => taken());
+      return { state: 'completed', blocks: [], durationMs: 1 };
+    },
+  };
+  await runCalls([callOf('one')], runner, {
+    parallel: true,
+    tell(events) {
+      told.push(...events.map((event) => (event.type === 'tool_progress' ? event.progress : event.type)));
+      return told.length > 1 ? undefined : new Promise((resolve) => (taken = () => resolve(undefined)));
+    },
+  }).catch(() => undefined);
+  expect(told).toEqual([1, 1_000, 'tool_result']);
 });

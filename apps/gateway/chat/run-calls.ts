@@ -1,46 +1,40 @@
 // Runs the planned calls of one round: those that change the same session one after the other in call order, all others
 // at once; tells what happens as it happens.
+import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ToolProgress, ToolRunner } from '../tools/tool-runner.js';
-import { EventQueue } from './event-queue.js';
+import { CallEvents } from './call-events.js';
 import type { TurnCall } from './plan-calls.js';
 import { toShownResult } from './turn-state.js';
 
-export interface RunCallsOptions {
-  /** False: the caller wants one call after the other. */
-  parallel: boolean;
-  onEnd: (call: TurnCall, outcome: ToolOutcome) => void;
-}
-
-/** Every call ends with one `tool_result`; failures of tools are results, never exceptions. */
-export async function* runCalls(
+/**
+ * The outcome of each call. Every call ends with one `tool_result`; failures of tools are results, never exceptions.
+ * `parallel` false: the caller wants one call after the other.
+ */
+export async function runCalls(
   calls: readonly TurnCall[],
   runner: ToolRunner,
-  options: RunCallsOptions,
-): AsyncGenerator<TurnEvent, void> {
-  const events = new EventQueue<TurnEvent>();
-  const run = async (call: TurnCall): Promise<void> => {
-    const callId = call.planned.id;
-    const outcome = await outcomeOf(call, runner, (progress) => {
-      events.push({ type: 'tool_progress', callId, ...progress }, callId);
-    });
-    options.onEnd(call, outcome);
-    events.push({ type: 'tool_result', callId, result: toShownResult(outcome) });
-  };
-  const lines = options.parallel ? inLines(calls) : [calls];
-  const all = Promise.all(
+  { parallel, tell }: { parallel: boolean; tell: (events: readonly TurnEvent[]) => Flow },
+): Promise<Map<TurnCall, ToolOutcome>> {
+  const outcomes = new Map<TurnCall, ToolOutcome>();
+  const events = new CallEvents(tell);
+  const lines = parallel ? inLines(calls) : [calls];
+  await Promise.all(
     lines.map(async (line) => {
-      for (const call of line) await run(call);
+      for (const call of line) {
+        const callId = call.planned.id;
+        const outcome = await outcomeOf(call, runner, (progress) =>
+          events.add({ type: 'tool_progress', callId, ...progress }),
+        );
+        outcomes.set(call, outcome);
+        events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
+      }
     }),
   );
-  // The queue carries a failure to whoever reads it.
-  all.then(
-    () => events.close(),
-    (error: unknown) => events.fail(error),
-  );
-  yield* events;
+  await events.told;
+  return outcomes;
 }
 
 /** Calls that are not read-only and share a server and session stand in one line. */

@@ -1,10 +1,11 @@
 // The events of a stored run for someone who asks for it by its id: what is stored, what is still to come, and how it
 // ended where it has no last event.
-import type { NumberedEvent, StoredRun } from '#libs/runs/run-store.js';
+import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { answerEvents, type TurnAnswer } from './fold-turn.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { storedError } from './run-errors.js';
+import type { TakeTurnEvents } from './run-record.js';
 
 export interface Telling {
   /** The last number that the reader has. */
@@ -13,23 +14,24 @@ export interface Telling {
 }
 
 /** @throws AppError what the run failed with, shutting_down for one that was interrupted, cancelled */
-export async function* tellRun(
+export async function tellRun(
   run: StoredRun,
   { afterN, signal }: Telling,
   ports: FollowPorts,
-): AsyncGenerator<readonly NumberedEvent[]> {
+  take: TakeTurnEvents,
+): Promise<void> {
   let told = 0;
   for await (const numbered of followRun({ principal: run.principal, runId: run.id, afterN, signal }, ports)) {
     if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
     told++;
-    yield [numbered];
+    await take([numbered]);
     if (numbered.event.type === 'done') return;
   }
   const now = (await ports.runs.get(run.principal, run.id)) ?? run;
   if (now.state === 'done' && now.answer !== null) {
     // Its own events are gone: the whole answer, for a reader that has none of it.
     if (told > 0 || afterN > 0) return;
-    yield [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event }));
+    await take([...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event })));
     return;
   }
   if (now.state === 'interrupted') {

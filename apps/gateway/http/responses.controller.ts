@@ -10,6 +10,7 @@ import { cancelRun } from '../chat/cancel-run.js';
 import type { StartedTurn } from '../chat/chat-service.js';
 import { recallTurn } from '../chat/recall-turn.js';
 import { storedEvents } from '../chat/stored-events.js';
+import type { TakeTurnEvents } from '../chat/run-record.js';
 import { tellRun } from '../chat/tell-run.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { listServers } from '../responses-api/list-servers.js';
@@ -90,21 +91,22 @@ export class ResponsesController {
   private async stream(run: StoredRun, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { requestId, signal } = requestContext(request);
     const { ports } = this;
-    const events = run.state === 'done' ? this.told(run) : tellRun(run, { afterN: 0, signal }, ports);
+    const tell = (take: TakeTurnEvents) =>
+      run.state === 'done' ? this.told(run, take) : tellRun(run, { afterN: 0, signal }, ports, take);
     const { server } = this.config;
-    await streamTurn(reply, events, new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest)), {
+    const rendererOf = () => new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest));
+    await streamTurn(reply, tell, rendererOf, {
       requestId,
       headersAfterMs: 100,
       keepAliveMs: server.keep_alive_ms,
       stuckReaderMs: server.stuck_reader_ms,
-      detached: false,
       onError: ports.observeError,
     });
   }
 
-  private async *told(run: StoredRun): AsyncGenerator<readonly NumberedEvent[]> {
+  private async told(run: StoredRun, take: TakeTurnEvents): Promise<void> {
     const events = [...storedEvents(run, await this.ports.runs.rounds(run.id))];
-    yield events.map((event, index) => ({ n: index + 1, event }));
+    await take(events.map((event, index) => ({ n: index + 1, event })));
   }
 
   private rendering({ runId, createdAt }: StartedTurn, turn: TurnRequest): ResponseRendering {

@@ -43,15 +43,20 @@ export class RunsController {
       model: afterN === 0 ? '' : await this.modelOf(run),
     });
     const { server } = this.config;
-    await streamTurn(reply, tellRun(run, { afterN, signal: context.signal }, this.ports), renderer, {
-      requestId: context.requestId,
-      // The stream is there from the start: its events may be long in coming.
-      headersAfterMs: 100,
-      keepAliveMs: server.keep_alive_ms,
-      stuckReaderMs: server.stuck_reader_ms,
-      detached: false,
-      onError: this.ports.observeError,
-    });
+    const telling = { afterN, signal: context.signal };
+    await streamTurn(
+      reply,
+      (take) => tellRun(run, telling, this.ports, take),
+      () => renderer,
+      {
+        requestId: context.requestId,
+        // The stream is there from the start: its events may be long in coming.
+        headersAfterMs: 100,
+        keepAliveMs: server.keep_alive_ms,
+        stuckReaderMs: server.stuck_reader_ms,
+        onError: this.ports.observeError,
+      },
+    );
   }
 
   @Delete(':id')

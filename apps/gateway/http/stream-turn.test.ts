@@ -5,33 +5,33 @@ import { silentLogger } from '#libs/logging/logger.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../../test/verifies.js';
+import type { TakeTurnEvents } from '../chat/run-record.js';
 import { commentKeepAlive } from '../doors/sse-renderer.js';
 import { observerOfStreams, streamTurn } from './stream-turn.js';
 
 verifies('chat.stream.keep-alive', 'headers go out though nothing has happened and no keep-alive is due', async () => {
   let happen: () => void = () => undefined;
   const happened = new Promise<void>((resolve) => (happen = resolve));
-  async function* events(): AsyncGenerator<NumberedEvent[]> {
+  const tell = async (take: TakeTurnEvents) => {
     await happened;
-    yield [{ n: 1, event: { type: 'content', text: 'late' } }];
-  }
+    await take([{ n: 1, event: { type: 'content', text: 'late' } }]);
+  };
   const server = fastify();
   server.get('/', (_request, reply) =>
     streamTurn(
       reply,
-      events(),
-      {
+      tell,
+      () => ({
         render: () => 'data: late\n\n',
         renderError: () => '',
         end: 'data: end\n\n',
         keepAlive: commentKeepAlive,
-      },
+      }),
       {
         requestId: 'req_1',
         headersAfterMs: 10,
         keepAliveMs: 600_000,
         stuckReaderMs: 600_000,
-        detached: false,
         onError: () => undefined,
       },
     ),
@@ -48,10 +48,10 @@ verifies('chat.stream.keep-alive', 'headers go out though nothing has happened a
 
 test('events of one batch go out in one chunk', async () => {
   const content = (n: number): NumberedEvent => ({ n, event: { type: 'content', text: String(n) } });
-  async function* events(): AsyncGenerator<NumberedEvent[]> {
-    yield [content(1), content(2)];
-    yield [content(3)];
-  }
+  const tell = async (take: TakeTurnEvents) => {
+    await take([content(1), content(2)]);
+    await take([content(3)]);
+  };
   const server = fastify();
   const renderer = {
     render: (_event: unknown, n: number) => `data: ${n}\n\n`,
@@ -61,7 +61,7 @@ test('events of one batch go out in one chunk', async () => {
   };
   const options = { requestId: 'req_1', headersAfterMs: 600_000, keepAliveMs: 600_000, stuckReaderMs: 600_000 };
   server.get('/', (_request, reply) =>
-    streamTurn(reply, events(), renderer, { ...options, detached: false, onError: () => undefined }),
+    streamTurn(reply, tell, () => renderer, { ...options, onError: () => undefined }),
   );
   try {
     const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
@@ -81,10 +81,10 @@ test('events of one batch go out in one chunk', async () => {
 });
 
 test('a bug of ours after the first byte is logged with its request id', async () => {
-  async function* events(): AsyncGenerator<NumberedEvent[]> {
-    yield [{ n: 1, event: { type: 'content', text: 'x' } }];
+  const tell = async (take: TakeTurnEvents) => {
+    await take([{ n: 1, event: { type: 'content', text: 'x' } }]);
     throw new Error('a bug');
-  }
+  };
   const lines: unknown[] = [];
   const counted: string[] = [];
   const onError = observerOfStreams(
@@ -100,7 +100,7 @@ test('a bug of ours after the first byte is logged with its request id', async (
   };
   const bounds = { headersAfterMs: 600_000, keepAliveMs: 600_000, stuckReaderMs: 600_000 };
   server.get('/', (_request, reply) =>
-    streamTurn(reply, events(), renderer, { ...bounds, requestId: 'req_1', detached: false, onError }),
+    streamTurn(reply, tell, () => renderer, { ...bounds, requestId: 'req_1', onError }),
   );
   try {
     const answer = await fetch(await server.listen({ host: '127.0.0.1', port: 0 }));

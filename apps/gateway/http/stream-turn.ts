@@ -6,14 +6,13 @@ import type { Metrics } from '#libs/metrics/metrics.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { SseRenderer } from '../doors/sse-renderer.js';
-import { openSse, type SseOptions } from './open-sse.js';
+import type { TakeTurnEvents } from '../chat/run-record.js';
+import { openSse, type SseOptions, type SseStream } from './open-sse.js';
 
 export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
   requestId: string;
   /** When the headers go out though nothing has happened yet. */
   headersAfterMs: number;
-  /** Keep reading events when the reader has gone. */
-  detached: boolean;
   onError: (error: AppError, requestId: string) => void;
 }
 
@@ -26,56 +25,79 @@ export const observerOfStreams =
   };
 
 /**
- * Streams the events, those of one batch in one write. What fails before the first one is thrown, for an HTTP status; later it is an error event, and the
- * stream ends without saying that it is complete.
+ * Streams what `tell` tells, the events of one batch in one write. What fails before the first one is thrown, for an HTTP
+ * status; later it is an error event, and the stream ends without saying that it is complete. `rendererOf` is called once,
+ * when the stream begins.
  */
 export async function streamTurn(
   reply: FastifyReply,
-  events: AsyncIterable<readonly NumberedEvent[]>,
-  renderer: SseRenderer,
+  tell: (take: TakeTurnEvents) => Promise<void>,
+  rendererOf: () => SseRenderer,
   options: StreamOptions,
 ): Promise<void> {
-  const iterator = events[Symbol.asyncIterator]();
-  const first = iterator.next();
-  const early = await Promise.race([first.then(() => 'event' as const), after(options.headersAfterMs, first)]);
-  const stream = openSse(reply, { ...options, keepAlive: renderer.keepAlive });
-  if (early === 'silence') await stream.write(renderer.keepAlive);
+  const stream = new TurnStream(reply, rendererOf, options);
   try {
-    for (let next = await first; next.done !== true; next = await iterator.next()) {
-      let text = '';
-      for (const { event, n } of next.value) text += renderer.render(event, n);
-      const taken = text === '' ? undefined : stream.write(text);
-      if (taken !== undefined) await taken;
-      if (reply.raw.destroyed && !options.detached) break;
-    }
-    await stream.write(renderer.end);
+    await tell((batch) => stream.take(batch));
+    await stream.end();
   } catch (thrown) {
+    if (!stream.isOpen) throw thrown;
     const error = toAppError(thrown);
     options.onError(error, options.requestId);
-    await stream.write(renderer.renderError(error, options.requestId));
+    await stream.fail(error);
   } finally {
-    // A reader that left has aborted the turn's signal; the turn still ends its run in order.
-    await drain(iterator);
-    stream.end();
+    stream.close();
   }
 }
 
-async function after(ms: number, unless: Promise<unknown>): Promise<'silence' | 'event'> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<'silence'>((resolve) => {
-    timer = setTimeout(() => resolve('silence'), ms);
-  });
-  try {
-    return await Promise.race([silence, unless.then(() => 'event' as const)]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+class TurnStream {
+  private opened: { sse: SseStream; renderer: SseRenderer } | undefined;
+  private readonly silence: NodeJS.Timeout;
 
-async function drain(iterator: AsyncIterator<unknown>): Promise<void> {
-  try {
-    while ((await iterator.next()).done !== true);
-  } catch {
-    // Recorded where it happened; nobody is left to be told.
+  constructor(
+    private readonly reply: FastifyReply,
+    private readonly rendererOf: () => SseRenderer,
+    private readonly options: StreamOptions,
+  ) {
+    this.silence = setTimeout(() => this.breakSilence(), options.headersAfterMs);
+  }
+
+  get isOpen(): boolean {
+    return this.opened !== undefined;
+  }
+
+  take(batch: readonly NumberedEvent[]): Promise<void> | undefined {
+    const { sse, renderer } = this.opened ?? this.open();
+    let text = '';
+    for (const { event, n } of batch) text += renderer.render(event, n);
+    return text === '' ? undefined : sse.write(text);
+  }
+
+  end(): Promise<void> | undefined {
+    const { sse, renderer } = this.opened ?? this.open();
+    return sse.write(renderer.end);
+  }
+
+  fail(error: AppError): Promise<void> | undefined {
+    const { sse, renderer } = this.opened ?? this.open();
+    return sse.write(renderer.renderError(error, this.options.requestId));
+  }
+
+  close(): void {
+    clearTimeout(this.silence);
+    this.opened?.sse.end();
+  }
+
+  private open() {
+    clearTimeout(this.silence);
+    const renderer = this.rendererOf();
+    return (this.opened = {
+      sse: openSse(this.reply, { ...this.options, keepAlive: renderer.keepAlive }),
+      renderer,
+    });
+  }
+
+  private breakSilence(): void {
+    const { sse, renderer } = this.open();
+    void sse.write(renderer.keepAlive);
   }
 }

@@ -1,6 +1,7 @@
 // The tools API: what there is, and one call through the same queue, policy, journal and audit as a chat's.
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Flow } from '#libs/concurrency/flow.js';
 import type { Config } from '#libs/config/schema.js';
 import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { contentText } from '#libs/schemas/content-block.js';
@@ -8,7 +9,8 @@ import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { EventQueue } from '../chat/event-queue.js';
+import { CallEvents } from '../chat/call-events.js';
+import type { TakeTurnEvents } from '../chat/run-record.js';
 import { toShownResult } from '../chat/turn-state.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../tools/call-tool.js';
@@ -86,32 +88,29 @@ export class ToolsController {
   async #stream(prepared: KeyedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { server } = this.config;
     const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
-    await streamTurn(reply, numbered(prepared), new EventsSseRenderer(rendering), {
-      requestId: requestContext(request).requestId,
-      headersAfterMs: server.headers_after_ms,
-      keepAliveMs: server.keep_alive_ms,
-      stuckReaderMs: server.stuck_reader_ms,
-      detached: false,
-      onError: this.observeError,
-    });
+    await streamTurn(
+      reply,
+      (take) => tellCall(prepared, take),
+      () => new EventsSseRenderer(rendering),
+      {
+        requestId: requestContext(request).requestId,
+        headersAfterMs: server.headers_after_ms,
+        keepAliveMs: server.keep_alive_ms,
+        stuckReaderMs: server.stuck_reader_ms,
+        onError: this.observeError,
+      },
+    );
   }
 }
 
 /** `tool_progress` as it comes, then one `tool_result`. */
-async function* numbered(prepared: KeyedToolCall): AsyncGenerator<readonly NumberedEvent[]> {
+async function tellCall(prepared: KeyedToolCall, take: TakeTurnEvents): Promise<void> {
   const { callId } = prepared.context;
-  const events = new EventQueue<TurnEvent>();
-  prepared
-    .run((progress) => events.push({ type: 'tool_progress', callId, ...progress }, callId))
-    .then(
-      ({ outcome }) => {
-        events.push({ type: 'tool_result', callId, result: toShownResult(outcome) });
-        events.close();
-      },
-      (error: unknown) => events.fail(error),
-    );
   let n = 0;
-  for await (const event of events) yield [{ n: ++n, event }];
+  const events = new CallEvents((batch) => take(batch.map((event) => ({ n: ++n, event }))) as Flow);
+  const { outcome } = await prepared.run((progress) => events.add({ type: 'tool_progress', callId, ...progress }));
+  events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
+  await events.told;
 }
 
 function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): JsonObject {

@@ -49,10 +49,16 @@ export class TurnDoor {
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
       const started = await this.chat.start({ request: turn, context, ...key });
       reply.header('x-run-id', started.runId);
-      if (turn.stream) return await this.stream(started, dialect.renderer(started, turn), reply, context.requestId);
-      const fold = dialect.fold(started, turn);
-      for await (const batch of started.events) for (const { event } of batch) fold.add(event);
-      if (!reply.raw.destroyed) await reply.type('application/json').send(fold.answer);
+      if (turn.stream) {
+        return await this.stream(started, () => dialect.renderer(started, turn), reply, context.requestId);
+      }
+      let fold: AnswerFold | undefined;
+      await started.tell((batch) => {
+        fold ??= dialect.fold(started, turn);
+        for (const { event } of batch) fold.add(event);
+        return undefined;
+      });
+      if (!reply.raw.destroyed) await reply.type('application/json').send(fold!.answer);
     } finally {
       leave();
     }
@@ -72,18 +78,17 @@ export class TurnDoor {
   }
 
   private stream(
-    { events, detached }: StartedTurn,
-    renderer: SseRenderer,
+    started: StartedTurn,
+    rendererOf: () => SseRenderer,
     reply: FastifyReply,
     requestId: string,
   ): Promise<void> {
     const { server } = this.config;
-    return streamTurn(reply, events, renderer, {
+    return streamTurn(reply, started.tell, rendererOf, {
       requestId,
       headersAfterMs: server.headers_after_ms,
       keepAliveMs: server.keep_alive_ms,
       stuckReaderMs: server.stuck_reader_ms,
-      detached,
       onError: this.observeError,
     });
   }

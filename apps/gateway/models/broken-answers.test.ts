@@ -83,7 +83,9 @@ for (const { name, config, frames, completeAt, expected } of families) {
     try {
       for (let each = 0; each < answers.length; each += 1) {
         const events = [];
-        for await (const event of oneByOne(provider.call(asking({ tools: [{ name: 'f' }] }), calling())))
+        for await (const event of oneByOne((take) =>
+          provider.call(asking({ tools: [{ name: 'f' }] }), calling(), take),
+        ))
           events.push(event);
         heard.push(foldEvents(events));
       }

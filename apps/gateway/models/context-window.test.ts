@@ -31,7 +31,10 @@ async function ask(messages: ChatMessage[], { tools = [] as ToolDefinition[], mo
   const request = { messages, tools, stream: true, parameters: {}, unknown: {} };
   const call = { requestId: 'r', deadline: Date.now() + 20_000, signal: new AbortController().signal };
   const events: RoutedModelEvent[] = [];
-  for await (const event of oneByOne(router.call(router.resolve(model), request, call))) events.push(event);
+  for await (const event of oneByOne<RoutedModelEvent>((take) =>
+    router.call(router.resolve(model), request, call, take),
+  ))
+    events.push(event);
   const error = events.find((event) => event.type === 'error');
   return { code: error?.error.code, text: foldEvents(events).text, asked: upstream.requests.length };
 }

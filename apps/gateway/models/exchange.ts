@@ -183,7 +183,8 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
 
   private pause(flow: Promise<'enough' | undefined>): void {
     this.paused = true;
-    this.connection.hold();
+    // One that is over may serve another exchange already.
+    if (!this.over) this.connection.hold();
     flow.then(
       (said) => {
         this.paused = false;

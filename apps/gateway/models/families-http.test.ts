@@ -39,7 +39,7 @@ async function open(kind: Kind, script: Script, settings: object = {}): Promise<
 async function ask(request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
   const call = { requestId: 'r', deadline: Date.now() + 20_000, signal: new AbortController().signal };
-  for await (const event of oneByOne(provider!.call(simpleRequest(request), call))) events.push(event);
+  for await (const event of oneByOne((take) => provider!.call(simpleRequest(request), call, take))) events.push(event);
   return events;
 }
 

@@ -14,6 +14,8 @@ import {
 } from '../../../test/fixtures/read-family.js';
 import { chunk as openAiChunk } from '../../../test/fixtures/openai-chunks.js';
 import { verifies } from '../../../test/verifies.js';
+import { answering } from '#libs/testing/one-by-one.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { readAnswer } from './read-answer.js';
 
 const families: [Kind, Quirk[]][] = [
@@ -41,25 +43,22 @@ for (const [kind, chunks] of everyChunkAnEnd) {
   verifies('models.upstream-cut', `${kind}: a finish reason with every chunk proves no end`, async () => {
     const hear = async (heard: object[], end: () => Promise<undefined>) => {
       const body = [streamOf(heard)];
-      const patience: (number | undefined)[] = [];
-      const read = (patienceMs?: number) => {
-        patience.push(patienceMs);
-        return body.length > 0 ? Promise.resolve(body.shift()) : end();
-      };
-      const events = [];
-      const answer = { headers: { 'content-type': 'text/event-stream' }, read };
+      let hurried = false;
+      const next = () => (body.length > 0 ? body.shift() : end());
+      const events: ModelEvent[] = [];
+      const answer = answering('text/event-stream', next, () => (hurried = true));
       const bounds = { provider: 'up', maxEventChars: 10_000 };
-      for await (const batch of readAnswer(answer, writeRequest(kind).reader, bounds)) events.push(...batch);
-      return { ...foldEvents(events), patience };
+      await readAnswer(answer, writeRequest(kind).reader, bounds, (batch) => void events.push(...batch) as undefined);
+      return { ...foldEvents(events), hurried };
     };
     const cut = () => Promise.reject(new AppError('model_stream_cut', 'cut'));
     const over = () => Promise.resolve(undefined);
     // The provider's own bound on silence holds.
-    expect(await hear(chunks, cut)).toMatchObject({ error: 'model_stream_cut', patience: [undefined, undefined] });
+    expect(await hear(chunks, cut)).toMatchObject({ error: 'model_stream_cut', hurried: false });
     expect(await hear(chunks, over)).toMatchObject({ text: 'ab', finish: 'stop' });
     const once = await hear(chunks.slice(0, 1), cut);
     expect(once).toMatchObject({ text: 'a', finish: 'stop' });
-    expect(once.patience[1]).toBeGreaterThan(0);
+    expect(once.hurried).toBe(true);
   });
 }
 

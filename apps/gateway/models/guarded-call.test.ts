@@ -7,8 +7,8 @@ import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';
 import { verifies } from '../../../test/verifies.js';
-import { createModelObservers } from './measured-model-router.js';
-import type { ModelCall, ModelRouter } from './model-provider.js';
+import { createModelObservers } from './measure-model-calls.js';
+import type { ModelCall, ModelRouter, RoutedModelEvent } from './model-provider.js';
 import { createModelRouter } from './model-router.js';
 import { OfflineProvider } from './offline/offline-provider.js';
 
@@ -34,7 +34,10 @@ async function start(circuit: object, more: object = {}) {
   const ask = async (name = 'up/m', call: Partial<ModelCall> = {}) => {
     const events = [];
     const { model: _, ...request } = asking();
-    for await (const event of oneByOne(router.call(router.resolve(name), request, calling(call)))) events.push(event);
+    for await (const event of oneByOne<RoutedModelEvent>((take) =>
+      router.call(router.resolve(name), request, calling(call), take),
+    ))
+      events.push(event);
     return { ...foldEvents(events), last: events.at(-1) };
   };
   const shown = async () => {
@@ -101,7 +104,7 @@ verifies('models.circuit', 'a try that its caller leaves makes room for the next
   answer = { chunks: nothing.chunks!, end: 'stall' };
   const { provider } = router.resolve('up/m').candidates[0]!;
   const leave = async () => {
-    for await (const event of oneByOne(provider.call(asking(), calling()))) return event.type;
+    for await (const event of oneByOne((take) => provider.call(asking(), calling(), take))) return event.type;
     return undefined;
   };
   await expect.poll(leave, { timeout: 10_000 }).toBe('message_start');

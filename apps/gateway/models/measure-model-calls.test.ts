@@ -2,11 +2,14 @@ import { expect } from 'vitest';
 import { silentLogger, type LogFields } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { configSchema } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { oneByOne } from '#libs/testing/one-by-one.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { oneByOne, pushing } from '#libs/testing/one-by-one.js';
 import { verifies } from '../../../test/verifies.js';
-import { MeasuredModelRouter } from './measured-model-router.js';
-import type { ModelRequest, ModelRoute, ModelRouter, RoutedModelEvent } from './model-provider.js';
+import { ModelCallMeasure } from './measure-model-calls.js';
+import type { ModelProvider, ModelRequest, RoutedModelEvent } from './model-provider.js';
+import { createModelRouter } from './model-router.js';
 
 const usage = {
   prompt_tokens: 10,
@@ -15,28 +18,32 @@ const usage = {
   prompt_tokens_details: { cached_tokens: 6 },
 };
 const routed: RoutedModelEvent = { type: 'routed', provider: 'p', upstreamModel: 'm' };
-const route = { candidates: [{ provider: { name: 'first' }, model: 'first-model' }] } as unknown as ModelRoute;
 
-async function measured(events: RoutedModelEvent[], options: { failure?: Error; take?: number } = {}) {
+async function measured(events: ModelEvent[], options: { failure?: Error; take?: number } = {}) {
   const lines: LogFields[] = [];
   const metrics = createMetrics({ processMetrics: false });
-  const inner = {
-    async *call() {
+  const provider = {
+    name: 'p',
+    call: pushing(async function* () {
       for (const event of events) yield [event];
       if (options.failure !== undefined) throw options.failure;
-    },
-  } as unknown as ModelRouter;
+    }),
+  } as unknown as ModelProvider;
   const logger = {
     ...silentLogger,
     info: (f: LogFields) => void lines.push(f),
     warn: (f: LogFields) => void lines.push(f),
   };
-  const router = new MeasuredModelRouter(inner, { metrics, clocks: new TurnClocks(), logger });
-  const call = { requestId: 'r', deadline: 0, signal: new AbortController().signal };
+  const measure = new ModelCallMeasure({ metrics, clocks: new TurnClocks(), logger });
+  const router = createModelRouter(configSchema.parse({}).models, { logger: silentLogger, offline: provider, measure });
+  const route = { candidates: [{ provider, model: 'm' }] };
+  const call = { requestId: 'r', deadline: Date.now() + 10_000, signal: new AbortController().signal };
   let taken = 0;
   const seen: RoutedModelEvent[] = [];
   try {
-    for await (const event of oneByOne(router.call(route, { messages: [] } as unknown as ModelRequest, call))) {
+    for await (const event of oneByOne<RoutedModelEvent>((take) =>
+      router.call(route, { messages: [] } as unknown as ModelRequest, call, take),
+    )) {
       seen.push(event);
       if (++taken === options.take) break;
     }
@@ -47,14 +54,13 @@ async function measured(events: RoutedModelEvent[], options: { failure?: Error; 
 }
 
 verifies('operations.metrics-model-call', 'provider, model, outcome and tokens by kind; one line', async () => {
-  const events: RoutedModelEvent[] = [
-    routed,
+  const events: ModelEvent[] = [
     { type: 'text_delta', text: 'canary' },
     { type: 'usage', usage },
     { type: 'message_end', finishReason: 'stop' },
   ];
   const { seen, lines, text } = await measured(events);
-  expect(seen).toEqual(events);
+  expect(seen).toEqual([routed, ...events]);
   expect(text).toContain('signalbox_model_calls_total{provider="p",model="m",outcome="ok"} 1');
   expect(text).toContain('signalbox_tokens_total{provider="p",model="m",kind="prompt"} 10');
   expect(text).toContain('signalbox_tokens_total{provider="p",model="m",kind="cached"} 6');
@@ -67,12 +73,12 @@ verifies('operations.metrics-model-call', 'provider, model, outcome and tokens b
 verifies('operations.metrics-model-call', 'an error event, a throw and a reader that left', async () => {
   const outcome = (text: string) => /model_calls_total\{[^}]*outcome="(\w+)"\} 1/.exec(text)?.[1];
   const error = new AppError('model_stream_cut', 'cut');
-  expect(outcome((await measured([routed, { type: 'error', error }])).text)).toBe('model_stream_cut');
+  expect(outcome((await measured([{ type: 'error', error }])).text)).toBe('model_stream_cut');
   expect(outcome((await measured([], { failure: new AppError('model_timeout', 'late') })).text)).toBe('model_timeout');
-  expect(outcome((await measured([routed, routed], { take: 1 })).text)).toBe('cancelled');
+  expect(outcome((await measured([{ type: 'text_delta', text: 'a' }], { take: 1 })).text)).toBe('cancelled');
 });
 
 verifies('operations.metrics-bounded', 'a model that never answered is other', async () => {
   const { text } = await measured([], { failure: new AppError('model_error', 'no') });
-  expect(text).toContain('signalbox_model_calls_total{provider="first",model="other",outcome="model_error"} 1');
+  expect(text).toContain('signalbox_model_calls_total{provider="p",model="other",outcome="model_error"} 1');
 });

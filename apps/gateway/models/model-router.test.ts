@@ -13,12 +13,12 @@ import { createModelRouter } from './model-router.js';
 /** The port's simplest adapter: answers with what it was asked for. */
 const offline: ModelProvider = {
   name: 'offline',
-  async *call(request) {
-    yield [{ type: 'message_start', model: 'offline', responseId: '' }];
-    yield [
+  async call(request, _call, take) {
+    await take([{ type: 'message_start', model: 'offline', responseId: '' }]);
+    await take([
       { type: 'text_delta', text: request.model },
       { type: 'message_end', finishReason: 'stop' },
-    ];
+    ]);
   },
   countTokens: () => Promise.reject(new Error('not asked')),
   listModels: () => Promise.resolve(['offline']),
@@ -56,7 +56,10 @@ async function ask(router: ModelRouter, name?: string, signal = new AbortControl
   const request = { messages: [], tools: [], stream: true, parameters: {}, unknown: {} };
   const events: RoutedModelEvent[] = [];
   const call = { requestId: 'r', deadline: Date.now() + 10_000, signal };
-  for await (const event of oneByOne(router.call(router.resolve(name), request, call))) events.push(event);
+  for await (const event of oneByOne<RoutedModelEvent>((take) =>
+    router.call(router.resolve(name), request, call, take),
+  ))
+    events.push(event);
   return events;
 }
 

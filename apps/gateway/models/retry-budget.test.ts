@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { attempts, ask, start } from '../../../test/fixtures/openai-setup.js';
 import { verifies } from '../../../test/verifies.js';
-import { createModelObservers } from './measured-model-router.js';
+import { createModelObservers } from './measure-model-calls.js';
 import { RetryBudget } from './retry-budget.js';
 
 /** Retries that were allowed for so many calls, each of which would take `most`. */

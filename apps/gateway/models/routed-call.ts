@@ -63,7 +63,12 @@ export class RoutedCall {
     for (const event of told) this.note(event);
     const flow = this.tell(told);
     if (flow === 'enough') this.over = true;
-    return flow;
+    return flow instanceof Promise ? flow.then(this.said) : flow;
+  };
+
+  private readonly said = (said: 'enough' | undefined): 'enough' | undefined => {
+    if (said === 'enough') this.over = true;
+    return said;
   };
 
   private movesOn(error: AppError): boolean {

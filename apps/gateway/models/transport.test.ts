@@ -43,7 +43,10 @@ const open = (transport: Transport, signal = new AbortController().signal) =>
 
 async function readAll(answer: UpstreamAnswer): Promise<number> {
   let bytes = 0;
-  for (let piece = await answer.read(); piece !== undefined; piece = await answer.read()) bytes += piece.length;
+  await answer.read((piece) => {
+    bytes += piece.length;
+    return undefined;
+  });
   return bytes;
 }
 
@@ -114,7 +117,7 @@ verifies('models.upstream-closes', 'a slow chat client, streamed', async () => {
   const text = Array.from({ length: 8 }, () => 'x'.repeat(32_000));
   await start([{ text, headers }]);
   const events: ModelEvent[] = [];
-  for await (const event of oneByOne(provider.call(asking(), calling()))) {
+  for await (const event of oneByOne((take) => provider.call(asking(), calling(), take))) {
     events.push(event);
     await pause(40);
   }
@@ -125,7 +128,8 @@ verifies('models.upstream-closes', 'a whole answer', async () => {
   const text = 'x'.repeat(500_000);
   await start([{ text, headers: { connection: 'close' } }]);
   const events: ModelEvent[] = [];
-  for await (const event of oneByOne(provider.call(asking({ stream: false }), calling()))) events.push(event);
+  for await (const event of oneByOne((take) => provider.call(asking({ stream: false }), calling(), take)))
+    events.push(event);
   expect(foldEvents(events)).toMatchObject({ text, finish: 'stop' });
 });
 
@@ -133,7 +137,8 @@ verifies('models.upstream-closes', 'connections are used again, one call each', 
   let connections = 0;
   const server = await start((_request, number) => ({ text: `answer ${number}` }));
   for (let round = 0; round < 5; round += 1) {
-    for await (const event of oneByOne(provider.call(asking(), calling()))) expect(event.type).not.toBe('error');
+    for await (const event of oneByOne((take) => provider.call(asking(), calling(), take)))
+      expect(event.type).not.toBe('error');
     // The end of the answer, behind its [DONE], is yet to be read.
     await pause(20);
     connections = Math.max(connections, server.connections());
@@ -146,7 +151,8 @@ verifies('models.abort', 'a call that is left while it connects', async () => {
   const leaving = new AbortController();
   const events = (async () => {
     const list: ModelEvent[] = [];
-    for await (const event of oneByOne(provider.call(asking(), calling({ signal: leaving.signal })))) list.push(event);
+    for await (const event of oneByOne((take) => provider.call(asking(), calling({ signal: leaving.signal }), take)))
+      list.push(event);
     return list;
   })();
   leaving.abort();

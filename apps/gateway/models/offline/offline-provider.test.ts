@@ -154,7 +154,9 @@ verifies('offline.stream', 'the signal ends it', async () => {
     parameters: {},
     unknown: {},
   };
-  for await (const event of oneByOne(provider.call(request, { requestId: 'r', deadline: NOW, signal: stop.signal }))) {
+  for await (const event of oneByOne((take) =>
+    provider.call(request, { requestId: 'r', deadline: NOW, signal: stop.signal }, take),
+  )) {
     events.push(event);
     if (event.type === 'text_delta') stop.abort();
   }

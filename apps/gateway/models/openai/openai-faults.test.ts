@@ -69,7 +69,7 @@ verifies('models.upstream-cut', 'by FIN and by RST, inside a call too', async ()
     };
     await start([{ chunks: [chunk, arrived], end }]);
     const events: ModelEvent[] = [];
-    for await (const event of oneByOne(provider.call(asking(), calling()))) {
+    for await (const event of oneByOne((take) => provider.call(asking(), calling(), take))) {
       events.push(event);
       sent();
     }
@@ -141,7 +141,7 @@ verifies('models.timeouts', 'no first byte, silence, the deadline', async () => 
 verifies('models.timeouts', 'a slow reader is not a silent upstream', async () => {
   await start([{ text: ['a', 'b'], splitBytes: 40 }], { timeout_ms: { idle: 40 } });
   const events: ModelEvent[] = [];
-  for await (const event of oneByOne(provider.call(asking(), calling()))) {
+  for await (const event of oneByOne((take) => provider.call(asking(), calling(), take))) {
     events.push(event);
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
@@ -160,7 +160,8 @@ test('an upstream that cannot be reached is model_error without its address', as
 
 verifies('models.abort', 'leaving the iteration closes the upstream at once', async () => {
   await start([{ text: ['x'], end: 'stall' }]);
-  for await (const event of oneByOne(provider.call(asking(), calling()))) if (event.type === 'text_delta') break;
+  for await (const event of oneByOne((take) => provider.call(asking(), calling(), take)))
+    if (event.type === 'text_delta') break;
   const left = performance.now();
   await upstream!.requests[0]!.clientGone;
   expect(performance.now() - left).toBeLessThan(withinMs(50));
@@ -208,7 +209,7 @@ verifies('models.backpressure', 'a reader that stops holds the upstream', async 
     return Promise.resolve();
   };
   await start([{ chunks: Array.from({ length: 1_000 }, () => [frame, next]).flat() }]);
-  const reading = oneByOne(provider.call(asking(), calling()))[Symbol.asyncIterator]();
+  const reading = oneByOne((take) => provider.call(asking(), calling(), take))[Symbol.asyncIterator]();
   await reading.next();
   await reading.next();
   let before = -1;
@@ -232,7 +233,7 @@ verifies(
   'one call more than max_concurrency is told so at once; ended calls make room',
   async () => {
     await start([{ text: 'x', end: 'stall' }, { text: 'y' }], { max_concurrency: 1 });
-    const first = oneByOne(provider.call(asking(), calling()))[Symbol.asyncIterator]();
+    const first = oneByOne((take) => provider.call(asking(), calling(), take))[Symbol.asyncIterator]();
     await first.next();
     expect(await errorOf(ask())).toMatchObject({ code: 'concurrency_exceeded', http: 429, retryAfterSeconds: 1 });
     await first.return(undefined);

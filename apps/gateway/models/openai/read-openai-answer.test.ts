@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
+import { answering } from '#libs/testing/one-by-one.js';
 import { openAiQuirks, quirkBody } from '../../../../test/fixtures/openai-quirks.js';
 import { verifies } from '../../../../test/verifies.js';
 import { readAnswer } from '../read-answer.js';
@@ -12,7 +13,7 @@ import { readOpenAiError } from './read-openai-error.js';
 
 async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReasoning = false): Promise<ModelEvent[]> {
   const waiting = [...pieces];
-  const answer = { headers: { 'content-type': type }, read: () => Promise.resolve(waiting.shift()) };
+  const answer = answering(type, () => waiting.shift());
   const reading = {
     provider: 'p',
     model: 'asked',
@@ -22,7 +23,7 @@ async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReason
   };
   const events: ModelEvent[] = [];
   const bounds = { provider: 'p', maxEventChars: 1_000_000 };
-  for await (const batch of readAnswer(answer, new OpenAiAnswerReader(reading), bounds)) events.push(...batch);
+  await readAnswer(answer, new OpenAiAnswerReader(reading), bounds, (batch) => void events.push(...batch) as undefined);
   return events;
 }
 

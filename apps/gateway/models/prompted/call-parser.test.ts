@@ -4,7 +4,8 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { oneByOne } from '#libs/testing/one-by-one.js';
 import { type CollectedAnswer, foldEvents } from '#libs/testing/collect-model-events.js';
 import { verifies } from '../../../../test/verifies.js';
-import { readPromptedAnswer } from './read-prompted-answer.js';
+import type { TakeModelEvents } from '../model-provider.js';
+import { PromptedAnswer } from './read-prompted-answer.js';
 import { answered, cutAt, hear, type Heard } from '../../../../test/fixtures/prompted-answers.js';
 
 const time = '{"name": "getTime", "arguments": {"offset_ms": -86400000}}';
@@ -218,12 +219,13 @@ verifies('models.prompted.cuts', 'an answer that ends within a tag', () => {
 verifies('models.prompted.cuts', 'a message that begins again is read anew', async () => {
   const start = { type: 'message_start' as const, model: 'm', responseId: '' };
   const saying = (text: string) => ({ type: 'text_delta' as const, text });
-  async function* restarted(): AsyncGenerator<ModelEvent[]> {
-    yield [start, saying('<function_call>{"na'), start];
-    yield [saying(`x ${tagged}`), { type: 'message_end', finishReason: 'stop' }];
-  }
+  const restarted = async (take: TakeModelEvents) => {
+    await take([start, saying('<function_call>{"na'), start]);
+    await take([saying(`x ${tagged}`), { type: 'message_end', finishReason: 'stop' }]);
+  };
   const events: ModelEvent[] = [];
-  for await (const event of oneByOne(readPromptedAnswer(restarted(), new Set(['getTime'])))) events.push(event);
+  for await (const event of oneByOne((take) => restarted(new PromptedAnswer(new Set(['getTime']), take).take)))
+    events.push(event);
   expect(foldEvents(events.slice(1))).toMatchObject({ text: 'x', calls: [call], finish: 'tool_calls' });
 });
 

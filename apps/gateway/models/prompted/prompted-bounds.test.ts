@@ -3,7 +3,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answered } from '../../../../test/fixtures/prompted-answers.js';
 import { verifies } from '../../../../test/verifies.js';
 import { maxCallChars, maxCalls } from './call-parser.js';
-import { readPromptedAnswer } from './read-prompted-answer.js';
+import { PromptedAnswer } from './read-prompted-answer.js';
 
 const million = 1_000_000;
 const pieces = (text: string, size = 4_096) =>
@@ -67,8 +67,8 @@ verifies('models.prompted.bounds', 'others have their turn while a whole answer 
   const others = setInterval(() => turns++, 1);
   const events: ModelEvent[] = [];
   try {
-    const answer = readPromptedAnswer(asBatches([whole]), new Set(['echo']));
-    for await (const batch of answer) events.push(...batch);
+    const answer = new PromptedAnswer(new Set(['echo']), (batch) => void events.push(...batch) as undefined);
+    await answer.take(whole);
   } finally {
     clearInterval(others);
   }
@@ -77,7 +77,3 @@ verifies('models.prompted.bounds', 'others have their turn while a whole answer 
   expect(texts.filter((text) => Buffer.from(text).toString() !== text)).toEqual([]);
   expect(turns).toBeGreaterThan(1);
 });
-
-async function* asBatches(batches: readonly ModelEvent[][]): AsyncGenerator<readonly ModelEvent[]> {
-  yield* batches;
-}

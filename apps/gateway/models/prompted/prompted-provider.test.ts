@@ -27,7 +27,7 @@ async function start(script: Script, tools: ProviderConfig['tools'] = 'prompted'
 
 async function ask(request: Partial<ModelRequest> = {}): Promise<ModelEvent[]> {
   const events: ModelEvent[] = [];
-  for await (const event of oneByOne(provider.call(asking(request), calling()))) events.push(event);
+  for await (const event of oneByOne((take) => provider.call(asking(request), calling(), take))) events.push(event);
   return events;
 }
 
@@ -185,7 +185,7 @@ verifies('models.upstream-cut', 'a written call in a cut answer never ends', asy
 
 verifies('models.abort', 'leaving an answer whose calls are read closes the upstream', async () => {
   await start([{ text: ['x'], end: 'stall' }]);
-  for await (const event of oneByOne(provider.call(asking({ tools: [getTime] }), calling())))
+  for await (const event of oneByOne((take) => provider.call(asking({ tools: [getTime] }), calling(), take)))
     if (event.type === 'text_delta') break;
   await upstream.requests[0]!.clientGone;
 });

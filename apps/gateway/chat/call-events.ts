@@ -1,0 +1,32 @@
+// What is told of calls while they run, to a reader that may fall behind.
+import type { Flow } from '#libs/concurrency/flow.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+
+/** While the reader is behind, of the progress of a call only the newest waits. */
+export class CallEvents {
+  /** Set while the reader is behind. */
+  told: Promise<void> | undefined;
+  private waiting: TurnEvent[] = [];
+
+  constructor(private readonly tell: (events: readonly TurnEvent[]) => Flow) {}
+
+  add(event: TurnEvent): void {
+    if (this.told === undefined) return this.pass([event]);
+    if (event.type === 'tool_progress') {
+      const before = this.waiting.findLastIndex((each) => each.type === event.type && each.callId === event.callId);
+      if (before !== -1) this.waiting.splice(before, 1);
+    }
+    this.waiting.push(event);
+  }
+
+  private pass(events: TurnEvent[]): void {
+    const flow = this.tell(events);
+    if (flow instanceof Promise) this.told = this.passWaiting(flow);
+  }
+
+  private async passWaiting(flow: Flow): Promise<void> {
+    await flow;
+    while (this.waiting.length > 0) await this.tell(this.waiting.splice(0));
+    this.told = undefined;
+  }
+}
