@@ -6,7 +6,7 @@ import { MessageAssembler } from './assemble-message.js';
 const told: TurnEvent[] = [];
 const assembler = () =>
   new MessageAssembler({
-    tell: (events) => void told.push(...events) as undefined,
+    tell: (events) => void told.push(...events),
     isClientCall: () => true,
     serverOf: () => undefined,
     idsAreKept: false,
@@ -27,16 +27,16 @@ test('what came before a failure in the same batch is told, what follows is not'
 
 test('a message that begins again is read anew, but not after it called a tool of the caller', () => {
   const answer = assembler();
-  answer.take([start, text, start, text, { type: 'message_end', finishReason: 'stop' }]);
+  void answer.take([start, text, start, text, { type: 'message_end', finishReason: 'stop' }]);
   answer.throwIfFailed();
   expect(answer.message().text).toBe('said');
   const called = assembler();
-  called.take([start, { type: 'tool_call_start', index: 0, id: 'x', name: 'f' }, start]);
+  void called.take([start, { type: 'tool_call_start', index: 0, id: 'x', name: 'f' }, start]);
   expect(() => called.throwIfFailed()).toThrow(expect.objectContaining({ code: 'model_bad_response' }));
 });
 
 test('an answer without its last event is no message', () => {
   const answer = assembler();
-  answer.take([start, text]);
+  void answer.take([start, text]);
   expect(() => answer.message()).toThrow(expect.objectContaining({ code: 'model_stream_cut' }));
 });

@@ -27,6 +27,8 @@ export interface AssembledMessage {
   finishReason: FinishReason;
   /** Of each choice, where the caller asked for several. */
   finishReasons: FinishReason[];
+  /** When its model was asked. */
+  startedAt: Date;
   extras?: AnswerExtras;
   providerState?: ProviderState;
 }
@@ -66,6 +68,7 @@ export class MessageAssembler {
     usage: NO_USAGE,
     finishReason: 'stop',
     finishReasons: [],
+    startedAt: new Date(),
   };
   private open = new Map<number, OpenCall>();
   private ended = false;

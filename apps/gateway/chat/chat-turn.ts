@@ -54,7 +54,6 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
   const { state, offer } = turn;
   for (;;) {
     const stoppedBy = offer.runsHere ? state.bound() : null;
-    const startedAt = new Date();
     state.round++;
     const answer = assembler(turn, stoppedBy, record);
     await callModel(turn, stoppedBy, ports, answer);
@@ -67,14 +66,13 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     const calls = mayRun ? message.calls : [];
     if (!offer.runsHere || calls.length === 0) {
       // Without tools of ours every call is the caller's, names that nobody offered too, as with the provider itself.
-      if (calls.length > 0 && message.providerState !== undefined)
-        await keepForFollowUp(turn, message, startedAt, ports, record);
+      if (calls.length > 0 && message.providerState !== undefined) await keepForFollowUp(turn, message, ports, record);
       return record.finish(done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy));
     }
 
     const context = { ...turn.context, ...callContext(turn, message) };
     const planned = await planCalls({ calls, offer, context, admit: () => state.admitCall() }, ports);
-    await record.commit(toPlannedRound(state.round, message, planned, startedAt));
+    await record.commit(toPlannedRound(state.round, message, planned));
     const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
 
     const outcomes = await runCalls(server, ports.runner, {
@@ -178,9 +176,8 @@ function toPlannedRound(
   round: number,
   message: AssembledMessage,
   calls: TurnCall[],
-  startedAt: Date,
 ): Omit<PlannedRound, 'runId' | 'lastEvent'> {
-  const { provider, model, text, reasoning, usage, finishReason, providerState } = message;
+  const { provider, model, text, reasoning, usage, finishReason, startedAt, providerState } = message;
   return {
     round,
     provider,
@@ -200,7 +197,6 @@ function toPlannedRound(
 async function keepForFollowUp(
   turn: Turn,
   message: AssembledMessage,
-  startedAt: Date,
   ports: TurnPorts,
   record: TurnRecord,
 ): Promise<void> {
@@ -210,7 +206,7 @@ async function keepForFollowUp(
     tools: new Map(message.calls.map((call) => [call.name, { definition: { name: call.name } }])),
   };
   const planned = await planCalls({ calls: message.calls, offer, context, admit: () => true }, ports);
-  await record.commit(toPlannedRound(turn.state.round, message, planned, startedAt));
+  await record.commit(toPlannedRound(turn.state.round, message, planned));
 }
 
 function done(

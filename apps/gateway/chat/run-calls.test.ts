@@ -34,7 +34,7 @@ verifies('chat.auto.parallel', 'those that only read are all dispatched before t
   const runner = heldUntil(ids.length);
   await runCalls(ids.map(callOf), runner, {
     parallel: true,
-    tell: (events) => void told.push(...events.map(({ type }) => type)) as undefined,
+    tell: (events) => void told.push(...events.map(({ type }) => type)),
   });
   expect(told).toEqual([...ids.map(() => 'tool_progress'), ...ids.map(() => 'tool_result')]);
 });

@@ -2,7 +2,7 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
-import type { NumberedEvent, StoredRun } from '#libs/runs/run-store.js';
+import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { runIdOfResponse } from '#libs/schemas/identifiers.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';

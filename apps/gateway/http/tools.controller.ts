@@ -3,12 +3,10 @@ import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestj
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Config } from '#libs/config/schema.js';
-import type { NumberedEvent } from '#libs/runs/run-store.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { CallEvents } from '../chat/call-events.js';
 import type { TakeTurnEvents } from '../chat/run-record.js';
 import { toShownResult } from '../chat/turn-state.js';

@@ -48,7 +48,7 @@ for (const [kind, chunks] of everyChunkAnEnd) {
       const events: ModelEvent[] = [];
       const answer = answering('text/event-stream', next, () => (hurried = true));
       const bounds = { provider: 'up', maxEventChars: 10_000 };
-      await readAnswer(answer, writeRequest(kind).reader, bounds, (batch) => void events.push(...batch) as undefined);
+      await readAnswer(answer, writeRequest(kind).reader, bounds, (batch) => void events.push(...batch));
       return { ...foldEvents(events), hurried };
     };
     const cut = () => Promise.reject(new AppError('model_stream_cut', 'cut'));

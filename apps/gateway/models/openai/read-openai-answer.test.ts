@@ -23,7 +23,7 @@ async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReason
   };
   const events: ModelEvent[] = [];
   const bounds = { provider: 'p', maxEventChars: 1_000_000 };
-  await readAnswer(answer, new OpenAiAnswerReader(reading), bounds, (batch) => void events.push(...batch) as undefined);
+  await readAnswer(answer, new OpenAiAnswerReader(reading), bounds, (batch) => void events.push(...batch));
   return events;
 }
 

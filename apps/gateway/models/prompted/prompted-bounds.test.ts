@@ -67,7 +67,7 @@ verifies('models.prompted.bounds', 'others have their turn while a whole answer 
   const others = setInterval(() => turns++, 1);
   const events: ModelEvent[] = [];
   try {
-    const answer = new PromptedAnswer(new Set(['echo']), (batch) => void events.push(...batch) as undefined);
+    const answer = new PromptedAnswer(new Set(['echo']), (batch) => void events.push(...batch));
     await answer.take(whole);
   } finally {
     clearInterval(others);
