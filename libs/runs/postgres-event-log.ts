@@ -2,6 +2,7 @@
 // Numbers are given by whoever appends; a burst that is there already is left as it is.
 import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { burst } from './run-rows.js';
 import type { EventLog, NumberedEvent } from './run-store.js';
@@ -26,7 +27,8 @@ export class PostgresEventLog implements EventLog {
 
   async append(runId: string, events: readonly NumberedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await this.writes.submit('events', burstRow(runId, events));
+    const written = await this.writes.submit('events', burstRow(runId, events));
+    if (written === undefined) throw new AppError('run_not_found', `Run '${runId}' not found`);
   }
 
   async read(runId: string, afterN: number, limit: number): Promise<NumberedEvent[]> {

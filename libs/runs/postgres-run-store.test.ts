@@ -55,6 +55,25 @@ describe('PostgresRunStore', () => {
     expect(await runs.get('other', mine.run.id)).toBeUndefined();
   });
 
+  test('what belongs to a run goes with it, and nothing of another', async () => {
+    const log = new PostgresEventLog(database);
+    const [removed, kept] = [await begun(), await begun()];
+    const ofRun = async (runId: string) => [
+      await database.prisma.runRound.count({ where: { runId } }),
+      await database.prisma.toolCall.count({ where: { runId } }),
+      await database.prisma.runEvent.count({ where: { runId } }),
+    ];
+    for (const { id } of [removed, kept]) {
+      await runs.planRound(someRound(id, { calls: [someCall({ kind: 'client' })] }), context);
+      await log.append(id, [{ n: 1, event: { type: 'content', text: 'x' } }]);
+      await runs.end(id, 'gateway-1', { state: 'done', usage });
+      expect(await ofRun(id)).toEqual([1, 1, 1]);
+    }
+    expect(await runs.remove('local', removed.id)).toBe(true);
+    expect(await ofRun(removed.id)).toEqual([0, 0, 0]);
+    expect(await ofRun(kept.id)).toEqual([1, 1, 1]);
+  });
+
   verifies('runs.idempotency-expires', 'by the database’s clock', async () => {
     const short = new PostgresRunStore(database, { idempotencyTtlMs: 1_000 });
     const first = await short.begin(someRun({ idempotencyKey: 'key-3' }));

@@ -4,6 +4,7 @@ import type { Database } from '#libs/database/open-database.js';
 import { storedText } from '#libs/database/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { toStoredCall } from './call-rows.js';
+import { deletePartsOfRuns } from './delete-parts-of-runs.js';
 import { makeSessions, type SessionMaker } from './make-sessions.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
@@ -17,6 +18,15 @@ import type {
   StoredRun,
 } from './run-store.js';
 import { StoreWrites } from './store-writes.js';
+
+const removeRun = `/* runs.remove */ with
+  gone as (
+    delete from runs where id = $1 and principal = $2 and state not in ('running', 'waiting') and not exists (
+      select from tool_calls call
+      where call.run_id = runs.id and call.kind = 'server' and call.state in ('planned', 'parked', 'dispatched'))
+    returning id),
+  ${deletePartsOfRuns('gone')}
+  select id from gone`;
 
 export interface RunStoreOptions {
   /** Life of an Idempotency-Key (`runs.idempotency_ttl_ms`). */
@@ -126,16 +136,9 @@ export class PostgresRunStore implements RunStore {
 
   async remove(principal: string, runId: string): Promise<boolean> {
     const removed = await this.database.call((prisma) =>
-      prisma.run.deleteMany({
-        where: {
-          id: storedText(runId),
-          principal: storedText(principal),
-          state: { notIn: ['running', 'waiting'] },
-          calls: { none: { kind: 'server', state: { in: ['planned', 'parked', 'dispatched'] } } },
-        },
-      }),
+      prisma.$queryRawUnsafe<{ id: string }[]>(removeRun, storedText(runId), storedText(principal)),
     );
-    return removed.count === 1;
+    return removed.length === 1;
   }
 
   async findByCalls(
@@ -146,18 +149,26 @@ export class PostgresRunStore implements RunStore {
     const where = { id: { in: callIds.map(storedText) }, principal: storedText(principal), kind: 'client' };
     const found = await this.database.call((prisma) =>
       prisma.toolCall.findMany({
-        where: { ...where, runId: { not: null } },
-        select: { id: true, round: true, run: true },
+        where: { ...where, runId: { not: null }, round: { not: null } },
+        select: { id: true, round: true, runId: true },
       }),
     );
-    const rounds = await this.roundsOf([...new Set(found.flatMap(({ run }) => run?.id ?? []))]);
+    const runIds = [...new Set(found.map(({ runId }) => runId!))];
+    const [rounds, runs] = await Promise.all([this.roundsOf(runIds), this.runsOf(runIds)]);
     return new Map(
-      found.flatMap(({ id, round, run }) => {
-        if (run === null || round === null) return [];
-        const upToIt = (rounds.get(run.id) ?? []).filter((stored) => stored.round <= round);
-        return [[id, { run: toStoredRun(run), rounds: upToIt }]];
+      found.flatMap(({ id, round, runId }) => {
+        const run = runs.get(runId!);
+        if (run === undefined) return [];
+        const upToIt = (rounds.get(run.id) ?? []).filter((stored) => stored.round <= round!);
+        return [[id, { run, rounds: upToIt }]];
       }),
     );
+  }
+
+  private async runsOf(runIds: readonly string[]): Promise<Map<string, StoredRun>> {
+    if (runIds.length === 0) return new Map();
+    const rows = await this.database.call((prisma) => prisma.run.findMany({ where: { id: { in: [...runIds] } } }));
+    return new Map(rows.map((row) => [row.id, toStoredRun(row)]));
   }
 
   private async roundsOf(runIds: readonly string[]): Promise<Map<string, StoredRound[]>> {

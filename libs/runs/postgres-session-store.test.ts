@@ -125,7 +125,8 @@ describe('PostgresSessionStore', () => {
     expect(await store.delete('local', 'session-d')).toBeUndefined();
     expect(await runs.get('local', ended!.id)).toBeUndefined();
     expect(await runs.findByCalls('local', [client.id])).toEqual(new Map());
-    expect(await journal.get(direct.id)).toBeUndefined();
+    for (const { id } of [client, server, direct]) expect(await journal.get(id)).toBeUndefined();
+    expect(await runs.rounds(ended!.id)).toEqual([]);
     expect(await runs.get('local', running!.id)).toBeDefined();
     expect(await runs.get('local', elsewhere!.id)).toBeDefined();
     expect(await journal.end({ ...context, callId: active.id, outcome: someOutcome })).toBe(true);

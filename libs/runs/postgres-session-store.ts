@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/database/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import { deletePartsOfRuns } from './delete-parts-of-runs.js';
 import type { DeletedSession, SessionName } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
 import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
@@ -35,7 +36,9 @@ const deleteSession = `/* sessions.delete */ with
     delete from runs using gone where runs.principal = gone.principal and runs.session_id = gone.id
       and runs.state not in ('running', 'waiting') and not exists (
         select from tool_calls call
-        where call.run_id = runs.id and call.kind = 'server' and call.state in ('planned', 'parked', 'dispatched'))),
+        where call.run_id = runs.id and call.kind = 'server' and call.state in ('planned', 'parked', 'dispatched'))
+    returning runs.id),
+  ${deletePartsOfRuns('runs_gone')},
   calls_gone as (
     delete from tool_calls call using gone where call.principal = gone.principal and call.session_id = gone.id
       and call.run_id is null and call.state not in ('planned', 'parked', 'dispatched'))

@@ -1,6 +1,7 @@
 // What the reaper does to the tables. Every statement says itself, by the database's clock, what is lost, so that it
 // does not matter who runs it, how often, or how many at once; each takes a bounded number of rows and skips locked ones.
 import { endedCallColumns } from './call-rows.js';
+import { deletePartsOfRuns } from './delete-parts-of-runs.js';
 import { insertAudit } from './write-parts.js';
 
 const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
@@ -127,7 +128,9 @@ export const forgetRuns = `/* reaper.forget-runs */ with
       and not exists (
         select from sessions session where session.principal = seen.principal and session.id = seen.session_id)
       and not exists (
-        select from tool_calls call where call.run_id = seen.id and call.kind = 'server' and call.state in ${active}))
+        select from tool_calls call where call.run_id = seen.id and call.kind = 'server' and call.state in ${active})
+    returning runs.id),
+  ${deletePartsOfRuns('gone')}
   select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
 
 /** The same for calls outside runs. */

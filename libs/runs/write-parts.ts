@@ -98,10 +98,14 @@ const end: WritePart = {
   written: `ordinality, null::json from end_done`,
 };
 
+/** Nothing is kept of a run that has been deleted meanwhile. */
 const events: WritePart = {
   columns: `run_id text, first_n int, last_n int, events text`,
-  steps: `events_told as (${insertBursts('events_rows', 'run_id')})`,
-  written: `ordinality, null::json from events_rows`,
+  steps: `events_known as materialized (
+    select events_rows.* from events_rows join runs on runs.id = events_rows.run_id
+    where runs.id = any(array(select run_id from events_rows))),
+  events_told as (${insertBursts('events_known', 'run_id')})`,
+  written: `ordinality, null::json from events_known`,
 };
 
 const plan = (audit: boolean): WritePart => ({

@@ -1,0 +1,9 @@
+// What belongs to a run goes with it, in the statement that deletes it: no foreign key does that.
+
+/** Relations of a statement in which `runs` is a relation with the ids of the runs that it deletes. */
+export const deletePartsOfRuns = (runs: string): string => `rounds_of_runs as (
+    delete from run_rounds using ${runs} where run_rounds.run_id = ${runs}.id),
+  events_of_runs as (
+    delete from run_events using ${runs} where run_events.run_id = ${runs}.id),
+  calls_of_runs as (
+    delete from tool_calls using ${runs} where tool_calls.run_id = ${runs}.id)`;
