@@ -201,6 +201,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     /** After the turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
+      await cancels.written();
       announcements.close();
       for (const stop of stopListening) await stop();
       await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);

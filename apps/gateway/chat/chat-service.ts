@@ -12,7 +12,6 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { countTokens } from './count-tokens.js';
-import { answerEvents, type TurnAnswer } from './fold-turn.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
@@ -22,6 +21,7 @@ import type { RunCancel, RunCancels } from './run-cancels.js';
 import { endOf, stoppedAs, storedError } from './run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './run-record.js';
 import { TurnState } from './turn-state.js';
+import { allEvents } from './tell-run.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface StartedTurn {
@@ -198,6 +198,8 @@ export class ChatService {
   ): RunRecord {
     const { begun, past, cancel } = at;
     const { requestId, traceparent, keyId, ip } = turn.context;
+    // Its caller may come back to it while it goes on or later, other than by the id that came with its answer.
+    const returns = prepared.idempotencyKey !== undefined || prepared.run.detached || turn.request.store === true;
     return new RunRecord(
       this.ports,
       {
@@ -205,6 +207,8 @@ export class ChatService {
         owner: this.gatewayId,
         begin: () => this.ports.runs.begin(prepared.run),
         begun: begun === undefined && past === undefined ? undefined : Promise.resolve(begun),
+        keepsEvents: returns || turn.request.stream,
+        endsBehind: !returns,
         audit: { requestId, ...defined({ traceparent, keyId, ip }) },
         signal: cancel.signal,
         whenStopped: () => stoppedAs(cancel.signal, prepared),
@@ -228,7 +232,8 @@ export class ChatService {
       throw await record.fail(error);
     } finally {
       record.close();
-      cancel.release();
+      if (record.ending === undefined) cancel.release();
+      else this.ports.cancels.releaseAfter(turn.runId, record.ending);
     }
   }
 
@@ -286,9 +291,7 @@ export class ChatService {
       }
       const now = await this.ports.runs.get(principal, run.id);
       if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-        await take(
-          [...answerEvents(now.answer as unknown as TurnAnswer)].map((event, index) => ({ n: index + 1, event })),
-        );
+        await take(await allEvents(now, this.ports));
         return;
       }
       if (now?.state === 'failed') throw storedError(now);

@@ -21,6 +21,8 @@ export class RunCancels {
   /** What stops each. */
   private readonly running = new Map<string, StoppableContext['abort']>();
   private readonly held = new Set<string>();
+  /** Those whose end is written behind their answer. */
+  private readonly ending = new Map<string, Promise<void>>();
 
   /** `detached`: the caller may go. `release` must be called when the run has ended. */
   register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
@@ -33,6 +35,21 @@ export class RunCancels {
   hold(runId: string): () => void {
     this.held.add(runId);
     return () => void this.held.delete(runId);
+  }
+
+  /** The run has answered; it is released when its end has been written. `ending` never rejects. */
+  releaseAfter(runId: string, ending: Promise<void>): void {
+    this.ending.set(runId, ending);
+    void ending.then(() => {
+      this.ending.delete(runId);
+      this.running.delete(runId);
+    });
+  }
+
+  /** Resolves when the end of a run that has answered here is written; of all runs where none is named. */
+  async written(runId?: string): Promise<void> {
+    if (runId === undefined) await Promise.all(this.ending.values());
+    else await this.ending.get(runId);
   }
 
   isUnderWay(runId: string): boolean {

@@ -38,6 +38,10 @@ export interface RecordOptions {
   begin: () => Promise<unknown>;
   /** The run's beginning, when it is under way or done; undefined for a run that is not stored. */
   begun: Promise<unknown> | undefined;
+  /** Its events are kept: its caller, or a second one, may ask for them while it goes on. */
+  keepsEvents: boolean;
+  /** Nobody can come back to it: its end is written behind its last event. */
+  endsBehind: boolean;
   audit: AuditContext;
   /** Aborted by whoever cancelled: the reason decides between cancelled and interrupted. */
   signal: AbortSignal;
@@ -52,6 +56,8 @@ export interface RecordOptions {
 
 export class RunRecord implements TurnRecord {
   readonly fold = new TurnFold();
+  /** Set while the run's end is written behind its answer; never rejects. */
+  ending: Promise<void> | undefined;
   private lastN: number;
   private stored: boolean;
   /** Until the run has been written, nothing is shown. */
@@ -126,10 +132,10 @@ export class RunRecord implements TurnRecord {
       if (events.length > 0) await this.write(events);
       throw error;
     }
-    this.ports.announce(runId);
+    this.announce();
   }
 
-  /** With its last event, `done`, which is shown after the run's end has been written. */
+  /** With its last event, `done`, which is shown after the run's end has been written, unless nobody can come back to it. */
   async finish(done: DoneEvent): Promise<void> {
     await this.beginning;
     if (this.beginFailure !== undefined) throw this.beginFailure;
@@ -137,7 +143,9 @@ export class RunRecord implements TurnRecord {
     fold.add(done);
     this.options.measure.note(done);
     const last = [this.number(done)];
-    await this.end({ state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject }, last);
+    const ending = this.end({ state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject }, last);
+    if (this.stored && this.options.endsBehind) this.ending = ending;
+    else await ending;
     await this.show(last);
   }
 
@@ -175,6 +183,7 @@ export class RunRecord implements TurnRecord {
   }
 
   private keep(batch: readonly NumberedEvent[]): Promise<void> | undefined {
+    if (!this.options.keepsEvents) return undefined;
     for (const numbered of batch) {
       this.unwritten.push(numbered);
       this.unwrittenBytes += sizeOf(numbered.event);
@@ -205,7 +214,7 @@ export class RunRecord implements TurnRecord {
     const { runId } = this.options;
     try {
       await this.ports.log.append(runId, events);
-      this.ports.announce(runId);
+      this.announce();
     } catch (error) {
       this.ports.logger.warn({ runId, error }, 'events of a run were not stored');
     }
@@ -216,7 +225,7 @@ export class RunRecord implements TurnRecord {
     this.ended = true;
     if (!this.stored) return;
     const { runId, owner } = this.options;
-    const whole = { ...end, events: [...this.take(), ...last] };
+    const whole: RunEnd = this.options.keepsEvents ? { ...end, events: [...this.take(), ...last] } : end;
     await this.writing;
     try {
       await this.ports.runs.end(runId, owner, whole);
@@ -225,7 +234,11 @@ export class RunRecord implements TurnRecord {
       this.ports.logger.error({ runId, error }, 'the end of a run was not stored yet');
       this.ports.endLater(runId, whole);
     }
-    this.ports.announce(runId);
+    this.announce();
+  }
+
+  private announce(): void {
+    if (this.options.keepsEvents) this.ports.announce(this.options.runId);
   }
 }
 

@@ -73,6 +73,7 @@ export class RunsController {
   }
 
   private async find(request: FastifyRequest, id: string): Promise<StoredRun> {
+    await this.ports.cancels.written(id);
     const run = await this.ports.runs.get(requestContext(request).principal, id);
     if (run === undefined) throw new AppError('run_not_found', `Run '${id.slice(0, 64)}' not found`);
     return run;
