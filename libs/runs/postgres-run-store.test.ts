@@ -34,6 +34,24 @@ describe('PostgresRunStore', () => {
     return run;
   };
 
+  test('a run and its first round are written together, and no round of a run that could not begin', async () => {
+    const [run, taken] = [someRun(), someRun({ idempotencyKey: 'taken' })];
+    await runs.begin(someRun({ idempotencyKey: 'taken' }));
+    const round = (runId: string) => someRound(runId, { calls: [someCall()] });
+    const statements: string[] = [];
+    const query = database.query.bind(database);
+    const watched = Object.assign(Object.create(database) as Database, {
+      query: (text: string, parameters: unknown[]) => (statements.push(text), query(text, parameters)),
+    });
+    const store = new PostgresRunStore(watched);
+    const [begun, planned] = await Promise.all([store.begin(run), store.planRound(round(run.id), context)]);
+    expect([begun.created, planned, statements.length]).toEqual([true, undefined, 1]);
+    expect((await runs.rounds(run.id)).map(({ calls }) => calls.length)).toEqual([1]);
+    const refused = await Promise.allSettled([store.begin(taken), store.planRound(round(taken.id), context)]);
+    expect(refused[1]).toMatchObject({ status: 'rejected', reason: { code: 'shutting_down' } });
+    expect(await runs.rounds(taken.id)).toEqual([]);
+  });
+
   verifies('runs.idempotency-one-run', 'two hundred requests on four gateways', async () => {
     const gateways = Array.from({ length: 4 }, () => new PostgresRunStore(database));
     const results = await Promise.all(

@@ -86,16 +86,16 @@ export class StoreWrites {
       from (select ${this.parts[name].written}) as written (ordinality, result)`,
     );
     const statement = `/* ${this.kind}.${key} */ with
-      ${names.map((name, index) => this.withRows(name, index + 1)).join(',\n')}
+      ${names.map((name, index) => this.withRows(name, index + 1, names.includes('begin'))).join(',\n')}
       ${results.join('\nunion all ')}`;
     this.statements.set(key, statement);
     return statement;
   }
 
-  private withRows(name: WriteName, parameter: number): string {
-    const { columns, steps } = this.parts[name];
+  private withRows(name: WriteName, parameter: number, afterBegin: boolean): string {
+    const { columns, steps, stepsAfterBegin = steps } = this.parts[name];
     return `${name}_rows as (
       select * from rows from (jsonb_to_recordset($${parameter}::jsonb) as (${columns})) with ordinality as ${name}_row),
-    ${steps}`;
+    ${afterBegin ? stepsAfterBegin : steps}`;
   }
 }

@@ -8,6 +8,8 @@ export interface WritePart {
   columns: string;
   /** What is done with the relation `<name>_rows`, whose rows are numbered: further relations, named `<name>_…`. */
   steps: string;
+  /** The same in a statement that has rows of `begin` too, whose runs it knows as well. */
+  stepsAfterBegin?: string;
   /** Selects the `ordinality` of each row that was written, and what there is to say of it as JSON. */
   written: string;
 }
@@ -59,13 +61,16 @@ const begin: WritePart = {
   written: `ordinality, to_json(created_at) from begin_rows join begin_new using (id)`,
 };
 
-/** Rounds of runs that still run and are driven by who says so; each row carries its calls. */
-const round = (audit: boolean): WritePart => ({
-  columns: `run_id text, owner text, round int, provider text, model text, message text, usage text,
-    finish_reason text, last_event int, started_at timestamptz, calls jsonb, first_n int, last_n int, events text`,
-  steps: `round_runs as materialized (
+/** The runs of the rounds, and those that begin in the same statement: their rows are not yet to be seen. */
+const runsOfRounds = `round_runs as materialized (
+    select id, owner, state from runs where id = any(array(select run_id from round_rows)) for share)`;
+const runsOfRoundsAfterBegin = `round_old as materialized (
     select id, owner, state from runs where id = any(array(select run_id from round_rows)) for share),
-  round_running as (
+  round_runs as (
+    select id, owner, state from round_old
+    union all select id, owner, 'running' from begin_rows join begin_new using (id))`;
+
+const roundSteps = (audit: boolean) => `round_running as (
     select round_rows.* from round_rows join round_runs on round_runs.id = round_rows.run_id
     where round_runs.state = 'running' and (round_rows.owner is null or round_runs.owner = round_rows.owner)),
   round_new as (
@@ -76,7 +81,16 @@ const round = (audit: boolean): WritePart => ({
   round_calls as (
     select call.* from round_running, jsonb_to_recordset(round_running.calls) as call (${plannedCallColumns})),
   round_planned as (${insertCalls('round_calls')})
-  ${audit ? `, round_audited as (${insertAudit(`(${endedBeforeTheyBegan('round_calls')}) as ended`)})` : ''}`,
+  ${audit ? `, round_audited as (${insertAudit(`(${endedBeforeTheyBegan('round_calls')}) as ended`)})` : ''}`;
+
+/** Rounds of runs that still run and are driven by who says so; each row carries its calls. */
+const round = (audit: boolean): WritePart => ({
+  columns: `run_id text, owner text, round int, provider text, model text, message text, usage text,
+    finish_reason text, last_event int, started_at timestamptz, calls jsonb, first_n int, last_n int, events text`,
+  steps: `${runsOfRounds},
+  ${roundSteps(audit)}`,
+  stepsAfterBegin: `${runsOfRoundsAfterBegin},
+  ${roundSteps(audit)}`,
   written: `ordinality, null::json from round_running`,
 });
 

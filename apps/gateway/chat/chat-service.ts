@@ -19,7 +19,7 @@ import { conversationOf } from './restore-history.js';
 import { type ResumedTurn, resumeTurn } from './resume-turn.js';
 import type { RunCancel, RunCancels } from './run-cancels.js';
 import { endOf, stoppedAs, storedError } from './run-errors.js';
-import { type RecordPorts, RunRecord, type TakeTurnEvents } from './run-record.js';
+import { type RecordOptions, type RecordPorts, RunRecord, type TakeTurnEvents } from './run-record.js';
 import { TurnState } from './turn-state.js';
 import { allEvents } from './tell-run.js';
 import type { TurnRequest } from './turn-request.js';
@@ -77,18 +77,17 @@ export class ChatService {
     const prepared = this.prepare(options);
     const { run, stored } = prepared;
     if (!stored) return this.execute(prepared, {});
-    // Without a key nobody could come back to it: refused before anything is written.
-    if (options.idempotencyKey === undefined) this.requireWorker(prepared.offer);
+    if (options.idempotencyKey === undefined) {
+      // Nobody could come back to it: refused before anything is written.
+      this.requireWorker(prepared.offer);
+      // It is nobody else's: the first model call need not wait for it. But one that comes to nothing is paid for, so it
+      // does while the store fails.
+      if (this.storeTakesRuns) return this.execute(prepared, {});
+    }
     const release = this.ports.cancels.hold(run.id);
     let begun: Begun;
     try {
-      const beginning = this.begin(run);
-      // Without a key it is nobody else's: the first model call need not wait for it. But one that comes to nothing is paid
-      // for, so it does while the store fails.
-      if (options.idempotencyKey === undefined && this.storeTakesRuns) {
-        return await this.execute(prepared, { begun: beginning });
-      }
-      begun = await beginning;
+      begun = await this.begin(run);
       if (begun.created) return await this.execute(prepared, { begun });
     } finally {
       release();
@@ -142,10 +141,9 @@ export class ChatService {
   /** The turn as it runs here, beside the writing of its run; `from` a stored run it goes on after its last complete round. */
   private async execute(
     prepared: Prepared,
-    at: { begun?: Begun | Promise<Begun>; from?: StoredRun },
+    { begun, from }: { begun?: Begun; from?: StoredRun },
   ): Promise<StartedTurn> {
     const { request, offer, run } = prepared;
-    const { from, begun } = at;
     const id = from?.id ?? run.id;
     const cancel = this.ports.cancels.register(id, prepared.context, run.detached);
     // Each call of the turn listens; a turn may have many.
@@ -168,23 +166,25 @@ export class ChatService {
         announce: true,
       };
       const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
+      const storing = begun !== undefined || from !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late';
       const started: StartedTurn = {
         runId: id,
-        createdAt: from?.createdAt ?? new Date(),
+        createdAt: (from ?? begun?.run)?.createdAt ?? new Date(),
         detached: run.detached,
-        tell: (take) => this.run(turn, past, cancel, this.record(turn, prepared, { begun, past, cancel }, take)),
+        tell: (take) => {
+          const begin = async () => {
+            // As it is stored: whoever attaches is told the same.
+            started.createdAt = (await this.begin(run)).run.createdAt;
+          };
+          const record = this.record(turn, prepared, { storing, begin, past, cancel }, take);
+          return this.run(turn, past, cancel, record);
+        },
       };
-      if (begun instanceof Promise) {
-        // As it is stored: whoever attaches is told the same. A failure is the record's.
-        begun.then((now) => (started.createdAt = now.run.createdAt)).catch(() => undefined);
-      } else if (begun !== undefined) {
-        started.createdAt = begun.run.createdAt;
-      }
       return started;
     } catch (error) {
       cancel.release();
       if (begun !== undefined || from !== undefined) {
-        await this.endEarly(id, begun, endOf(error, cancel.signal, prepared));
+        await this.endEarly(id, endOf(error, cancel.signal, prepared));
       }
       throw error;
     }
@@ -193,10 +193,10 @@ export class ChatService {
   private record(
     turn: Turn,
     prepared: Prepared,
-    at: { begun: Begun | Promise<Begun> | undefined; past: ResumedTurn | undefined; cancel: RunCancel },
+    at: Pick<RecordOptions, 'storing' | 'begin'> & { past: ResumedTurn | undefined; cancel: RunCancel },
     take: TakeTurnEvents,
   ): RunRecord {
-    const { begun, past, cancel } = at;
+    const { storing, begin, past, cancel } = at;
     const { requestId, traceparent, keyId, ip } = turn.context;
     // Its caller may come back to it while it goes on or later, other than by the id that came with its answer.
     const returns = prepared.idempotencyKey !== undefined || prepared.run.detached || turn.request.store === true;
@@ -205,8 +205,9 @@ export class ChatService {
       {
         runId: turn.runId,
         owner: this.gatewayId,
-        begin: () => this.ports.runs.begin(prepared.run),
-        begun: begun === undefined && past === undefined ? undefined : Promise.resolve(begun),
+        storing,
+        begin,
+        shows: turn.request.stream,
         keepsEvents: returns || turn.request.stream,
         endsBehind: !returns,
         audit: { requestId, ...defined({ traceparent, keyId, ip }) },
@@ -238,9 +239,8 @@ export class ChatService {
   }
 
   /** A run that was refused, or stopped, before it told anything. */
-  private async endEarly(id: string, begun: Begun | Promise<Begun> | undefined, end: RunEnd): Promise<void> {
+  private async endEarly(id: string, end: RunEnd): Promise<void> {
     try {
-      await begun;
       await this.ports.runs.end(id, this.gatewayId, end);
     } catch {
       // What was wrong is told all the same.

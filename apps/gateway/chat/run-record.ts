@@ -11,6 +11,8 @@ import type { DoneEvent, TurnRecord } from './chat-turn.js';
 import { TurnFold } from './fold-turn.js';
 import type { TurnMeasure } from './measure-turn.js';
 
+/** A run whose events are not shown as they come is written with its first round, if that comes within so long. */
+const beginMs = 50;
 /** How long and how much events wait for company before they are written. */
 const gatherMs = 50;
 const gatherBytes = 16 * 1024;
@@ -34,10 +36,15 @@ export interface RecordOptions {
   runId: string;
   /** This gateway. */
   owner: string;
-  /** Writes the run, where it is stored; called again only for a run that becomes one late. */
-  begin: () => Promise<unknown>;
-  /** The run's beginning, when it is under way or done; undefined for a run that is not stored. */
-  begun: Promise<unknown> | undefined;
+  /**
+   * `begun`: the run is written already. `begins`: it will be, at once where its events are shown as they come, else with
+   * its first round if that comes soon. `late`: only a round makes it a stored run.
+   */
+  storing: 'begun' | 'begins' | 'late';
+  /** Writes the run. */
+  begin: () => Promise<void>;
+  /** Its reader sees the events as they come, not the whole answer at its end. */
+  shows: boolean;
   /** Its events are kept: its caller, or a second one, may ask for them while it goes on. */
   keepsEvents: boolean;
   /** Nobody can come back to it: its end is written behind its last event. */
@@ -59,9 +66,11 @@ export class RunRecord implements TurnRecord {
   /** Set while the run's end is written behind its answer; never rejects. */
   ending: Promise<void> | undefined;
   private lastN: number;
+  /** Written, or being written. */
   private stored: boolean;
   /** Until the run has been written, nothing is shown. */
   private beginning: Promise<void> | undefined;
+  private beginsSoon: NodeJS.Timeout | undefined;
   private beginFailure: AppError | undefined;
   private unwritten: NumberedEvent[] = [];
   private unwrittenBytes = 0;
@@ -75,19 +84,10 @@ export class RunRecord implements TurnRecord {
     private readonly show: TakeTurnEvents,
   ) {
     this.lastN = options.lastN;
-    this.stored = options.begun !== undefined;
-    this.beginning = options.begun?.then(
-      () => {
-        this.beginning = undefined;
-      },
-      (error: unknown) => {
-        this.beginning = undefined;
-        this.beginFailure = toAppError(error);
-        // Nothing of it was shown to anyone, and there is no run that could be ended.
-        this.stored = false;
-        options.stop();
-      },
-    );
+    this.stored = options.storing === 'begun';
+    if (options.storing !== 'begins') return;
+    if (options.shows) this.begin();
+    else this.beginsSoon = setTimeout(() => this.begin(), beginMs);
   }
 
   /** Also what was told before a run was continued: it is neither numbered nor stored again. */
@@ -105,7 +105,7 @@ export class RunRecord implements TurnRecord {
       this.fold.add(event);
       measure.note(event);
     }
-    if (this.beginning !== undefined) return this.tellOnceBegun(batch);
+    if (this.beginning !== undefined && this.options.shows) return this.tellOnceBegun(batch);
     const kept = this.stored ? this.keep(batch) : undefined;
     const shown = this.show(batch);
     if (kept === undefined) return shown as Flow;
@@ -114,29 +114,32 @@ export class RunRecord implements TurnRecord {
 
   /** The round and its calls, with the events that wait: all of it or nothing. */
   async commit(round: Omit<PlannedRound, 'runId' | 'lastEvent'>): Promise<void> {
-    await this.beginning;
-    if (this.beginFailure !== undefined) throw this.beginFailure;
-    const { runId, owner, audit, begin } = this.options;
-    if (!this.stored) {
-      await begin();
-      this.stored = true;
+    // In one statement with the round where it has not begun yet: both are submitted in one turn of the event loop.
+    if (!this.begin()) {
+      await this.beginning;
+      // Events that are on their way come first.
+      await this.writing;
     }
+    if (this.beginFailure !== undefined) throw this.beginFailure;
+    const { runId, owner, audit } = this.options;
     const events = this.take();
-    // Those that are on their way come first.
-    await this.writing;
     try {
       const model = `${round.provider}/${round.model}`;
       await this.ports.runs.planRound({ ...round, runId, owner, lastEvent: this.lastN, events }, { ...audit, model });
     } catch (error) {
+      await this.beginning;
+      if (this.beginFailure !== undefined) throw this.beginFailure;
       // As the same burst: when the statement was committed after all, it is there already.
       if (events.length > 0) await this.write(events);
       throw error;
     }
+    await this.beginning;
     this.announce();
   }
 
   /** With its last event, `done`, which is shown after the run's end has been written, unless nobody can come back to it. */
   async finish(done: DoneEvent): Promise<void> {
+    if (this.options.storing === 'begins') this.begin();
     await this.beginning;
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { fold } = this;
@@ -167,7 +170,28 @@ export class RunRecord implements TurnRecord {
   /** However the turn ended. */
   close(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.beginsSoon);
     this.options.measure.ended();
+  }
+
+  /** False when it was written, or begun to be, before. */
+  private begin(): boolean {
+    if (this.stored || this.beginFailure !== undefined) return false;
+    clearTimeout(this.beginsSoon);
+    this.stored = true;
+    this.beginning = this.options.begin().then(
+      () => {
+        this.beginning = undefined;
+      },
+      (error: unknown) => {
+        this.beginning = undefined;
+        this.beginFailure = toAppError(error);
+        // Nothing of it was shown to anyone, and there is no run that could be ended.
+        this.stored = false;
+        this.options.stop();
+      },
+    );
+    return true;
   }
 
   private async tellOnceBegun(batch: readonly NumberedEvent[]): Promise<'enough' | undefined> {

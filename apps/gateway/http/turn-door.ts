@@ -52,13 +52,15 @@ export class TurnDoor {
       if (turn.stream) {
         return await this.stream(started, () => dialect.renderer(started, turn), reply, context.requestId);
       }
-      let fold: AnswerFold | undefined;
+      // Folded at the end: only then is it known when the run began. Upstreams are asked for whole answers, of few events.
+      const events: TurnEvent[] = [];
       await started.tell((batch) => {
-        fold ??= dialect.fold(started, turn);
-        for (const { event } of batch) fold.add(event);
+        for (const { event } of batch) events.push(event);
         return undefined;
       });
-      if (!reply.raw.destroyed) await reply.type('application/json').send(fold!.answer);
+      const fold = dialect.fold(started, turn);
+      for (const event of events) fold.add(event);
+      if (!reply.raw.destroyed) await reply.type('application/json').send(fold.answer);
     } finally {
       leave();
     }
