@@ -249,7 +249,9 @@ export class RunRecord implements TurnRecord {
     this.ended = true;
     if (!this.stored) return;
     const { runId, owner } = this.options;
-    const whole: RunEnd = this.options.keepsEvents ? { ...end, events: [...this.take(), ...last] } : end;
+    // What a run failed with is kept of each.
+    const keeps = this.options.keepsEvents || end.state !== 'done';
+    const whole: RunEnd = keeps ? { ...end, events: [...this.take(), ...last] } : end;
     await this.writing;
     try {
       await this.ports.runs.end(runId, owner, whole);

@@ -50,8 +50,8 @@ export class RunsController {
       () => renderer,
       {
         requestId: context.requestId,
-        // The stream is there from the start: its events may be long in coming.
-        headersAfterMs: 100,
+        // The run is there, whatever became of it.
+        headersAfterMs: 0,
         keepAliveMs: server.keep_alive_ms,
         stuckReaderMs: server.stuck_reader_ms,
         onError: this.ports.observeError,

@@ -11,7 +11,7 @@ import { openSse, type SseOptions, type SseStream } from './open-sse.js';
 
 export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
   requestId: string;
-  /** When the headers go out though nothing has happened yet. */
+  /** When the headers go out though nothing has happened yet; 0: at once. */
   headersAfterMs: number;
   onError: (error: AppError, requestId: string) => void;
 }
@@ -51,14 +51,15 @@ export async function streamTurn(
 
 class TurnStream {
   private opened: { sse: SseStream; renderer: SseRenderer } | undefined;
-  private readonly silence: NodeJS.Timeout;
+  private silence: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly reply: FastifyReply,
     private readonly rendererOf: () => SseRenderer,
     private readonly options: StreamOptions,
   ) {
-    this.silence = setTimeout(() => this.breakSilence(), options.headersAfterMs);
+    if (options.headersAfterMs === 0) this.open();
+    else this.silence = setTimeout(() => this.breakSilence(), options.headersAfterMs);
   }
 
   get isOpen(): boolean {
