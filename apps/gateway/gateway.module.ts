@@ -46,6 +46,7 @@ export interface GatewayModuleParts {
   logger: Logger;
   metrics: Metrics;
   operations: DynamicModule;
+  filter: AppErrorFilter;
 }
 
 @Module({})
@@ -59,8 +60,8 @@ export class GatewayModule {
     logger,
     metrics,
     operations,
+    filter,
   }: GatewayModuleParts): DynamicModule {
-    const observeError = (error: unknown) => metrics.countError(error);
     const observeStreamError = observerOfStreams(metrics, logger);
     return {
       module: GatewayModule,
@@ -98,7 +99,7 @@ export class GatewayModule {
         TurnDoor,
         { provide: McpEndpoint, useValue: mcp },
         McpDoor,
-        { provide: APP_FILTER, useValue: new AppErrorFilter(logger, observeError) },
+        { provide: APP_FILTER, useValue: filter },
       ],
     };
   }

@@ -31,9 +31,11 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { GatewayModule } from './gateway.module.js';
+import { AppErrorFilter } from './http/app-error.filter.js';
+import { registerDirectRoutes } from './http/direct-routes.js';
 import { registerFileUploads } from './http/file-uploads.js';
 import { watchRoutes } from './http/method-not-allowed.js';
-import { setupOpenApi } from './http/open-api.js';
+import { controllersOf, setupOpenApi } from './http/open-api.js';
 import { registerOriginGuard } from './http/origin-guard.js';
 import { registerRequestContext } from './http/request-context.js';
 import { registerRequestLog } from './http/request-log.js';
@@ -81,7 +83,8 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     routerOptions: { maxParamLength: 8_192 },
   });
   const operations = OperationsModule.of({ health, scrape, access });
-  const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations });
+  const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
+  const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
   const fastify: FastifyInstance = adapter.getInstance();
   const connections = new QuietConnections(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
@@ -92,6 +95,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     logger: new NestLog(logger),
     abortOnError: false,
   });
+  registerDirectRoutes(fastify, controllersOf(app), (controller) => app.get<object>(controller), filter);
   setupOpenApi(app, access);
   try {
     await gateway.start();

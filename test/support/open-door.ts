@@ -4,6 +4,8 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { silentLogger } from '#libs/logging/logger.js';
 import { AppErrorFilter } from '../../apps/gateway/http/app-error.filter.js';
+import { registerDirectRoutes } from '../../apps/gateway/http/direct-routes.js';
+import { controllersOf } from '../../apps/gateway/http/open-api.js';
 import { CONFIG, ERROR_OBSERVER } from '../../apps/gateway/http/injection-tokens.js';
 import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
 import { prepare } from '../../apps/gateway/start-gateway.js';
@@ -39,7 +41,9 @@ export async function openDoor(
     ],
   };
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, bodyParser: false });
-  app.useGlobalFilters(new AppErrorFilter(silentLogger, () => undefined));
+  const filter = new AppErrorFilter(silentLogger, () => undefined);
+  app.useGlobalFilters(filter);
+  registerDirectRoutes(adapter.getInstance(), controllersOf(app), (controller) => app.get<object>(controller), filter);
   await app.listen(0, '127.0.0.1');
   return { url: await app.getUrl(), app, close: () => app.close() };
 }

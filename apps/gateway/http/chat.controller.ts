@@ -1,5 +1,5 @@
 // The two paths of the chat API over one engine.
-import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { StartedTurn } from '../chat/chat-service.js';
@@ -7,6 +7,7 @@ import { CompletionFold, type Rendering } from '../openai-api/render-json.js';
 import { readChatRequest } from '../openai-api/read-request.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { OpenAiSseRenderer } from '../openai-api/render-sse.js';
+import { DirectPost } from './direct-routes.js';
 import { type Dialect, TurnDoor } from './turn-door.js';
 
 const renderingOf = ({ runId, createdAt }: StartedTurn): Rendering => ({
@@ -29,15 +30,13 @@ const events: Dialect = {
 export class ChatController {
   constructor(private readonly door: TurnDoor) {}
 
-  @Post('v1/chat/completions')
-  @HttpCode(200)
-  openai(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  @DirectPost('/v1/chat/completions')
+  openai(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     return this.door.answer(openai, request, reply);
   }
 
-  @Post('api/chat/completions')
-  @HttpCode(200)
-  events(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  @DirectPost('/api/chat/completions')
+  events(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     return this.door.answer(events, request, reply);
   }
 }

@@ -5,6 +5,7 @@ import { mintMessageId } from '#libs/schemas/identifiers.js';
 import { MessageFold } from '../anthropic-api/fold-message.js';
 import { readCountRequest, readMessageRequest } from '../anthropic-api/read-message-request.js';
 import { MessageSseRenderer } from '../anthropic-api/render-message-sse.js';
+import { DirectPost } from './direct-routes.js';
 import { requestContext } from './request-context.js';
 import { type Dialect, TurnDoor } from './turn-door.js';
 
@@ -18,12 +19,11 @@ const anthropic: Dialect = {
 export class MessagesController {
   constructor(private readonly door: TurnDoor) {}
 
-  @Post('v1/messages')
-  @HttpCode(200)
-  create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  @DirectPost('/v1/messages')
+  async create(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     // Where Anthropic's SDKs look for it.
     reply.header('request-id', requestContext(request).requestId);
-    return this.door.answer(anthropic, request, reply);
+    await this.door.answer(anthropic, request, reply);
   }
 
   @Post('v1/messages/count_tokens')

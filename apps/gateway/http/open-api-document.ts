@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { STATUS_CODES } from 'node:http';
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { directPathOf } from './direct-routes.js';
 import type { Content, DescribedOperation } from './described-operation.js';
 import { namedShapes } from './open-api-named-shapes.js';
 import { describedOperations } from './open-api-operations.js';
@@ -22,6 +23,8 @@ export function routesOf(controllers: readonly Type[]): string[] {
     return Object.getOwnPropertyNames(prototype).flatMap((name) => {
       const handler = Object.getOwnPropertyDescriptor(prototype, name)?.value as object | undefined;
       if (typeof handler !== 'function') return [];
+      const direct = directPathOf(handler);
+      if (direct !== undefined) return [`POST ${direct}`];
       const method = Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined;
       if (method === undefined) return [];
       const paths = [Reflect.getMetadata(PATH_METADATA, handler) as string | string[]].flat();

@@ -19,6 +19,7 @@ import { type InputItemPage, pageOfInput } from '../responses-api/render-input-i
 import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../responses-api/render-response.js';
 import { isStoredResponse, renderingOf, renderStoredResponse } from '../responses-api/render-stored-response.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { DirectPost } from './direct-routes.js';
 import { CONFIG, RUNS_PORTS, TOOL_CATALOG } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
 import type { RunsPorts } from './runs.controller.js';
@@ -43,9 +44,8 @@ export class ResponsesController {
     };
   }
 
-  @Post()
-  @HttpCode(200)
-  create(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  @DirectPost('/v1/responses')
+  create(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     return this.door.answer(this.dialect, request, reply);
   }
 
