@@ -157,7 +157,7 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     validator: { validate: async () => ({ ok: true, arguments: {} }) },
     decide: () => ({ effect: 'allow' }),
     journal,
-    runner: { hasWorker: () => true },
+    untilWorker: async () => undefined,
     lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
     planCall: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => someCall({ id: callId }),
   } as unknown as ToolCallPorts);
