@@ -11,7 +11,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { auditContext } from './queued-tool-runner.js';
 import { forwardedHeaders } from './forwarding-tool-runner.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface CachedRunnerParts {
   runner: ToolRunner;
@@ -20,8 +20,6 @@ export interface CachedRunnerParts {
   onLookup: (outcome: 'hit' | 'miss' | 'skipped') => void;
   logger: Logger;
 }
-
-type Call = { tool: CatalogTool; arguments: JsonObject };
 
 const cacheMs = 500;
 
@@ -35,7 +33,11 @@ export class CachedToolRunner implements ToolRunner {
     return this.parts.runner.hasWorker();
   }
 
-  async run(call: Call, context: CallContext, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  async run(
+    call: RunnableCall,
+    context: CallContext,
+    onProgress: (progress: ToolProgress) => void,
+  ): Promise<ToolOutcome> {
     const { runner, onLookup } = this.parts;
     const ttlMs = call.tool.cacheTtlMs;
     if (ttlMs === undefined) return runner.run(call, context, onProgress);
@@ -95,7 +97,7 @@ export class CachedToolRunner implements ToolRunner {
 
   async #runAndKeep(
     key: string,
-    call: Call,
+    call: RunnableCall,
     how: { context: CallContext; onProgress: (progress: ToolProgress) => void; ttlMs: number },
   ): Promise<ToolOutcome> {
     const outcome = await this.parts.runner.run(call, how.context, how.onProgress);
@@ -121,7 +123,7 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
 }
 
 /** One principal's, with the headers that the server is sent; one session's too where the result depends on it. */
-function keyOf({ tool, arguments: args }: Call, context: CallContext): string {
+function keyOf({ tool, arguments: args }: RunnableCall, context: CallContext): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
   const caller = [context.principal, session, forwardedHeaders(tool, context)];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;

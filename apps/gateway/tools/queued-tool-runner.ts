@@ -19,7 +19,7 @@ import type { LateCancels } from './late-cancels.js';
 import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
@@ -117,7 +117,7 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   async run(
-    call: { tool: CatalogTool; arguments: JsonObject },
+    call: RunnableCall,
     context: CallContext,
     onProgress: (progress: ToolProgress) => void,
   ): Promise<ToolOutcome> {
@@ -132,7 +132,8 @@ export class QueuedToolRunner implements ToolRunner {
       const { parts } = this;
       const job = this.#toJobInSession(call, context);
       // One that its worker has to ask the journal for, first of all, would keep the others of its job.
-      const together = isQuick(call.tool) && job.version === 1;
+      const again = call.again === true;
+      const together = isQuick(call.tool) && job.version === 1 && !again;
       const dispatched = new DispatchedCall(
         {
           queue: parts.backing.queue,
@@ -145,7 +146,7 @@ export class QueuedToolRunner implements ToolRunner {
           logger: parts.logger,
         },
         job,
-        { audit, signal: context.signal, deadline: context.deadline, together, onProgress },
+        { audit, signal: context.signal, deadline: context.deadline, together, again, onProgress },
       );
       const outcome = dispatched.run();
       this.#active.set(dispatched, outcome);
