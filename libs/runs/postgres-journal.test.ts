@@ -103,21 +103,6 @@ describe('PostgresJournal', () => {
     });
   });
 
-  verifies('journal.replanned', 'planned, claimed, ended', async () => {
-    const call = await planned();
-    const job = { ...call.job!, replyTo: 'gateway-2', deadline: call.job!.queuedAt + 5_000 };
-    await database.prisma
-      .$executeRaw`update tool_calls set planned_at = now() - interval '1 hour' where id = ${call.id}`;
-    expect(await journal.replan(job)).toBe(true);
-    expect((await journal.get(call.id))?.job).toEqual(job);
-    expect(await journal.plannedSinceMs(call.id)).toBeLessThan(60_000);
-    const claim = await journal.claim({ callId: call.id, worker: 'worker-1' });
-    expect(await journal.replan({ ...job, replyTo: 'gateway-3' })).toBe(false);
-    await journal.end({ callId: call.id, fence: claim!.fence, outcome: someOutcome, ...context });
-    expect(await journal.replan({ ...job, replyTo: 'gateway-3' })).toBe(false);
-    expect((await journal.get(call.id))?.job).toEqual(job);
-  });
-
   verifies('journal.stale-fence-refused', 'an old claim, no fence, another’s fence, nonsense', async () => {
     const call = await planned({ safe: true });
     const old = await journal.claim({ callId: call.id, worker: 'worker-1' });

@@ -134,30 +134,6 @@ describe('Reaper', () => {
     await expect(late).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
-  verifies('reaper.calls-of-resumable-runs', 'kept until the time of the turn is over, then cancelled', async () => {
-    await dead('gateway-dead', 'gateway');
-    const [keyed, plain] = [await begun({ idempotencyKey: 'key' }), await begun()];
-    const calls = [keyed, plain].map(() => {
-      const call = someCall();
-      return { ...call, job: { ...someJob(call), replyTo: 'gateway-dead' } };
-    });
-    const [kept, orphan] = calls.map(({ id }) => id) as [string, string];
-    await runs.planRound(someRound(keyed.id, { calls: [calls[0]!] }), context);
-    await runs.planRound(someRound(plain.id, { calls: [calls[1]!] }), context);
-    const swept = await watched().sweep(signal);
-    expect([swept.ended, swept.requeued]).toEqual([[orphan], []]);
-    // Longer than the call may take, and adopted: both are for whoever goes on with the run to judge.
-    await database.prisma.$executeRaw`update tool_calls set planned_at = now() - interval '200 seconds'`;
-    expect(await watched().sweep(signal)).toMatchObject({ ended: [], requeued: [] });
-    expect(await runs.adopt(keyed.id, 'gateway-alive')).toBe(true);
-    expect(await watched().sweep(signal)).toMatchObject({ ended: [], requeued: [] });
-    expect(await stateOf(kept)).toBe('planned');
-    await database.prisma.$executeRaw`update runs set state = 'interrupted', created_at = now() - interval '601 seconds'
-      where id = ${keyed.id}`;
-    expect((await watched().sweep(signal)).ended).toEqual([kept]);
-    expect(await audits([kept])).toMatchObject([{ errorCode: 'cancelled' }]);
-  });
-
   verifies('reaper.late-outcome-refused', 'a stopped worker goes on after it was reaped', async () => {
     await dead('worker-dead', 'worker');
     const unsafe = await dispatched('worker-dead');

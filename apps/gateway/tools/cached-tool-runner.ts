@@ -6,8 +6,6 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
-import type { JsonObject } from '#libs/schemas/json.js';
-import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { auditContext } from './queued-tool-runner.js';
 import { forwardedHeaders } from './forwarding-tool-runner.js';

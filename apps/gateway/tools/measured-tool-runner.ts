@@ -7,7 +7,6 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import { toAppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
