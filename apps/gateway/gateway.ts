@@ -99,6 +99,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       principalCalls: config.limits.principal_calls,
       queueLength: config.limits.queue_length,
       cancelGraceMs: config.tools.cancel_grace_ms,
+      workerWaitMs: config.tools.worker_wait_ms,
     },
     logger,
   });
@@ -120,6 +121,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     logger,
   );
   const planCall = forwarding.planCall.bind(forwarding);
+  const untilWorker = queued.untilWorker.bind(queued);
 
   const cancels = new RunCancels();
   const orphans = new OrphanedRuns(id, runs, cancels, logger);
@@ -144,7 +146,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, lateCancels, planCall });
+  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, lateCancels, untilWorker, planCall });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     runs,

@@ -130,6 +130,7 @@ export const configSchema = z.strictObject({
       timeout_ms: ms('Deadline of a tool call').default(60_000),
       max_timeout_ms: ms('How far progress may extend it').default(600_000),
       cancel_grace_ms: ms('How long a cancelled tool may take to stop').default(2_000),
+      worker_wait_ms: ms('How long a tool call waits for a worker while none runs').default(15_000),
       max_argument_bytes: bytes('Arguments of one call').default(1024 * 1024),
       max_result_bytes: bytes('Result that a model is given whole').default(256 * 1024),
       max_read_bytes: bytes('Result read from a server at all').default(32 * 1024 * 1024),

@@ -2,7 +2,8 @@
 // the state that a transition needs stays as it is.
 import { GroupCommit } from '#libs/database/group-commit.js';
 import type { Database } from '#libs/database/open-database.js';
-import { storedText } from '#libs/database/stored-text.js';
+import { storedJson, storedText } from '#libs/database/stored-text.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
 import type { AuditContext, CallClaim, CallEnd, Claimed, Journal, PlannedCall, StoredCall } from './run-store.js';
@@ -29,6 +30,16 @@ export class PostgresJournal implements Journal {
   async plan(call: PlannedCall, audit: AuditContext): Promise<void> {
     const row = plannedCallRow(call, audit, { runId: null, round: null, position: 0 });
     await Promise.all([this.writes.submit('plan', row), makeSessions([call], this.sessions)]);
+  }
+
+  async replan(job: ToolJob): Promise<boolean> {
+    const written = await this.database.call(
+      (prisma) => prisma.$executeRaw`/* journal.replan */
+        update tool_calls set job = ${storedJson(job)}::json, planned_at = clock_timestamp(),
+          time_budget_ms = ${job.deadline - job.queuedAt}::float8
+        where id = ${storedText(job.callId)} and kind = 'server' and state = 'planned'`,
+    );
+    return written === 1;
   }
 
   async claim({ callId, worker, takeOver, withArguments = false }: CallClaim): Promise<Claimed | undefined> {

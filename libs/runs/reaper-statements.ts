@@ -52,10 +52,21 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
   audited as (${insertAudit('ended where $2::boolean')})
   select id, job from ended`;
 
+/** Somebody may come back with the key and go on with the run, for as long as a turn may take. */
+const canBeResumed = (turnMs: string): string => `(runs.state = 'interrupted' and runs.idempotency_key is not null
+    and runs.created_at > clock_timestamp() - ${milliseconds(turnMs)})`;
+
+/** Its planned calls are those of whoever goes on with it. */
+const belongsToRun = (turnMs: string, expiry: string): string => `exists (
+    select from runs where runs.id = call.run_id
+      and (${canBeResumed(turnMs)} or (runs.state = 'running' and not ${nobody('runs.owner', expiry)})))`;
+
+/** `$4` is how long a turn may take. */
 export const cancelOrphans = endCallsWhere(
   'cancel-orphans',
-  `call.state = 'planned' and $4::float8 >= 0 and exists (
-    select from runs where runs.id = call.run_id and runs.state not in ('running', 'waiting'))`,
+  `call.state = 'planned' and exists (
+    select from runs where runs.id = call.run_id and runs.state not in ('running', 'waiting')
+      and not ${canBeResumed('$4')})`,
 );
 
 export const judgeUnsafe = endCallsWhere(
@@ -71,13 +82,14 @@ export const judgeWorn = endCallsWhere(
 
 /**
  * `$4` is how long after its time an unclaimed call is given up. That of a living gateway may wait for those before it, or
- * for a place in its limits, `$5` longer: its gateway ends it, and knows why. `$6` is the expiry.
+ * for a place in its limits, `$5` longer: its gateway ends it, and knows why. So may one that waits for somebody to go on with
+ * its run. `$6` is the expiry.
  */
 export const giveUpOverdue = endCallsWhere(
   'give-up-overdue',
   `call.state = 'planned' and call.planned_at < clock_timestamp() - ${milliseconds('(call.time_budget_ms + $4::float8)')}
     and (call.planned_at < clock_timestamp() - ${milliseconds('(call.time_budget_ms + $4::float8 + $5::float8)')}
-      or ${nobody("(call.job->>'replyTo')", '$6')})`,
+      or (${nobody("(call.job->>'replyTo')", '$6')} and not ${belongsToRun('$5', '$6')}))`,
 );
 
 /** Their fence stays, so that a late outcome of the lost worker is refused. */
@@ -94,14 +106,15 @@ export const databaseClock = `/* reaper.clock */ select (extract(epoch from cloc
 
 /**
  * Calls of gateways that are gone; `$5` is the expiry. A living gateway knows better: its call may still wait for a place
- * in its limits, or go with others under another id, and it looks after a lost job itself.
+ * in its limits, or go with others under another id, and it looks after a lost job itself. Nor those that whoever goes on
+ * with their run will run; `$6` is how long a turn may take.
  */
 export const plannedAfter = `/* reaper.planned-after */
   select id, job, planned_at::text as planned_at from tool_calls call
   where kind = 'server' and state = 'planned' and job is not null
     and planned_at < clock_timestamp() - ${milliseconds('$1')}
     and (planned_at, id) > ($3::timestamptz, $4)
-    and ${nobody("(call.job->>'replyTo')", '$5')}
+    and ${nobody("(call.job->>'replyTo')", '$5')} and not ${belongsToRun('$6', '$5')}
   order by planned_at, id limit $2`;
 
 export const forgetEvents = `/* reaper.forget-events */ with

@@ -32,7 +32,7 @@ export interface ReaperOptions {
   missingAfterMs?: number;
   /** A call that nobody claimed is given up this long after its time. */
   overdueAfterMs?: number;
-  /** How much longer it may wait with a gateway that lives (`limits.turn_ms`). */
+  /** How much longer it may wait with a gateway that lives, or for one that goes on with its run (`limits.turn_ms`). */
   turnMs?: number;
   /** `runs.event_ttl_ms` */
   eventTtlMs?: number;
@@ -194,7 +194,7 @@ export class Reaper {
     );
     found.replanned = replanned.map(({ id }) => id);
     await this.addMissing(replanned, found, signal);
-    await this.endCalls(statements.cancelOrphans, orphanOutcome, { found, more: [0], signal });
+    await this.endCalls(statements.cancelOrphans, orphanOutcome, { found, more: [turnMs], signal });
     const overdue = [overdueAfterMs, turnMs, expiryMs];
     await this.endCalls(statements.giveUpOverdue, overdueOutcome, { found, more: overdue, signal });
   }
@@ -229,10 +229,10 @@ export class Reaper {
 
   /** A stretch of the planned calls each time, so that a long queue is looked through in turns. */
   private async requeueMissing(found: Sweep, signal: AbortSignal): Promise<void> {
-    const { missingAfterMs, batch, expiryMs } = this.options;
+    const { missingAfterMs, batch, expiryMs, turnMs } = this.options;
     const rows = await this.query<{ id: string; job: unknown; planned_at: string }>(
       statements.plannedAfter,
-      [missingAfterMs, batch, this.lookedAt.at, this.lookedAt.id, expiryMs],
+      [missingAfterMs, batch, this.lookedAt.at, this.lookedAt.id, expiryMs, turnMs],
       signal,
     );
     const last = rows.at(-1);

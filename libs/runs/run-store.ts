@@ -185,6 +185,8 @@ export interface CallEnd extends AuditContext {
 export interface Journal {
   /** Journals one call outside a run (tools API, MCP endpoint). */
   plan(call: PlannedCall, audit: AuditContext): Promise<void>;
+  /** A planned call that another gateway takes up gets its job, and its time from now on; false when it is not planned any more. */
+  replan(job: ToolJob): Promise<boolean>;
   /** planned → dispatched with a new fence; undefined when the call is in any other state. */
   claim(claim: CallClaim): Promise<Claimed | undefined>;
   /**

@@ -14,7 +14,7 @@ beforeAll(async () => {
     { text: 'written' },
   );
   // The tools stay known after their worker has gone.
-  box = await startSignalbox({ script });
+  box = await startSignalbox({ script, environment: { TOOLS_WORKER_WAIT_MS: '300' } });
   expect(await box.workers.pop()!.stop()).toBe(0);
   // The gateway learns of it within seconds; until then a call waits for a worker to come.
   const probe = { ...tool('probe'), timeout_ms: 300 };

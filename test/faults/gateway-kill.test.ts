@@ -79,6 +79,8 @@ verifies(
     const answers = await Promise.all(points.map((point) => insist(point, 1)));
     expect(performance.now() - began).toBeLessThan(withinMs(recoveryMs));
     expect(answers).toEqual(points.map((point) => `done ${point}`));
+    // It died with its calls planned and none of them in the queue: they ran when the run went on.
+    expect(await effectsOf(alive()[0]!.url, 'after-plan')).toEqual(['0', '1']);
     await expectOneRecordEach(box, recoveryMs);
     await expectEffectsAsRecorded(box);
   },

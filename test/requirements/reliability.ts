@@ -48,6 +48,8 @@ export const reliabilityRequirements = {
     'a call that its worker claimed without getting to know of it ends with its outcome all the same',
   'journal.read-together': 'calls whose outcomes are looked for at one moment are read by one statement',
   'journal.one-terminal-state': 'a call ends in exactly one recorded outcome with exactly one audit row',
+  'journal.replanned':
+    'the job and the time of a call that another gateway takes up are replaced while it is planned, never later',
   'journal.stale-fence-refused': 'an outcome under any other than the last claim is refused',
   'leases.fence-grows': 'each taking of a session has a fence above all earlier ones',
   'leases.living-only': 'only a living worker that does not drain takes a session',
@@ -62,6 +64,8 @@ export const reliabilityRequirements = {
   'processes.leaving-is-told': 'a worker that takes no more work says so at once',
   'processes.stop-without-store': 'a process whose database is away at the end of its stop has stopped all the same',
   'reaper.clears-what-is-old': 'events, runs and calls go when their time is over, the audit stays',
+  'reaper.calls-of-resumable-runs':
+    'planned calls of an interrupted run that has an Idempotency-Key are left for whoever goes on with it',
   'reaper.dead-gateway':
     'the runs of a gateway that stopped are interrupted, their calls cancelled or finished, no round is added',
   'reaper.exactly-once': 'what a dead process left is taken up exactly once, whoever notices',

@@ -81,7 +81,12 @@ export const toolRequirements = {
   'tools.list-changed-heard':
     'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
-  'tools.no-worker': 'without a worker a tool call is refused at once and leaves nothing behind',
+  'tools.waits-for-worker':
+    'while no worker runs a tool call waits for one: as long as tools.worker_wait_ms, its own time and its caller allow',
+  'tools.planned-call-taken-up':
+    'a call that was planned and never began runs once, under its id, when its run goes on on another gateway',
+  'tools.no-worker':
+    'without a worker a tool call waits for one for a while, then is refused and leaves nothing behind',
   'tools.nothing-left-alive': "no process of a tool server outlives its use, its worker's stop, or its worker's death",
   'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
   'tools.own-server-http':

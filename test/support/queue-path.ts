@@ -114,6 +114,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       principalCalls: limits.principal_calls,
       queueLength: limits.queue_length,
       cancelGraceMs: tools.cancel_grace_ms,
+      workerWaitMs: tools.worker_wait_ms,
     },
     logger: silentLogger,
   });
@@ -126,7 +127,9 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const forwarding = new ForwardingToolRunner(runner, backing.cache, silentLogger);
   const planCall = forwarding.planCall.bind(forwarding);
-  const calls = new ToolCalls({ catalog, validator, decide, journal, runner: forwarding, lateCancels, planCall });
+  const untilWorker = runner.untilWorker.bind(runner);
+  const ports = { catalog, validator, decide, journal, runner: forwarding, lateCancels, untilWorker, planCall };
+  const calls = new ToolCalls(ports);
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({
     calls,

@@ -1,9 +1,14 @@
-// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again.
+// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again. Calls of
+// that round that never began run now.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { toolOfCall } from '../tools/tool-of-call.js';
+import type { ToolRunner } from '../tools/tool-runner.js';
 import type { DoneEvent, Turn } from './chat-turn.js';
 import { readLog } from './read-log.js';
 import { toAssistant, unknownOutcome } from './restore-history.js';
@@ -19,15 +24,17 @@ export interface ResumedTurn {
   ends?: DoneEvent;
 }
 
+interface ResumePorts {
+  runs: RunStore;
+  log: EventLog;
+  runner: ToolRunner;
+}
+
 const settleMs = 20_000;
 const askAgainMs = 250;
 
-export async function resumeTurn(
-  turn: Turn,
-  run: StoredRun,
-  ports: { runs: RunStore; log: EventLog },
-): Promise<ResumedTurn> {
-  const rounds = await settledRounds(run.id, turn, ports.runs);
+export async function resumeTurn(turn: Turn, run: StoredRun, ports: ResumePorts): Promise<ResumedTurn> {
+  const rounds = await settledRounds(run.id, turn, ports);
   const last = rounds.at(-1);
   const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, ports.log));
   const lastN = await ports.log.truncate(run.id, told.at(-1)?.n ?? 0);
@@ -51,18 +58,71 @@ function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent
   return end === -1 ? events : events.slice(0, end);
 }
 
-/** Calls that were dispatched end by themselves or are judged within the lease time; nothing new is started. */
-async function settledRounds(runId: string, turn: Turn, runs: RunStore): Promise<StoredRound[]> {
-  const until = steadyNow() + settleMs;
+/**
+ * Calls that were dispatched end by themselves or are judged within the lease time. Those that are planned run, in the order
+ * of the calls and after what goes before them: that may change the same session.
+ */
+async function settledRounds(runId: string, turn: Turn, { runs, runner }: ResumePorts): Promise<StoredRound[]> {
+  let until = steadyNow() + settleMs;
+  const begun = new Set<string>();
   for (;;) {
     const rounds = await runs.rounds(runId);
-    if ((rounds.at(-1)?.calls ?? []).every(hasEnded)) return rounds;
+    const last = rounds.at(-1);
+    const next = last?.calls.find((call) => !hasEnded(call));
+    if (last === undefined || next === undefined) return rounds;
+    if (next.state === 'planned' && !begun.has(next.id)) {
+      begun.add(next.id);
+      await runPlanned(next, last, turn, runner);
+      until = steadyNow() + settleMs;
+      continue;
+    }
     turn.context.signal.throwIfAborted();
     if (steadyNow() > until)
       throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
     // The journal has no event for another gateway's calls; this wait happens after a crash only.
     await new Promise((resolve) => setTimeout(resolve, askAgainMs));
   }
+}
+
+/** Under its own id; the journal has its outcome afterwards, or says who runs it. */
+async function runPlanned(call: StoredCall, round: StoredRound, turn: Turn, runner: ToolRunner): Promise<void> {
+  const context: CallContext = {
+    ...turn.context,
+    callId: call.id,
+    runId: turn.runId,
+    round: round.round,
+    sessionId: call.sessionId,
+    model: `${round.provider}/${round.model}`,
+    priority: turn.request.priority,
+  };
+  try {
+    await runner.run({ tool: toolOf(call, turn), arguments: call.arguments, again: true }, context, () => undefined);
+  } catch (error) {
+    // Others say that the call was refused a place, and was ended in the journal.
+    if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error;
+  }
+}
+
+/** As it was planned. Where it is not offered like that any more, what its job says: the worker knows whether it is there. */
+function toolOf(call: StoredCall, turn: Turn): CatalogTool {
+  const offered = turn.offer.tools.get(call.name)?.tool;
+  if (offered?.definitionHash === call.definitionHash) return toolOfCall(offered, call.arguments);
+  const { name, server, tool, definitionHash, safe, job } = call;
+  return {
+    name,
+    server,
+    tool,
+    definitionHash,
+    safe,
+    readOnly: false,
+    stateful: job?.stateful === true,
+    description: '',
+    inputSchema: {},
+    annotations: {},
+    available: true,
+    timeoutMs: job?.timeoutMs ?? settleMs,
+    maxTimeoutMs: job?.maxTimeoutMs ?? settleMs,
+  };
 }
 
 const isServer = (call: StoredCall): boolean => call.kind === 'server';

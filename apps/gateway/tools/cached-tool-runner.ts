@@ -6,12 +6,10 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
-import type { JsonObject } from '#libs/schemas/json.js';
-import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { auditContext } from './queued-tool-runner.js';
 import { forwardedHeaders } from './forwarding-tool-runner.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface CachedRunnerParts {
   runner: ToolRunner;
@@ -20,8 +18,6 @@ export interface CachedRunnerParts {
   onLookup: (outcome: 'hit' | 'miss' | 'skipped') => void;
   logger: Logger;
 }
-
-type Call = { tool: CatalogTool; arguments: JsonObject };
 
 const cacheMs = 500;
 
@@ -35,7 +31,11 @@ export class CachedToolRunner implements ToolRunner {
     return this.parts.runner.hasWorker();
   }
 
-  async run(call: Call, context: CallContext, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  async run(
+    call: RunnableCall,
+    context: CallContext,
+    onProgress: (progress: ToolProgress) => void,
+  ): Promise<ToolOutcome> {
     const { runner, onLookup } = this.parts;
     const ttlMs = call.tool.cacheTtlMs;
     if (ttlMs === undefined) return runner.run(call, context, onProgress);
@@ -95,7 +95,7 @@ export class CachedToolRunner implements ToolRunner {
 
   async #runAndKeep(
     key: string,
-    call: Call,
+    call: RunnableCall,
     how: { context: CallContext; onProgress: (progress: ToolProgress) => void; ttlMs: number },
   ): Promise<ToolOutcome> {
     const outcome = await this.parts.runner.run(call, how.context, how.onProgress);
@@ -121,7 +121,7 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
 }
 
 /** One principal's, with the headers that the server is sent; one session's too where the result depends on it. */
-function keyOf({ tool, arguments: args }: Call, context: CallContext): string {
+function keyOf({ tool, arguments: args }: RunnableCall, context: CallContext): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
   const caller = [context.principal, session, forwardedHeaders(tool, context)];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;

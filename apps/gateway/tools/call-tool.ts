@@ -46,6 +46,8 @@ export interface ToolCallPorts {
   journal: Journal;
   runner: ToolRunner;
   lateCancels: LateCancels;
+  /** @throws AppError no_worker when none has come in time */
+  untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
   /** The journal's row of a server call, with the job that would run it. */
   planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
 }
@@ -74,9 +76,8 @@ export class ToolCalls {
       const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
       return this.#refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
     }
-    if (!this.ports.runner.hasWorker()) {
-      throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
-    }
+    // Before it is journaled: refused, it leaves nothing behind.
+    await this.ports.untilWorker(tool, context);
     await this.#plan(this.ports.planCall(tool, validated.arguments, context), context, request);
     return {
       tool,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Channels } from '#libs/backing/channels.js';
-import type { Journal } from '#libs/runs/run-store.js';
+import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome } from '#libs/testing/stored-rows.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -36,6 +36,7 @@ interface Given {
   journal?: Partial<Journal>;
   signal?: AbortSignal;
   job?: Partial<ToolJob>;
+  again?: boolean;
 }
 
 function open(queue: MapQueue, given: Given = {}) {
@@ -61,6 +62,7 @@ function open(queue: MapQueue, given: Given = {}) {
       signal,
       deadline: job.deadline,
       together: false,
+      again: given.again ?? false,
       onProgress: (progress) => void told.push(progress),
     },
   );
@@ -157,7 +159,7 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     validator: { validate: async () => ({ ok: true, arguments: {} }) },
     decide: () => ({ effect: 'allow' }),
     journal,
-    runner: { hasWorker: () => true },
+    untilWorker: async () => undefined,
     lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
     planCall: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => someCall({ id: callId }),
   } as unknown as ToolCallPorts);
@@ -169,6 +171,33 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
   await expect(calls.prepare({ ...request, callId: 'call_key' }, from as RequestContext)).rejects.toBe(away);
   expect(cancelled).not.toContain('call_key');
 });
+
+verifies('tools.planned-call-taken-up', 'the earlier job is gone, and this gateway is told', async () => {
+  const earlier = someJob(someCall());
+  const queue = new MapQueue();
+  await queue.add(earlier);
+  const replanned: string[] = [];
+  const journal: Partial<Journal> = { replan: async ({ replyTo }) => replanned.push(replyTo) > 0 };
+  const job = { callId: earlier.callId, replyTo: 'gateway-2' };
+  const { call, callId } = open(queue, { journal, job, again: true });
+  const ended = call.run();
+  await expect.poll(() => queue.jobs.get(callId)?.replyTo).toBe('gateway-2');
+  call.reply({ kind: 'outcome', callId, outcome: someOutcome });
+  expect(await ended).toEqual(someOutcome);
+  expect(replanned).toEqual(['gateway-2']);
+});
+
+verifies(
+  'tools.planned-call-taken-up',
+  'one that has begun or ended: what the journal says, no other job',
+  async () => {
+    const queue = new MapQueue();
+    const stored = { ...someCall(), state: 'completed', outcome: someOutcome } as unknown as StoredCall;
+    const { call } = open(queue, { journal: { replan: async () => false, get: async () => stored }, again: true });
+    expect(await call.run()).toEqual(someOutcome);
+    expect(queue.added).toEqual([]);
+  },
+);
 
 verifies('tools.early-progress-bounded', '1,000 reports before the queue has answered', async () => {
   const queue = new SlowQueue();

@@ -31,6 +31,8 @@ export interface DispatchOptions {
   deadline: number;
   /** Quick, and safe to be delivered twice: it may go with others. */
   together: boolean;
+  /** Planned by a gateway that is gone, which may have put a job of it into the queue. */
+  again: boolean;
   onProgress: (progress: ToolProgress) => void;
 }
 
@@ -214,11 +216,24 @@ export class DispatchedCall implements ReplyListener {
   /** A slow queue is waited for: the call has its deadline. */
   async #add(signal: AbortSignal): Promise<void> {
     const worker = this.services.routes.of(this.job);
-    const { together } = this.options;
-    const options = { signal, silenceMs: ADD_SILENCE_MS, together, ...(worker === undefined ? {} : { worker }) };
+    const { together, again } = this.options;
+    if (again && !(await this.#takeUp())) return;
+    const options = { signal, silenceMs: ADD_SILENCE_MS, together, again, ...(worker === undefined ? {} : { worker }) };
     await this.services.queue.add(this.job, options);
     this.#sentTo = worker;
     await this.#callBackFromGone();
+  }
+
+  /** The journal names this gateway's job from now on; false: somebody has begun the call, or ended it. */
+  async #takeUp(): Promise<boolean> {
+    const { queue, journal } = this.services;
+    if (!(await journal.replan(this.job))) {
+      this.gap();
+      return false;
+    }
+    // An earlier job would tell the gateway that is gone. One that a worker has taken meanwhile stays: the journal tells.
+    await queue.remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
+    return true;
   }
 
   /** Nobody looks into the queue of a worker that was given up; one that stops may not look any more. */

@@ -9,7 +9,7 @@ import type { CallContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface PlanningToolRunner extends ToolRunner {
   planCall(tool: CatalogTool, args: JsonObject, context: CallContext): PlannedCall;
@@ -39,7 +39,7 @@ export class ForwardingToolRunner implements PlanningToolRunner {
   }
 
   async run(
-    call: { tool: CatalogTool; arguments: JsonObject },
+    call: RunnableCall,
     context: CallContext,
     onProgress: (progress: ToolProgress) => void,
   ): Promise<ToolOutcome> {

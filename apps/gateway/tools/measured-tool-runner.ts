@@ -7,10 +7,9 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import { toAppError } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
 
 export interface ToolMeasuring {
   metrics: Metrics;
@@ -19,8 +18,6 @@ export interface ToolMeasuring {
   /** `log.content` */
   logContent: boolean;
 }
-
-type Call = { tool: CatalogTool; arguments: JsonObject };
 
 export class MeasuredToolRunner implements ToolRunner {
   constructor(
@@ -32,7 +29,11 @@ export class MeasuredToolRunner implements ToolRunner {
     return this.runner.hasWorker();
   }
 
-  async run(call: Call, context: CallContext, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+  async run(
+    call: RunnableCall,
+    context: CallContext,
+    onProgress: (progress: ToolProgress) => void,
+  ): Promise<ToolOutcome> {
     const startedAt = performance.now();
     const leave = this.measuring.clocks.enter(context.runId);
     try {
@@ -47,7 +48,7 @@ export class MeasuredToolRunner implements ToolRunner {
     }
   }
 
-  private report(call: Call, context: CallContext, end: CallEnd): void {
+  private report(call: RunnableCall, context: CallContext, end: CallEnd): void {
     const { metrics, logger } = this.measuring;
     const { outcome, error, durationMs } = end;
     const result = outcome === undefined ? toAppError(error).code : (outcome.error?.code ?? 'ok');
@@ -75,7 +76,7 @@ export class MeasuredToolRunner implements ToolRunner {
     );
   }
 
-  private describe(call: Call, outcome: ToolOutcome | undefined): Record<string, unknown> {
+  private describe(call: RunnableCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
     const text = JSON.stringify(call.arguments);
     const { logContent } = this.measuring;
     return {

@@ -1,5 +1,6 @@
 // Runs tools in the workers, through the queue: admits or refuses at once, adds the job, and leaves the waiting to
 // DispatchedCall. The call has been journaled as planned before it comes here.
+import { setMaxListeners } from 'node:events';
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -18,7 +19,7 @@ import type { LateCancels } from './late-cancels.js';
 import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
@@ -29,7 +30,13 @@ export interface QueuedToolRunnerParts {
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   lateCancels: LateCancels;
-  limits: { sessionCalls: number; principalCalls: number; queueLength: number; cancelGraceMs: number };
+  limits: {
+    sessionCalls: number;
+    principalCalls: number;
+    queueLength: number;
+    cancelGraceMs: number;
+    workerWaitMs: number;
+  };
   logger: Logger;
 }
 
@@ -63,6 +70,7 @@ export class QueuedToolRunner implements ToolRunner {
   /** Cancels what still runs and waits for its outcomes, as long as the grace time allows. */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#watch.endWaits();
     await Promise.all([...this.#active.keys()].map((call) => call.stop('cancelled')));
     await Promise.allSettled(this.#active.values());
     await Promise.all([this.#inbox.close(), this.#watch.close()]);
@@ -70,6 +78,25 @@ export class QueuedToolRunner implements ToolRunner {
 
   hasWorker(): boolean {
     return this.#watch.hasWorker;
+  }
+
+  /**
+   * While no worker runs, calls wait for one: for a bounded time, and no longer than they may take themselves.
+   * @throws AppError no_worker, shutting_down; the signal's reason when that aborts first
+   */
+  async untilWorker(
+    { timeoutMs }: Pick<CatalogTool, 'timeoutMs'>,
+    { signal, deadline }: Pick<RequestContext, 'signal' | 'deadline'>,
+    since = steadyNow(),
+  ): Promise<void> {
+    if (this.#watch.hasWorker) return;
+    // One request's signal may stand over all of its calls that wait: Node would warn of a leak.
+    setMaxListeners(0, signal);
+    const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline);
+    await this.#watch.untilWorker(until - steadyNow(), signal);
+    signal.throwIfAborted();
+    if (this.#closing) throw shuttingDown();
+    if (!this.#watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
   }
 
   /** The journal's row of a call that this runner would run. */
@@ -90,7 +117,7 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   async run(
-    call: { tool: CatalogTool; arguments: JsonObject },
+    call: RunnableCall,
     context: CallContext,
     onProgress: (progress: ToolProgress) => void,
   ): Promise<ToolOutcome> {
@@ -98,14 +125,15 @@ export class QueuedToolRunner implements ToolRunner {
     const places: (() => void)[] = [];
     try {
       try {
-        await this.#admit(context, places);
+        await this.#admit(call.tool, context, places);
       } catch (error) {
         return await this.#neverQueued(error, context);
       }
       const { parts } = this;
       const job = this.#toJobInSession(call, context);
       // One that its worker has to ask the journal for, first of all, would keep the others of its job.
-      const together = isQuick(call.tool) && job.version === 1;
+      const again = call.again === true;
+      const together = isQuick(call.tool) && job.version === 1 && !again;
       const dispatched = new DispatchedCall(
         {
           queue: parts.backing.queue,
@@ -118,7 +146,7 @@ export class QueuedToolRunner implements ToolRunner {
           logger: parts.logger,
         },
         job,
-        { audit, signal: context.signal, deadline: context.deadline, together, onProgress },
+        { audit, signal: context.signal, deadline: context.deadline, together, again, onProgress },
       );
       const outcome = dispatched.run();
       this.#active.set(dispatched, outcome);
@@ -136,13 +164,15 @@ export class QueuedToolRunner implements ToolRunner {
     return made === undefined ? job : { ...job, sessionDirectory: made.directory };
   }
 
-  async #admit(context: CallContext, places: (() => void)[]): Promise<void> {
-    if (this.#closing) throw new AppError('shutting_down', 'The gateway is stopping', { retryAfterSeconds: 2 });
-    if (!this.hasWorker()) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
+  async #admit(tool: CatalogTool, context: CallContext, places: (() => void)[]): Promise<void> {
+    if (this.#closing) throw shuttingDown();
+    const since = steadyNow();
     const session = `${context.principal}\n${context.sessionId}`;
     // Always in this order, so that two calls never wait for each other.
     places.push(await this.#sessions.take(session, context));
     places.push(await this.#principals.take(context.principal, context));
+    // With its places: so many wait, and no more.
+    await this.untilWorker(tool, context, since);
     await this.#gauge.admit();
   }
 
@@ -159,6 +189,8 @@ export class QueuedToolRunner implements ToolRunner {
     throw error;
   }
 }
+
+const shuttingDown = () => new AppError('shutting_down', 'The gateway is stopping', { retryAfterSeconds: 2 });
 
 export function auditContext(context: RequestContext & Pick<CallContext, 'model'>): AuditContext {
   return {

@@ -11,17 +11,20 @@ export interface ToolProgress {
   message?: string;
 }
 
+export interface RunnableCall {
+  tool: CatalogTool;
+  arguments: JsonObject;
+  /** Planned by a gateway that is gone: run only if nobody has begun it, else its outcome is waited for. */
+  again?: boolean;
+}
+
 export interface ToolRunner {
   /**
    * Runs one planned call and resolves with its one outcome; tool failures are outcomes. Aborting the context's signal
    * cancels it: the promise still resolves, with `cancelled` or with the outcome that was quicker, within the grace time.
    * @throws AppError queue_full, store_unavailable, no_worker before dispatch only.
    */
-  run(
-    call: { tool: CatalogTool; arguments: JsonObject },
-    context: CallContext,
-    onProgress: (progress: ToolProgress) => void,
-  ): Promise<ToolOutcome>;
+  run(call: RunnableCall, context: CallContext, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome>;
   /** Whether any worker was seen lately; cheap, from memory. */
   hasWorker(): boolean;
 }

@@ -13,6 +13,9 @@ export class WorkerWatch {
   #timer?: NodeJS.Timeout;
   #stop?: () => Promise<void>;
   #looking?: Promise<void>;
+  /** Those that wait for a worker: each ends its own wait. */
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
 
   constructor(
     private readonly registry: ProcessRegistry,
@@ -29,6 +32,7 @@ export class WorkerWatch {
   }
 
   async close(): Promise<void> {
+    this.endWaits();
     clearInterval(this.#timer);
     await this.#stop?.();
     await this.#looking;
@@ -38,9 +42,35 @@ export class WorkerWatch {
     return this.#alive;
   }
 
+  /** Resolves once there is a worker; without one after `ms`, when the signal aborts, and after `endWaits`. */
+  untilWorker(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#alive || this.#closed || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, Math.max(0, ms));
+      signal.addEventListener('abort', end, { once: true });
+      this.#waiting.add(end);
+    });
+  }
+
   /** Takes jobs from its own queue, for certain: not stopping when last looked, and not to be given up before now. */
   takesJobs(worker: string): boolean {
     return (this.#sureUntil.get(worker) ?? -Infinity) > performance.now();
+  }
+
+  /** Nobody waits from now on. */
+  endWaits(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const end of this.#waiting) end();
   }
 
   #look(): Promise<void> {
@@ -51,6 +81,7 @@ export class WorkerWatch {
         (seen) => {
           const workers = seen.filter(({ draining }) => !draining);
           this.#alive = workers.length > 0;
+          if (this.#alive) this.#wake();
           this.#sureUntil = new Map(workers.map(({ id, ageMs }) => [id, lookedAt + processExpiryMs - ageMs]));
         },
         (error: unknown) => this.logger.debug({ error }, 'workers could not be looked up'),
