@@ -40,6 +40,11 @@ test('an error is counted once, through however many hands it goes', async () =>
   metrics.countError(stranger);
   metrics.countError(toAppError(stranger));
   metrics.countError(new AppError('model_error', 'another', { cause: new Error('socket') }));
+  const toolError = { code: 'tool_crashed' as const };
+  metrics.countToolError(toolError);
+  metrics.countError(new AppError('tool_crashed', 'gone', { toolError }));
+  metrics.countToolError({ code: 'tool_crashed' });
+  expect(await counted('tool_crashed')).toBe(2);
   expect([await counted('model_error'), await counted('internal_error')]).toEqual([2, 1]);
 });
 

@@ -1,7 +1,7 @@
 // Every metric of a process, declared once. Labels come from the error table or from bounded sets, never from a caller.
 // Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { AppError, ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { changeGrades, changeOutcomes } from '#libs/schemas/tool-change.js';
 import { BoundedLabels } from './bounded-labels.js';
 
@@ -130,12 +130,19 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     /** Counts what was thrown or shown, once an object however many hands it passes through. */
     countError(error: unknown): void {
       // A stranger is counted where it was caught first, and comes again as the cause of what it became.
-      const forms = [error, error instanceof Error ? error.cause : undefined].filter(isObject);
+      const toolError = error instanceof AppError ? error.toolError : undefined;
+      const forms = [error, error instanceof Error ? error.cause : undefined, toolError].filter(isObject);
       const known = forms.some((form) => counted.has(form));
       if (forms[0] !== undefined && forms[0] === error) counted.add(forms[0]);
       if (known) return;
       const { code, row } = toAppError(error);
       errors.inc({ type: row.type, code });
+    },
+    /** What a tool's outcome says that it failed with; an error that tells the same is not counted again. */
+    countToolError(error: { code: ErrorCode }): void {
+      if (counted.has(error)) return;
+      counted.add(error);
+      errors.inc({ type: ERRORS[error.code].type, code: error.code });
     },
     /** An error that a model was shown as a tool's result. */
     countErrorCode(code: ErrorCode): void {

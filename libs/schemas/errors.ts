@@ -123,6 +123,8 @@ export interface AppErrorDetails {
   /** The request field at fault, as a path (`messages[2].content`). */
   param?: string;
   toolName?: string;
+  /** The failure in a tool's outcome that this one tells: both are counted as one. */
+  toolError?: object;
   /** Seconds; becomes the Retry-After header. */
   retryAfterSeconds?: number;
   /** Status of the upstream's own answer, shown in the message, never used as ours. */
@@ -137,6 +139,7 @@ export class AppError extends Error {
   override readonly name = 'AppError';
   readonly param?: string;
   readonly toolName?: string;
+  readonly toolError?: object;
   readonly retryAfterSeconds?: number;
   readonly upstreamStatus?: number;
   readonly http: number;
@@ -149,6 +152,7 @@ export class AppError extends Error {
     super(message, { cause: details.cause });
     if (details.param !== undefined) this.param = details.param;
     if (details.toolName !== undefined) this.toolName = details.toolName;
+    if (details.toolError !== undefined) this.toolError = details.toolError;
     if (details.retryAfterSeconds !== undefined) this.retryAfterSeconds = details.retryAfterSeconds;
     if (details.upstreamStatus !== undefined) this.upstreamStatus = details.upstreamStatus;
     this.http = details.http ?? ERRORS[code].http;

@@ -5,12 +5,12 @@ import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
 import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
 import { bridge, lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
 import { type OpenMcpDoor, openMcpDoor } from '../support/open-mcp-door.js';
-import { openGateway, queuePathOfFile } from '../support/queue-path.js';
+import { queuePathOfFile } from '../support/queue-path.js';
 import { rawRequest, type RawRequest } from '../support/raw-request.js';
 import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
-const path = queuePathOfFile();
+const path = queuePathOfFile({ TOOLS_WORKER_WAIT_MS: '200' });
 let door: OpenMcpDoor;
 let url: string;
 
@@ -307,9 +307,7 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
 verifies('mcp.failures', 'no worker: an error with a time to come back', async () => {
   await path.worker.close();
   await expect.poll(() => path.gateway.runner.hasWorker(), { timeout: 20_000 }).toBe(false);
-  const tools = { ...path.services.config.tools, worker_wait_ms: 200 };
-  const gateway = await openGateway({ ...path.services, config: { ...path.services.config, tools } });
-  const open = await openMcpDoor(path.services, gateway);
+  const open = await openMcpDoor(path.services, path.gateway);
   try {
     const body = JSON.stringify(rpc('tools/call', { name: 'echo', arguments: { text: 'x' } }));
     const answer = await rawRequest(open.url, { path: '/mcp', body });
@@ -319,6 +317,5 @@ verifies('mcp.failures', 'no worker: an error with a time to come back', async (
     expect(open.errors).toEqual(['no_worker']);
   } finally {
     await open.close();
-    await gateway.close();
   }
 });

@@ -120,6 +120,8 @@ verifies('operations.metrics-move', 'model calls, tokens, tool calls, errors, se
   expect(grown('signalbox_tool_queue_wait_seconds_count')).toBeGreaterThanOrEqual(2);
   expect(grown('signalbox_errors_total', { code: 'model_error' })).toBe(1);
   expect(grown('signalbox_errors_total', { code: 'model_not_found' })).toBe(2);
+  // The tool's failure, which the tools API answered with.
+  expect(grown('signalbox_errors_total', { code: 'tool_failed' })).toBe(1);
   expect(after.gateway.get('signalbox_sessions')).toBeGreaterThan(before.gateway.get('signalbox_sessions')!);
   expect(after.gateway.has('signalbox_queue_jobs{state="waiting"}')).toBe(true);
   expect(after.gateway.get('signalbox_queue_oldest_job_age_seconds')).toBe(0);

@@ -59,8 +59,10 @@ verifies('chat.runs.begin', 'the model is asked meanwhile', async () => {
   });
   const { status, headers } = await answer.answering;
   expect(status).toBe(200);
-  const { rows } = await store.query<{ id: string; state: string }>('select id, state from runs');
-  expect(rows).toEqual([{ id: headers.get('x-run-id'), state: 'done' }]);
+  // The end may be written behind the answer.
+  await expect.poll(runs, { timeout: 5_000 }).toEqual([{ state: 'done' }]);
+  const { rows } = await store.query<{ id: string }>('select id from runs');
+  expect(rows).toEqual([{ id: headers.get('x-run-id') }]);
 });
 
 test('with a key the model is not asked before the run is known to be the only one', async () => {

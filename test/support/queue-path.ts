@@ -210,10 +210,10 @@ export interface QueuePath {
 }
 
 /** For the tests of a file: there when its own `beforeAll` runs, closed after its own `afterAll`. */
-export function queuePathOfFile(): QueuePath {
+export function queuePathOfFile(overrides: Record<string, string> = {}): QueuePath {
   const path: Partial<QueuePath> = {};
   beforeAll(async () => {
-    path.services = await openServices();
+    path.services = await openServices(overrides);
     path.worker = await openWorker(path.services);
     path.gateway = await openGateway(path.services);
   });

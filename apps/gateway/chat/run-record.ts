@@ -147,7 +147,8 @@ export class RunRecord implements TurnRecord {
     this.options.measure.note(done);
     const last = [this.number(done)];
     const ending = this.end({ state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject }, last);
-    if (this.stored && this.options.endsBehind) this.ending = ending;
+    // Calls that are given to the caller are an invitation to come back.
+    if (this.options.endsBehind && done.finishReason !== 'tool_calls') this.ending = ending;
     else await ending;
     await this.show(last);
   }

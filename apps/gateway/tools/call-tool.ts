@@ -122,7 +122,8 @@ export function toolNotFound(name: string): AppError {
 }
 
 /** A tool's failure as the tools API answers it. */
-export function failureOf(tool: Pick<CatalogTool, 'name'>, { error }: ToolOutcome): AppError {
-  const { code, message } = error ?? { code: 'tool_failed' as const, message: 'no reason was given' };
-  return new AppError(code, `Tool execution failed: ${message}`, { toolName: tool.name });
+export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError }: ToolOutcome): AppError {
+  const { code, message } = toolError ?? { code: 'tool_failed' as const, message: 'no reason was given' };
+  const details = { toolName: tool.name, ...(toolError === undefined ? {} : { toolError }) };
+  return new AppError(code, `Tool execution failed: ${message}`, details);
 }

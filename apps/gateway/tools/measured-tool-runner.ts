@@ -55,7 +55,7 @@ export class MeasuredToolRunner implements ToolRunner {
     const labels = labelsOf(metrics, call.tool);
     metrics.toolCalls.inc({ ...labels, outcome: result });
     if (outcome === undefined) metrics.countError(error);
-    else if (outcome.error !== undefined) metrics.countErrorCode(outcome.error.code);
+    else if (outcome.error !== undefined) metrics.countToolError(outcome.error);
     // A call that never reached a worker has no time of its own.
     if (outcome?.queueWaitMs !== undefined) {
       metrics.toolDuration.observe(labels, outcome.durationMs / 1000);
