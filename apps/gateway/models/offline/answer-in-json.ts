@@ -20,7 +20,9 @@ export function structuredAnswer(
   const known = [...before, ...steps].flatMap((step) => (step.result === undefined ? [] : factsIn(step.result)));
   if (format['type'] === 'json_object') {
     const asked = factsAsked(known, askedWords(request), new Set(['file', 'content']));
-    return JSON.stringify(asked.length === 0 ? { answer: text } : Object.fromEntries(asked.map(({ key, value }) => [key, value])));
+    return JSON.stringify(
+      asked.length === 0 ? { answer: text } : Object.fromEntries(asked.map(({ key, value }) => [key, value])),
+    );
   }
   const wrapper = format['json_schema'];
   if (format['type'] !== 'json_schema' || !isJsonObject(wrapper) || !isJsonObject(wrapper['schema'])) return undefined;
@@ -31,7 +33,8 @@ export function structuredAnswer(
   const value = { ...filled };
   for (const [name, own] of Object.entries(propertiesOf(profile.resolved)).slice(0, 100)) {
     const type = typeOf(resolve(own, profile.schema));
-    const isSaid = requiredOf(profile.resolved).includes(name) && /answer|reply|response|message|summary|reason/i.test(name);
+    const isSaid =
+      requiredOf(profile.resolved).includes(name) && /answer|reply|response|message|summary|reason/i.test(name);
     const member = fromFacts(name, type, known) ?? (type === 'string' && isSaid ? text : undefined);
     if (member !== undefined) value[name] = member;
   }

@@ -121,18 +121,12 @@ function spokenName(fact: Fact, asked: Words, request: string): string | undefin
     .sort((left, right) => right.length - left.length)[0];
 }
 
-const COUNTS: [asks: RegExp, count: (text: string) => number | undefined, zh: string, en: string][] = [
-  [/多少行|几行|行数|how many lines|(?:line count|number of lines)/i, (text) => text.trimEnd().split('\n').length, '行', 'lines'],
-  [/多少(?:个)?(?:字符|字)|字数|how many (?:characters|letters)/i, (text) => Array.from(text).length, '个字符', 'characters'],
-  [/多少(?:个)?(?:单词|词)|how many words|word count/i, (text) => text.match(/\p{Script=Han}|[\p{L}\d'’-]+/gu)?.length ?? 0, '个词', 'words'],
-  [/多少个|几个|how many/i, (text) => (parseJson(text) as unknown[] | undefined)?.length, '项', 'items'],
-]; // prettier-ignore
+const ASKS_LINES = /多少行|几行|行数|how many lines|line count|number of lines/i;
 
 function countIn(text: string, request: string, zh: boolean): string | undefined {
-  const asked = COUNTS.find(([asks]) => asks.test(request));
-  const count = asked?.[1](text);
-  if (asked === undefined || count === undefined) return undefined;
-  return zh ? `一共有 ${count} ${asked[2]}。` : `There are ${count} ${asked[3]}.`;
+  if (!ASKS_LINES.test(request)) return undefined;
+  const count = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  return zh ? `一共有 ${count} 行。` : `There are ${count} lines.`;
 }
 
 /** A point in time in a short result of a tool or question about time: epoch milliseconds or seconds, or ISO text. */
@@ -220,7 +214,9 @@ function echo(request: string): string | undefined {
 function remembered({ request, said }: Conversation, zh: boolean): string | undefined {
   if (/我叫什么|我的名字|我是谁|what(?:'s| is) my name|who am i/i.test(request)) {
     for (const text of said.toReversed()) {
-      const name = /(?:我叫|我的名字[是叫]|\bmy name is|\bi am called|\bcall me)\s?([\p{L}\d·'-]{1,40})/iu.exec(text)?.[1];
+      const name = /(?:我叫|我的名字[是叫]|\bmy name is|\bi am called|\bcall me)\s?([\p{L}\d·'-]{1,40})/iu.exec(
+        text,
+      )?.[1];
       if (name !== undefined) return zh ? `你叫${name}。（离线模型）` : `Your name is ${name}. (offline model)`;
     }
   }

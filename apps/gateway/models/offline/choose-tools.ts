@@ -82,7 +82,10 @@ class Planner {
       const text = `${carried}${part}`;
       const task = this.best(text, tasks.length > 0) ?? this.best(withReferent(part, previous), tasks.length > 0);
       const isSame =
-        task !== undefined && task.profile === previous?.profile && task.filled.evidence < 1 && previous.filled.evidence < 1;
+        task !== undefined &&
+        task.profile === previous?.profile &&
+        task.filled.evidence < 1 &&
+        previous.filled.evidence < 1;
       if (previous !== undefined && (task === undefined || isSame)) {
         // What follows says more of the same thing.
         previous.clause = readClause(`${previous.clause.text}，${part}`);
@@ -196,7 +199,8 @@ class Planner {
     const clause = readClause(this.request);
     const tasks = this.profiles.map((profile): Task => {
       const filled = this.fill({ profile, clause }, undefined, 0, true);
-      const score = meaningOf(profile, clause) + filled.evidence - 2 * filled.missing.length - (profile.hasEffect ? 1 : 0);
+      const score =
+        meaningOf(profile, clause) + filled.evidence - 2 * filled.missing.length - (profile.hasEffect ? 1 : 0);
       return { profile, clause, filled, score };
     });
     const best = tasks.sort(byScore).find(({ profile, filled }) => satisfies(profile.schema, filled.arguments));
@@ -213,7 +217,8 @@ function withReferent(part: string, previous: Task | undefined): string {
   if (previous === undefined) return part;
   const { paths, urls } = previous.clause.entities;
   const leavesOut = /^\p{Script=Han}{1,6}$/u.test(part) && readWords(part).actions.size > 0;
-  const referent = /\bit\b|\b(?:this|that) file\b|它|该文件|这个文件/i.test(part) || leavesOut ? (paths[0] ?? urls[0]) : undefined;
+  const referent =
+    /\bit\b|\b(?:this|that) file\b|它|该文件|这个文件/i.test(part) || leavesOut ? (paths[0] ?? urls[0]) : undefined;
   return referent === undefined ? part : `${part} ${referent.text}`;
 }
 

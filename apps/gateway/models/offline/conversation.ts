@@ -68,7 +68,8 @@ export function parseJson(text: string): Json | undefined {
 /** A result without an error flag that says itself that it failed: its own error member, or a short error message. */
 function readsAsFailure(text: string): boolean {
   const start = text.slice(0, 400).trim();
-  if (!start.startsWith('{')) return ERROR_TEXT.test(start) || (start.length < 200 && isMissing(start) && !/\n/.test(start));
+  if (!start.startsWith('{'))
+    return ERROR_TEXT.test(start) || (start.length < 200 && isMissing(start) && !/\n/.test(start));
   const value = text.length < 100_000 ? parseJson(text) : undefined;
   if (!isJsonObject(value)) return false;
   const error = value['error'];

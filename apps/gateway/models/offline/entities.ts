@@ -66,7 +66,9 @@ const SYMBOL = /(?<![\w.])[A-Z]{1,5}(?:\.[A-Z]{1,2})?(?!\w)/g;
 const NOT_SYMBOLS = new Set('I A AN OK AI API URL JSON HTTP AND OR THE TO IN GET POST AM PM UTC CSV ID US'.split(' '));
 const ZONE_NAME = /\b(?:Asia|Europe|America|Africa|Australia|Pacific|Atlantic)\/[A-Z]\w{2,30}/g;
 
-const currencyOf = new Map(CURRENCIES.flatMap((code) => termsOf(VALUES[code]).map((term) => [term, code.toUpperCase()])));
+const currencyOf = new Map(
+  CURRENCIES.flatMap((code) => termsOf(VALUES[code]).map((term) => [term, code.toUpperCase()])),
+);
 const zoneOf = new Map(Object.entries(TIME_ZONES).flatMap(([zone, row]) => termsOf(row).map((term) => [term, zone])));
 const CURRENCY = anyOf([...currencyOf.keys()]);
 const ZONE = anyOf([...zoneOf.keys()]);
@@ -199,12 +201,14 @@ function findMoments(text: string): Moment[] {
   const add = (match: RegExpExecArray, facts: Partial<Moment> | undefined) => {
     const start = match.index;
     const end = start + match[0].length;
-    if (facts === undefined || moments.length >= 32 || moments.some((one) => one.start < end && start < one.end)) return;
+    if (facts === undefined || moments.length >= 32 || moments.some((one) => one.start < end && start < one.end))
+      return;
     moments.push({ text: match[0].trim(), start, end, ...facts });
   };
   for (const match of text.matchAll(AGO)) add(match, distance(match[1]!, match[2]!, -1));
   for (const match of text.matchAll(AHEAD)) add(match, distance(match[1] ?? match[3]!, match[2] ?? match[4]!, 1));
-  for (const match of text.matchAll(DISTANCE_ZH)) add(match, distance(match[1]!, match[2]!, match[3] === '前' ? -1 : 1));
+  for (const match of text.matchAll(DISTANCE_ZH))
+    add(match, distance(match[1]!, match[2]!, match[3] === '前' ? -1 : 1));
   for (const match of text.matchAll(NAMED_DAY))
     add(match, { offsetMs: (NAMED_DAYS.get(match[1]!.toLowerCase()) ?? 0) * DAY });
   for (const match of text.matchAll(DATE)) add(match, dateOf(match));
@@ -238,7 +242,8 @@ function numberOf(text: string): number | undefined {
 
 function dateOf([, year, month, day, zhMonth, zhDay, named, namedYear]: RegExpExecArray): Partial<Moment> | undefined {
   const known = year ?? namedYear;
-  const said = named === undefined ? `${known ?? 2000}-${month ?? zhMonth}-${day ?? zhDay}` : `${named} ${known ?? 2000}`;
+  const said =
+    named === undefined ? `${known ?? 2000}-${month ?? zhMonth}-${day ?? zhDay}` : `${named} ${known ?? 2000}`;
   const at = Date.parse(`${said} UTC`);
   if (!Number.isFinite(at)) return undefined;
   const date = new Date(at).toISOString().slice(0, 10);

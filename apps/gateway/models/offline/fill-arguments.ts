@@ -144,7 +144,9 @@ class Filler {
       const numbers = clause.entities.numbers.map((number) => number.value);
       values = numbers.filter((value) => type === 'number' || Number.isInteger(value));
     } else if (type === 'string' || type === undefined) {
-      const listed = namedValue(name, clause)?.split(/\s*[,，、]\s*|\s+and\s+|和/).filter(Boolean);
+      const listed = namedValue(name, clause)
+        ?.split(/\s*[,，、]\s*|\s+and\s+|和/)
+        .filter(Boolean);
       const found = listed ?? candidatesFor(kindOf(name, items, profile), clause);
       const quotes = clause.entities.quotes.map((quote) => quote.text);
       const others = quotes.length > 0 ? quotes : topics(clause.entities.masked).slice(0, 8);
@@ -280,7 +282,8 @@ class Filler {
     }
     const { actions, things } = profile.name;
     if (actions.has('remind') || things.has('note')) return this.plain('');
-    const takesAny = actions.has('ask') || actions.has('analyze') || actions.has('summarize') || actions.has('translate');
+    const takesAny =
+      actions.has('ask') || actions.has('analyze') || actions.has('summarize') || actions.has('translate');
     return takesAny && clause.entities.paths.length + clause.entities.urls.length === 0 ? request.trim() : undefined;
   }
 

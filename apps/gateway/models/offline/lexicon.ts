@@ -4,22 +4,18 @@
 /** What a request wants done, or a tool does. */
 export const ACTIONS = {
   read: 'read open load show view display cat peek inspect print retrieve|读取 读 打开 查看 看看 看下 看一下 加载 阅读 显示 展示 载入',
-  write:
-    'write save store put persist record append output dump export|写入 写到 写进 写 保存 存到 存入 存为 存储 记录 另存 输出到 存 追加 导出',
+  write: 'write save store put persist record append output dump export|写入 写到 写进 写 保存 存到 存入 存为 存储 记录 另存 输出到 存 追加 导出',
   list: 'list enumerate ls browse|列出 列举 有哪些 枚举 浏览 罗列 清单',
-  search:
-    'search find grep lookup look_up query locate seek|搜索 查找 检索 查询 查一下 查查 查 搜 寻找 找到 找出 找一下 找',
+  search: 'search find grep lookup look_up query locate seek|搜索 查找 检索 查询 查一下 查查 查 搜 寻找 找到 找出 找一下 找',
   delete: 'delete remove erase rm unlink drop clear discard|删除 移除 删掉 删 清除 清空 去掉',
   move: 'move rename mv relocate|移动 重命名 改名 移到 挪到 更名',
   copy: 'copy duplicate clone cp|复制 拷贝 克隆',
   fetch: 'fetch download crawl scrape curl request visit http|抓取 下载 爬取 访问 请求网址 拉取',
   send: 'send mail notify post forward reply publish tell_them|发送 寄 发给 发到 通知 转发 回复 群发 发邮件 发一封 发一条 发消息 发布 发',
-  create:
-    'create make add schedule book plan arrange setup register insert|创建 新建 添加 安排 预定 预订 建立 增加 新增 登记 建一个 约 注册',
+  create: 'create make add schedule book plan arrange setup register insert|创建 新建 添加 安排 预定 预订 建立 增加 新增 登记 建一个 约 注册',
   set: 'set turn switch adjust change update toggle dim enable disable configure modify edit control replace|设置 设为 设定 调到 调成 调整 调节 打开 关闭 关掉 开启 切换 修改 更新 编辑 改为 改成 控制 替换 关上',
   translate: 'translate translation translator|翻译 译成 译为 译',
-  calculate:
-    'calculate compute calculator evaluate math solve sum arithmetic calc|计算 算一下 算算 算 求值 运算 等于多少',
+  calculate: 'calculate compute calculator evaluate math solve sum calc|计算 算一下 算算 算 求值 运算 等于多少',
   convert: 'convert conversion converter exchange transform|转换 换算 兑换 换成 转成 转为 折合 等于多少',
   analyze: 'analyze analyse analysis examine classify evaluate assess|分析 评估 剖析 分类 归类 研究',
   summarize: 'summarize summarise summary tldr digest|总结 摘要 概括 归纳 概述',
@@ -31,7 +27,7 @@ export const ACTIONS = {
   remind: 'remind reminder alarm|提醒 闹钟',
   compare: 'compare diff difference|比较 对比 差异',
   count: 'count tally|统计 计数 数一下',
-} as const;
+} as const; // prettier-ignore
 
 /** What it is about. */
 export const THINGS = {
@@ -43,8 +39,7 @@ export const THINGS = {
   email: 'email mail inbox|邮件 邮箱 电子邮件 发邮件 信件 邮址',
   message: 'message sms text_message slack notification|消息 短信 讯息 信息',
   stock: 'stock share ticker quote equity|股票 股价 股份 行情',
-  currency:
-    'currency money exchange exchange_rate usd eur forex dollar euro|货币 汇率 外汇 币种 美元 欧元 人民币 日元 英镑 钱',
+  currency: 'currency money exchange exchange_rate usd eur forex dollar euro|货币 汇率 外汇 币种 美元 欧元 人民币 日元 英镑 钱',
   event: 'event meeting calendar appointment schedule agenda|日程 会议 日历 事件 约会 行程 开会',
   light: 'light lamp bulb lighting brightness|灯 灯光 照明 亮度',
   task: 'task todo to_do ticket issue|任务 待办 工单',
@@ -75,7 +70,7 @@ export const THINGS = {
   id: 'id identifier|编号 标识',
   result: 'result output answer|结果 答案 输出',
   room: 'room|房间 房',
-} as const;
+} as const; // prettier-ignore
 
 /** Values that schemas enumerate in English and people say in Chinese (or in another English word). */
 export const VALUES = {
@@ -104,6 +99,7 @@ export const VALUES = {
   krw: 'krw|韩元',
 } as const;
 
+// prettier-ignore
 export const LANGUAGES = ['chinese', 'english', 'japanese', 'french', 'german', 'spanish', 'korean', 'russian'] as const;
 export const CURRENCIES = ['usd', 'eur', 'cny', 'jpy', 'gbp', 'hkd', 'krw'] as const;
 
@@ -130,17 +126,10 @@ export const TIME_ZONES: Record<string, string> = {
 
 /** Actions near enough that one stands for the other in a tool's name. */
 export const NEAR_ACTIONS: readonly (readonly (keyof typeof ACTIONS)[])[] = [
-  ['read', 'fetch', 'describe', 'search'],
-  ['write', 'create', 'generate'],
-  ['write', 'set'],
-  ['send', 'write'],
-  ['move', 'set'],
-  ['ask', 'search', 'analyze', 'describe'],
-  ['calculate', 'convert'],
-  ['remind', 'create'],
-  ['remind', 'set'],
+  ['read', 'fetch', 'describe', 'search'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
+  ['ask', 'search', 'analyze', 'describe'], ['calculate', 'convert'], ['remind', 'create'], ['remind', 'set'],
   ['analyze', 'summarize', 'compare', 'count'],
-];
+]; // prettier-ignore
 
 /** Actions that change something: called one at a time, and never on a mere likeness. */
 export const EFFECTS = new Set<string>(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']);

@@ -70,6 +70,10 @@ function once<T>(clause: Clause, key: string, read: () => T): T {
   return clause.known.get(key) as T;
 }
 
+const ENTITIES: Partial<Record<Kind, 'paths' | 'urls' | 'emails' | 'currencies' | 'timeZones'>> = {
+  path: 'paths', url: 'urls', email: 'emails', currency: 'currencies', time_zone: 'timeZones',
+}; // prettier-ignore
+
 /** What the clause offers for a kind, best first. */
 export function candidatesFor(kind: Kind, clause: Clause): string[] {
   return once(clause, `kind ${kind}`, () => readKind(kind, clause));
@@ -78,39 +82,20 @@ export function candidatesFor(kind: Kind, clause: Clause): string[] {
 function readKind(kind: Kind, { entities, expression }: Clause): string[] {
   const { masked, quotes, symbols } = entities;
   const texts = (found: readonly Found[]) => found.map((one) => one.text);
-  switch (kind) {
-    case 'path':
-      return texts(entities.paths);
-    case 'url':
-      return texts(entities.urls);
-    case 'email':
-      return texts(entities.emails);
-    case 'currency':
-      return texts(entities.currencies);
-    case 'time_zone':
-      return texts(entities.timeZones);
-    case 'symbol':
-      return symbols.length > 0 ? texts(symbols) : [...texts(quotes), ...topics(masked)];
-    case 'language': {
-      const said = readWords(masked).values;
-      return LANGUAGES.filter((one) => said.has(one)).map((one) => one[0]!.toUpperCase() + one.slice(1));
-    }
-    case 'expression':
-      return expression === undefined ? [] : [expression];
-    case 'location':
-      return placesIn(entities);
-    case 'query':
-      return quotes.length > 0 ? texts(quotes) : queryIn(masked);
-    default:
-      return [];
-  }
+  if (Object.hasOwn(ENTITIES, kind)) return texts(entities[ENTITIES[kind]!]);
+  if (kind === 'expression') return expression === undefined ? [] : [expression];
+  if (kind === 'location') return placesIn(entities);
+  if (kind === 'query') return quotes.length > 0 ? texts(quotes) : queryIn(masked);
+  if (kind === 'symbol') return symbols.length > 0 ? texts(symbols) : [...texts(quotes), ...topics(masked)];
+  if (kind !== 'language') return [];
+  const said = readWords(masked).values;
+  return LANGUAGES.filter((one) => said.has(one)).map((one) => one[0]!.toUpperCase() + one.slice(1));
 }
 
 const PLACES =
   /\b(?:in|at|for|of|near|around|to|from)\s+((?:the\s+)?\p{Lu}[\p{L}'’.-]*(?:[ ,]+(?:and\s+)?\p{Lu}[\p{L}'’.-]*){0,5})/gu;
-const ASKED_EN = /\b(?:for|about|regarding|on)\s+([^\n?.!,;\uFFFC]{1,200})/i;
-const ASKED_ZH =
-  /(?:关于|有关|搜索|搜一下|查找|检索|查询|查一下|搜)(?:一下|关于|有关)?([^，。？！；\n\uFFFC的]{1,60})/;
+const ASKED_EN = /\b(?:for|about|regarding|on)\s+([^\n?.!,;，。；\uFFFC]{1,200})/i;
+const ASKED_ZH = /(?:关于|有关|搜索|搜一下|查找|检索|查询|查一下|搜)(?:一下|关于|有关)?([^，。？！；\n\uFFFC的]{1,60})/;
 
 function placesIn({ masked, quotes }: Entities): string[] {
   const found = quotes.map((quote) => quote.text);
@@ -122,7 +107,8 @@ function placesIn({ masked, quotes }: Entities): string[] {
 
 function queryIn(masked: string): string[] {
   const english = ASKED_EN.exec(masked)?.[1]?.replace(/\s+(?:in|on|from|using|with|limit|top|please)\b.*$/i, '');
-  const said = english !== undefined && !hasHan(english) ? english : (ASKED_ZH.exec(masked)?.[1] ?? topics(masked).join(' '));
+  const said =
+    english !== undefined && !hasHan(english) ? english : (ASKED_ZH.exec(masked)?.[1] ?? topics(masked).join(' '));
   return said.trim() === '' ? [] : [said.trim()];
 }
 
@@ -130,8 +116,13 @@ const TO = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去|兑)\s?[
 const FROM = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
 
 /** The one of several that a word like “to”/到 (target) or “from”/从 (source) points at. */
-export function directed(found: readonly Found[], text: string, role: 'source' | 'target' | undefined): Found | undefined {
-  const isBehind = (pattern: RegExp) => (item: Found) => pattern.test(text.slice(Math.max(0, item.start - 16), item.start));
+export function directed(
+  found: readonly Found[],
+  text: string,
+  role: 'source' | 'target' | undefined,
+): Found | undefined {
+  const isBehind = (pattern: RegExp) => (item: Found) =>
+    pattern.test(text.slice(Math.max(0, item.start - 16), item.start));
   if (role === undefined) return found[0];
   const pointed = found.find(isBehind(role === 'target' ? TO : FROM));
   if (pointed !== undefined) return pointed;
@@ -147,7 +138,8 @@ const GIVEN = [
   /(?:写入|写上|写下|写进|追加|翻译|添加)(?:一行|一句|文字|文本)?\s?([^\n，。\uFFFC]{1,2000})[。.！!]?$/,
   /\b(?:write|save|store|put|append|add|record|translate|summari[sz]e|analy[sz]e)\s+(?:down\s+)?(?:the\s+(?:text|words?|line|string|sentence|phrase)\s+)?([^\n]{1,2000}?)(?=\s+(?:to|into|in|as|on|onto|from)\s|\s*$)/i,
 ];
-const POINTS_BACK = /^(?:it|this|that|them|these|those|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
+const POINTS_BACK =
+  /^(?:it|this|that|them|these|those|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
 
 /** Text that the clause itself gives to write, send or translate; none when it only points at something else. */
 export function contentIn(clause: Clause): string | undefined {
@@ -158,8 +150,13 @@ function readContent({ entities, text }: Clause): string | undefined {
   const { blocks, quotes, masked } = entities;
   if (blocks.length > 0) return blocks[0]!.text;
   const said = SAID.exec(masked);
-  if (said !== null) return text.slice(said.index + said[0].length).replace(/^[“"'「]([^”"'」]*)[”"'」].*$/s, '$1').trim();
-  if (quotes.length > 0) return quotes.reduce((left, right) => (right.text.length > left.text.length ? right : left)).text;
+  if (said !== null)
+    return text
+      .slice(said.index + said[0].length)
+      .replace(/^[“"'「]([^”"'」]*)[”"'」].*$/s, '$1')
+      .trim();
+  if (quotes.length > 0)
+    return quotes.reduce((left, right) => (right.text.length > left.text.length ? right : left)).text;
   const colon = /(?<!\d)[:：]\s*(?=\S)/.exec(masked);
   if (colon !== null) return text.slice(colon.index + colon[0].length).trim();
   for (const pattern of GIVEN) {
@@ -182,8 +179,13 @@ export function namedValue(name: string, clause: Clause): string | undefined {
   return once(clause, `named ${name}`, () => {
     const { lower, text } = clause;
     for (const term of termsForName(name)) {
-      for (let at = lower.indexOf(term), tries = 0; at >= 0 && tries < 8; at = lower.indexOf(term, at + 1), tries += 1) {
-        if (!hasHan(term) && (/[a-z\d]/.test(lower[at - 1] ?? '') || /[a-ce-z\d]/.test(lower[at + term.length] ?? ''))) continue;
+      for (
+        let at = lower.indexOf(term), tries = 0;
+        at >= 0 && tries < 8;
+        at = lower.indexOf(term, at + 1), tries += 1
+      ) {
+        if (!hasHan(term) && (/[a-z\d]/.test(lower[at - 1] ?? '') || /[a-ce-z\d]/.test(lower[at + term.length] ?? '')))
+          continue;
         const after = text.slice(at + term.length, at + term.length + 2000);
         const value = QUOTED_VALUE.exec(after)?.[1] ?? linkedValue(after, hasHan(term) ? LINK_ZH : LINK_EN);
         if (value !== undefined) return value;

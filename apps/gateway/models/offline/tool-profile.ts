@@ -96,7 +96,14 @@ const KINDS: [Kind, RegExp][] = [
   ['symbol', /\b(?:symbols?|tickers?|stocks?)\b|代码|股票/],
   ['expression', /\b(?:expression|expr|formula|equation)\b|表达式|算式|公式/],
 ]; // prettier-ignore
-const FORMATS: Record<string, Kind> = { uri: 'url', url: 'url', email: 'email', date: 'moment', 'date-time': 'moment', time: 'moment' };
+const FORMATS: Record<string, Kind> = {
+  uri: 'url',
+  url: 'url',
+  email: 'email',
+  date: 'moment',
+  'date-time': 'moment',
+  time: 'moment',
+};
 const ENDS = /^(?:from|to|source|target|destination|src|dst|dest|base|origin|recipient|old|new)\b/;
 const SOURCE = /\b(?:from|source|src|origin|base|old|input)\b/;
 const TARGET = /\b(?:to|target|destination|dest|dst|new|output)\b/;
