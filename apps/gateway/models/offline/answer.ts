@@ -211,17 +211,12 @@ function echo(request: string): string | undefined {
   );
 }
 
+const ASKS_NAME = /我叫什么|我的名字|我是谁|what(?:'s| is) my name|who am i/i;
+const SAYS_NAME = /(?:我叫|我的名字[是叫]|\bmy name is|\bi am called|\bcall me)\s?([\p{L}\d·'-]{1,40})/iu;
+
 function remembered({ request, said }: Conversation, zh: boolean): string | undefined {
-  if (/我叫什么|我的名字|我是谁|what(?:'s| is) my name|who am i/i.test(request)) {
-    for (const text of said.toReversed()) {
-      const name = /(?:我叫|我的名字[是叫]|\bmy name is|\bi am called|\bcall me)\s?([\p{L}\d·'-]{1,40})/iu.exec(
-        text,
-      )?.[1];
-      if (name !== undefined) return zh ? `你叫${name}。（离线模型）` : `Your name is ${name}. (offline model)`;
-    }
-  }
-  const before = said.at(-1)?.slice(0, 500);
-  if (before === undefined || !/我(?:刚才|刚刚|之前)说了?什么|what did i (?:just )?(?:say|ask)/i.test(request))
-    return undefined;
-  return zh ? `你刚才说：“${before}”（离线模型）` : `You said: “${before}” (offline model)`;
+  if (!ASKS_NAME.test(request)) return undefined;
+  const name = said.map((text) => SAYS_NAME.exec(text)?.[1]).findLast((one) => one !== undefined);
+  if (name === undefined) return undefined;
+  return zh ? `你叫${name}。（离线模型）` : `Your name is ${name}. (offline model)`;
 }

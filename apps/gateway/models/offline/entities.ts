@@ -51,7 +51,7 @@ const QUOTE =
 const QUOTED_PATH = /^[^\s,;:!?，。；：！？]+(?: [^\s,;:!?，。；：！？]+){0,3}$/;
 const PATH =
   /(?:[A-Za-z]:[\\/]|~?[\\/]|\.{1,2}[\\/])?(?:(?:[\p{L}\p{M}\d_.@+-]{1,200}[\\/]){0,40}[\p{L}\p{M}\d_.@+-]{0,200}?[\p{L}\d_-]\.[A-Za-z\d]{1,8}(?=\p{Script=Han})|[\p{L}\p{M}\d_.@+-]{1,200}(?:[\\/][\p{L}\p{M}\d_.@+-]{1,200}){0,40}[\\/]?)/gu;
-const BARE_FILE = /^(?:makefile|dockerfile|readme|license|changelog|contributing)$/i;
+const BARE_FILE = /^(?:[Mm]akefile|[Dd]ockerfile|README|LICENSE|CHANGELOG|CONTRIBUTING)$/;
 const NAMED_FILE =
   /\b(?:file|document|folder|directory)\s+(?:named\s+|called\s+)?([\w-]{2,100})|\b([\w-]{2,100})\s+(?:folder|directory)\b|([\w-]{1,100})\s?(?:目录|文件夹)|(?:目录|文件夹)\s?([\w-]{2,100})/gi;
 const PLAIN_WORD =
@@ -171,9 +171,16 @@ function pathIn([match]: RegExpExecArray): string {
 }
 
 const UNITS: [RegExp, number][] = [
-  [/^(?:ms|millis|毫秒)/i, 1], [/^(?:sec|秒)/i, 1000], [/^(?:min|分)/i, 60_000], [/^(?:h|个?小时|个?钟头)/i, 3_600_000],
-  [/^(?:day|天|日)/i, DAY], [/^(?:week|周|个?星期|个?礼拜)/i, 7 * DAY], [/^(?:month|个月)/i, 30 * DAY], [/^(?:year|年)/i, 365 * DAY],
+  [/^(?:ms|millis(?:econds?)?|毫秒)$/i, 1], [/^(?:s|sec(?:ond)?s?|秒钟?)$/i, 1000], [/^(?:min(?:ute)?s?|分钟?)$/i, 60_000],
+  [/^(?:h|hrs?|hours?|个?小时|个?钟头)$/i, 3_600_000], [/^(?:days?|天|日)$/i, DAY], [/^(?:weeks?|周|个?星期|个?礼拜)$/i, 7 * DAY],
+  [/^(?:months?|个月)$/i, 30 * DAY], [/^(?:years?|年)$/i, 365 * DAY],
 ]; // prettier-ignore
+
+/** In milliseconds; undefined when it is no unit of time. */
+export function unitOfTime(word: string): number | undefined {
+  return UNITS.find(([pattern]) => pattern.test(word))?.[1];
+}
+
 const COUNTS = ['', 'a', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 const COUNT_EN = `\\d{1,6}(?:\\.\\d{1,3})?|an?|one|${COUNTS.slice(2).join('|')}`;
 const UNIT_EN = 'milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?';
@@ -187,13 +194,13 @@ const DISTANCE_ZH =
 const NAMED_DAYS = new Map([
   ['day before yesterday', -2], ['day after tomorrow', 2], ['yesterday', -1], ['tomorrow', 1], ['today', 0], ['last week', -7],
   ['next week', 7], ['right now', 0], ['now', 0], ['前天', -2], ['后天', 2], ['昨天', -1], ['昨日', -1], ['明天', 1], ['明日', 1],
-  ['今天', 0], ['今日', 0], ['现在', 0], ['上周', -7], ['下周', 7],
+  ['今天', 0], ['今日', 0], ['今晚', 0], ['明早', 1], ['明晚', 1], ['现在', 0], ['上周', -7], ['下周', 7],
 ]); // prettier-ignore
 const NAMED_DAY = new RegExp(`(?<![a-z])(?:the )?(${[...NAMED_DAYS.keys()].join('|')})(?![a-z])`, 'gi');
 const DATE =
   /(\d{4})\s?[-/年.]\s?(\d{1,2})\s?[-/月.]\s?(\d{1,2})[日号]?|(\d{1,2})月(\d{1,2})[日号]|\b((?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s+\d{1,2}|\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?\b/gi;
 const CLOCK =
-  /(上午|早上|凌晨|中午|下午|傍晚|晚上)?\s?([零一二两三四五六七八九十\d]{1,3})点钟?(半|[零一二三四五六七八九十\d]{1,3}分?)?|(?:\bat\s+|T|\b)(\d{1,2})(?::(\d{2})(?::\d{2}Z?)?\b|(?=\s?[ap]\.?m\b))(?:\s?([ap])\.?m\b\.?)?|\bat\s+(noon|midnight)\b/gi;
+  /(上午|早上|凌晨|中午|下午|傍晚|晚上)?\s?([零一二两三四五六七八九十\d]{1,3})点钟?(半|[零一二三四五六七八九十\d]{1,3}分?)?|(?:\bat\s+|T|\b)(\d{1,2})(?::(\d{2})(?::\d{2}Z?)?(?!\d)|(?=\s?[ap]\.?m\b))(?:\s?([ap])\.?m\b\.?)?|\bat\s+(noon|midnight)\b/gi;
 
 /** How far from now (“three days ago”, 后天) or when (2027-01-15, 下午三点, at 3pm); what the present is, the caller knows. */
 function findMoments(text: string): Moment[] {
@@ -217,7 +224,7 @@ function findMoments(text: string): Moment[] {
 }
 
 function distance(count: string, unit: string, sign: number): Partial<Moment> | undefined {
-  const size = UNITS.find(([pattern]) => pattern.test(unit))?.[1];
+  const size = unitOfTime(unit);
   const amount = numberOf(count.toLowerCase());
   return size === undefined || amount === undefined ? undefined : { offsetMs: Math.round(amount * size) * sign };
 }

@@ -1,7 +1,7 @@
 // Fills a tool's arguments from a clause by its JSON Schema. What the clause does not say is left out when it is optional
 // and reported as missing when it is required; nothing is invented unless the call is forced.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { DAY, type Moment } from './entities.js';
+import { DAY, unitOfTime, type Moment } from './entities.js';
 import { candidatesFor, contentIn, directed, namedValue, termsForName, type Clause } from './read-request.js';
 import {
   descriptionOf, kindOf, propertiesOf, requiredOf, resolve, roleOf, typeOf, type Kind, type ToolProfile,
@@ -166,6 +166,7 @@ class Filler {
     const named = namedValue(name, clause)?.toLowerCase();
     const words = ` ${clause.lower.replace(/[^\p{L}\p{N}%+#]+/gu, ' ')} `;
     const isSaid = (option: Json): boolean => {
+      if (typeof option === 'object') return false;
       const word = splitName(String(option).toLowerCase()).trim();
       if (word.length < 2) return named === word;
       return named === word || (hasHan(word) ? clause.lower.includes(word) : words.includes(` ${word} `));
@@ -201,7 +202,11 @@ class Filler {
     const words = `${splitName(name)} ${descriptionOf(schema)}`.toLowerCase();
     if (kind === 'offset') {
       const shift = clause.entities.moments.find((moment) => moment.offsetMs !== undefined)?.offsetMs;
-      const unit = UNITS.find(([pattern]) => pattern.test(words))?.[1] ?? 1;
+      const unit =
+        words
+          .match(TIME_WORD)
+          ?.map(unitOfTime)
+          .find((size) => size !== undefined) ?? 1;
       const value = shift === undefined ? undefined : (shift / unit) * (/\bago\b/.test(words) ? -1 : 1);
       // No negative zero: it is not written as JSON.
       if (value !== undefined && fits(value)) return this.sure(value === 0 ? 0 : value, WEIGHTS.offset!);
@@ -211,7 +216,11 @@ class Filler {
     const terms = termsForName(name);
     const near = free.find(({ start, end, unit }) => {
       const around = clause.lower.slice(Math.max(0, start - 14), end + 18);
-      const isCounted = COUNTED.some(([wanted, said]) => said.test(unit) && wanted.test(words));
+      const isCounted = COUNTED.test(unit)
+        ? LIMIT.test(words)
+        : unit === '%'
+          ? PERCENT.test(words)
+          : unit.length > 1 && words.includes(unit);
       return isCounted || terms.some((term) => around.includes(term));
     });
     const chosen = near ?? (required ? free[0] : undefined);
@@ -310,17 +319,10 @@ const COMMAND =
 const IDENTIFIER = /(?<![\w.])(?:[A-Za-z]{1,10}-?)?\d[\w-]{0,60}(?![\w.])/;
 const CALLED =
   /\b(?:in|for|called|named|titled|about|of)\s+(?:the\s+|an?\s+)?([\p{L}][\p{L}\d'’ -]{0,60}?)(?=\s+(?:at|to|on|and|with|by|from|for|is|tomorrow|today)\b|[?.!,;\uFFFC]|\s*$)/iu;
-const UNITS: [RegExp, number][] = [
-  [/\b(?:ms|millis|milliseconds?)\b|毫秒/, 1], [/\b(?:secs?|seconds?)\b|秒/, 1000], [/\b(?:mins?|minutes?)\b|分钟/, 60_000],
-  [/\b(?:h|hrs?|hours?)\b|小时/, 3_600_000], [/\bdays?\b|天/, DAY], [/\bweeks?\b|周/, 7 * DAY],
-]; // prettier-ignore
-/** Names of parameters, and the words behind a number that is meant for them. */
-const COUNTED: [wanted: RegExp, said: RegExp][] = [
-  [/limit|count|top|max|size|results?|quantity|数量|条数|个数/, /^(?:results?|items?|hits?|rows?|lines?|docs?|matches|条|个|篇|项|行|份|件)/],
-  [/days?|天/, /^(?:days?|天|日)/], [/hours?|小时/, /^(?:hours?|小时|个小)/], [/minutes?|duration|分钟|时长/, /^(?:min|分)/],
-  [/seconds?|timeout|秒/, /^(?:s|sec|秒)/], [/amount|price|value|金额/, /^(?:dollars?|euros?|yuan|yen|pounds?|美元|欧元|人民|日元|英镑|元|块|[a-z]{3}$)/],
-  [/brightness|percent|volume|level|亮度|音量/, /^(?:%|percent)/], [/people|guests?|party|seats?|人数/, /^(?:people|guests?|persons?|人|位)/],
-]; // prettier-ignore
+const TIME_WORD = /[a-z]+|毫秒|秒|分钟|小时|天|周/g;
+const LIMIT = /limit|count|top|max|size|results?|数量|条数|个数/;
+const COUNTED = /^(?:条|个|篇|项|行|份|件|结果|results?|items?|hits?|rows?|docs?|matches)/;
+const PERCENT = /brightness|percent|volume|level|亮度|音量/;
 
 function isWithin(schema: JsonObject, value: number): boolean {
   const bound = (key: string, other: number) => (typeof schema[key] === 'number' ? schema[key] : other);

@@ -121,6 +121,8 @@ const firstRounds: [request: string, tools: ToolDefinition[], calls: Calls][] = 
   ['Find flights from Paris to Rome on 2027-06-01', [tool('search_flights', { origin: text, destination: text, date: { type: 'string', format: 'date' } })], [['search_flights', { origin: 'Paris', destination: 'Rome', date: '2027-06-01' }]]],
   ['从上海到成都的航班', [tool('search_flights', { from: text, to: text }, { description: '查询航班' })], [['search_flights', { from: '上海', to: '成都' }]]],
   ['Add 5 and 7', [tool('add', { a: number, b: number }, { description: 'Adds two numbers' })], [['add', { a: 5, b: 7 }]]],
+  ['Read a.json and tell me the license', everything, [['read_file', { path: 'a.json' }]]],
+  ['Create an event called Dentist on 5 May 2027 at 9:30am', everything, [['create_event', { title: 'Dentist', start: '2027-05-05T09:30:00Z' }]]],
   ['Hello', everything, []],
   ['你好', everything, []],
   ['Tell me a joke', [readFile, writeFile, deleteFile], []],
