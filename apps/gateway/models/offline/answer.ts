@@ -198,7 +198,7 @@ function timeNow(request: string, now: number, zh: boolean): string | undefined 
 
 function isTimeZone(timeZone: string): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone }) !== undefined;
+    return new Date(0).toLocaleString('en', { timeZone }) !== '';
   } catch {
     return false;
   }

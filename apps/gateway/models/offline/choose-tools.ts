@@ -89,7 +89,7 @@ class Planner {
       if (previous !== undefined && (task === undefined || isSame)) {
         // What follows says more of the same thing.
         previous.clause = readClause(`${previous.clause.text}，${part}`);
-        previous.filled = { ...this.fill(previous, undefined), usesEarlier: previous.filled.usesEarlier };
+        previous.filled = { ...this.filledFor(previous, undefined), usesEarlier: previous.filled.usesEarlier };
       } else if (task === undefined) carried = `${text}，`;
       else {
         carried = '';
@@ -108,7 +108,7 @@ class Planner {
     for (const profile of this.profiles) {
       const meaning = meaningOf(profile, clause);
       if (meaning + MOST_EVIDENCE < this.least) continue;
-      const filled = this.fill({ profile, clause }, follows ? null : undefined);
+      const filled = this.filledFor({ profile, clause }, follows ? null : undefined);
       const score = meaning <= 0 ? meaning : meaning + Math.min(MOST_EVIDENCE, filled.evidence);
       if (score < this.least) continue;
       const task = { profile, clause, filled, score };
@@ -129,12 +129,12 @@ class Planner {
     if (task.filled.missing.length !== 1) return undefined;
     const used = new Set(Object.values(task.filled.arguments));
     const source = [...urls, ...paths].find((item) => !used.has(item.text));
-    if (source === undefined || !this.fill(task, null).usesEarlier) return undefined;
+    if (source === undefined || !this.filledFor(task, null).usesEarlier) return undefined;
     const clause = readClause(`${urls.includes(source) ? 'fetch' : 'read'} ${source.text}`);
     const sources: Task[] = [];
     for (const profile of this.profiles) {
       if (profile === task.profile || profile.hasEffect) continue;
-      const filled = this.fill({ profile, clause }, undefined);
+      const filled = this.filledFor({ profile, clause }, undefined);
       const score = meaningOf(profile, clause) + Math.min(MOST_EVIDENCE, filled.evidence);
       if (score >= THRESHOLD && filled.missing.length === 0 && satisfies(profile.schema, filled.arguments))
         sources.push({ profile, clause, filled, score });
@@ -143,7 +143,7 @@ class Planner {
     return sources.sort(byScore)[0];
   }
 
-  private fill(
+  private filledFor(
     { profile, clause }: Pick<Task, 'profile' | 'clause'>,
     earlier: string | null | undefined,
     turn = 0,
@@ -164,10 +164,10 @@ class Planner {
       const { name } = task.profile.tool;
       const { hasEffect } = task.profile;
       const given = task.filled.usesEarlier ? (earlier ?? null) : earlier;
-      const turns = hasEffect ? 1 : Math.min(this.fill(task, given).turns, MAX_STEPS);
+      const turns = hasEffect ? 1 : Math.min(this.filledFor(task, given).turns, MAX_STEPS);
       const results: string[] = [];
       for (let turn = 0; turn < turns; turn += 1) {
-        const filled = this.fill(task, given, turn);
+        const filled = this.filledFor(task, given, turn);
         const key = callKey(name, filled.arguments);
         const at = open.findIndex(
           (step) => step.name === name && (turns === 1 || callKey(step.name, step.arguments) === key),
@@ -198,7 +198,7 @@ class Planner {
   private forcedCall(): PlannedCall[] {
     const clause = readClause(this.request);
     const tasks = this.profiles.map((profile): Task => {
-      const filled = this.fill({ profile, clause }, undefined, 0, true);
+      const filled = this.filledFor({ profile, clause }, undefined, 0, true);
       const score =
         meaningOf(profile, clause) + filled.evidence - 2 * filled.missing.length - (profile.hasEffect ? 1 : 0);
       return { profile, clause, filled, score };

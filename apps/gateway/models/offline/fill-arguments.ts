@@ -1,12 +1,13 @@
 // Fills a tool's arguments from a clause by its JSON Schema. What the clause does not say is left out when it is optional
 // and reported as missing when it is required; nothing is invented unless the call is forced.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { DAY, unitOfTime, type Moment } from './entities.js';
+import { unitOfTime } from './entities.js';
+import { flagIn, isWithin, momentFor, optionIn, type Member } from './pick-value.js';
 import { candidatesFor, contentIn, directed, namedValue, termsForName, type Clause } from './read-request.js';
 import {
   descriptionOf, kindOf, propertiesOf, requiredOf, resolve, roleOf, typeOf, type Kind, type ToolProfile,
 } from './tool-profile.js'; // prettier-ignore
-import { hasHan, readWords, shared, splitName, topics } from './words.js';
+import { hasHan, splitName, topics } from './words.js';
 
 export interface FillContext {
   clause: Clause;
@@ -44,13 +45,6 @@ const EACH: readonly Kind[] = ['path', 'url', 'location', 'symbol'];
 
 export function fillArguments(context: FillContext): Filled {
   return new Filler(context).run();
-}
-
-interface Member {
-  name: string;
-  schema: JsonObject;
-  required: boolean;
-  depth: number;
 }
 
 class Filler {
@@ -105,11 +99,11 @@ class Filler {
   private value(member: Member): Json | undefined {
     const { name, schema, required } = member;
     if (schema['const'] !== undefined) return required ? schema['const'] : undefined;
-    if (Array.isArray(schema['enum'])) return this.sure(this.option(name, schema['enum']), 0.75);
+    if (Array.isArray(schema['enum'])) return this.sure(optionIn(name, schema['enum'], this.context.clause), 0.75);
     const type = typeOf(schema);
     if (type === 'object') return this.nested(member);
     if (type === 'array') return this.array(member);
-    if (type === 'boolean') return this.sure(this.flag(name, schema), 0.75);
+    if (type === 'boolean') return this.sure(flagIn(name, schema, this.context.clause), 0.75);
     if (type === 'null') return required ? null : undefined;
     const kind = kindOf(name, schema, this.context.profile);
     if (type === 'number' || type === 'integer') return this.number(member, kind);
@@ -139,7 +133,8 @@ class Filler {
     const items = resolve(schema['items'], profile.schema);
     const type = typeOf(items);
     let values: Json[];
-    if (Array.isArray(items['enum'])) values = items['enum'].filter((one) => this.option(name, [one]) !== undefined);
+    if (Array.isArray(items['enum']))
+      values = items['enum'].filter((one) => optionIn(name, [one], clause) !== undefined);
     else if (type === 'number' || type === 'integer') {
       const numbers = clause.entities.numbers.map((number) => number.value);
       values = numbers.filter((value) => type === 'number' || Number.isInteger(value));
@@ -158,39 +153,6 @@ class Filler {
     if (schema['uniqueItems'] === true) values = [...new Set(values)];
     const most = typeof schema['maxItems'] === 'number' ? schema['maxItems'] : 32;
     return this.sure(values.length === 0 ? undefined : values.slice(0, most), 1);
-  }
-
-  /** The option that the clause names, by its own word or the other language's. */
-  private option(name: string, options: readonly Json[]): Json | undefined {
-    const { clause } = this.context;
-    const named = namedValue(name, clause)?.toLowerCase();
-    const words = ` ${clause.lower.replace(/[^\p{L}\p{N}%+#]+/gu, ' ')} `;
-    const isSaid = (option: Json): boolean => {
-      if (typeof option === 'object') return false;
-      const word = splitName(String(option).toLowerCase()).trim();
-      if (word.length < 2) return named === word;
-      return named === word || (hasHan(word) ? clause.lower.includes(word) : words.includes(` ${word} `));
-    };
-    const isMeant = (option: Json): boolean =>
-      typeof option === 'string' && shared(readWords(splitName(option)).values, clause.words.values).length > 0;
-    const some = options.slice(0, 500);
-    return some.find(isSaid) ?? some.find(isMeant);
-  }
-
-  private flag(name: string, schema: JsonObject): boolean | undefined {
-    const { text, lower } = this.context.clause;
-    const named = namedValue(name, this.context.clause);
-    if (named !== undefined && /^(?:true|yes|on|1|是|开)/i.test(named)) return true;
-    if (named !== undefined && /^(?:false|no|off|0|否|关)/i.test(named)) return false;
-    const own = splitName(name).toLowerCase();
-    if (/^(?:on|enabled?|power|state|active|is on|switch)$/.test(own)) {
-      if (/\b(?:off|disable)\b|关|停用|禁用/i.test(text)) return false;
-      return /\b(?:on|enable)\b|开|启用/i.test(text) ? true : undefined;
-    }
-    const terms = [...termsForName(name), descriptionOf(schema)];
-    const term = terms.find((word) => (hasHan(word) ? word.length > 1 : word.length > 3) && lower.includes(word));
-    if (term === undefined) return undefined;
-    return !/(?:without|not|no|don't|never|不要?|别|无需)\s?$/.test(lower.slice(0, lower.indexOf(term)));
   }
 
   private number({ name, schema, required }: Member, kind: Kind): number | undefined {
@@ -229,7 +191,8 @@ class Filler {
     return this.sure(chosen.value, near === undefined ? 0.75 : 1.25);
   }
 
-  private string({ name, schema, required }: Member, kind: Kind): string | undefined {
+  private string(member: Member, kind: Kind): string | undefined {
+    const { name, required } = member;
     const { clause, request, profile, turn, now } = this.context;
     const { entities } = clause;
     const role = roleOf(name, profile);
@@ -239,7 +202,7 @@ class Filler {
       if (kind === 'path' && found.length === 0 && required && profile.name.actions.has('list')) return '.';
       return directed(found, clause.text, role)?.text ?? namedValue(name, clause);
     }
-    if (kind === 'moment') return momentText(entities.moments, now, momentStyle(name, schema));
+    if (kind === 'moment') return momentFor(member, entities.moments, now);
     const named = namedValue(name, clause);
     if (named !== undefined) return this.take(named);
     const found = candidatesFor(kind, clause).filter((value) => !this.used.has(value));
@@ -323,30 +286,3 @@ const TIME_WORD = /[a-z]+|毫秒|秒|分钟|小时|天|周/g;
 const LIMIT = /limit|count|top|max|size|results?|数量|条数|个数/;
 const COUNTED = /^(?:条|个|篇|项|行|份|件|结果|results?|items?|hits?|rows?|docs?|matches)/;
 const PERCENT = /brightness|percent|volume|level|亮度|音量/;
-
-function isWithin(schema: JsonObject, value: number): boolean {
-  const bound = (key: string, other: number) => (typeof schema[key] === 'number' ? schema[key] : other);
-  return (
-    value >= bound('minimum', -Infinity) && value <= bound('maximum', Infinity) && value > bound('exclusiveMinimum', -Infinity) &&
-    value < bound('exclusiveMaximum', Infinity) && (schema['multipleOf'] === undefined || Number.isInteger(value / bound('multipleOf', 1)))
-  ); // prettier-ignore
-}
-
-function momentStyle(name: string, schema: JsonObject): 'date' | 'time' | 'date-time' {
-  if (schema['format'] === 'date' || schema['format'] === 'time') return schema['format'];
-  return schema['format'] === undefined && /date|day|日期/.test(name.toLowerCase()) ? 'date' : 'date-time';
-}
-
-/** A date or time as ISO text in UTC. */
-function momentText(moments: readonly Moment[], now: number, style: 'date' | 'time' | 'date-time'): string | undefined {
-  if (moments.length === 0) return undefined;
-  const shift = moments.find((moment) => moment.offsetMs !== undefined)?.offsetMs ?? 0;
-  const base = new Date(now + shift).toISOString();
-  const named = moments.find((moment) => moment.date !== undefined)?.date;
-  const date = named === undefined ? base.slice(0, 10) : named.length === 5 ? `${base.slice(0, 5)}${named}` : named;
-  const minutes = moments.find((moment) => moment.minuteOfDay !== undefined)?.minuteOfDay;
-  const midnight = Date.UTC(1970, 0, 1);
-  const clock = shift % DAY === 0 ? midnight + (minutes ?? 0) * 60_000 : now + shift;
-  const time = `${new Date(clock).toISOString().slice(11, 19)}Z`;
-  return style === 'date' ? date : style === 'time' ? time : `${date}T${time}`;
-}

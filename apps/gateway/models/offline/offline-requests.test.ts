@@ -123,6 +123,7 @@ const firstRounds: [request: string, tools: ToolDefinition[], calls: Calls][] = 
   ['Add 5 and 7', [tool('add', { a: number, b: number }, { description: 'Adds two numbers' })], [['add', { a: 5, b: 7 }]]],
   ['Read a.json and tell me the license', everything, [['read_file', { path: 'a.json' }]]],
   ['Create an event called Dentist on 5 May 2027 at 9:30am', everything, [['create_event', { title: 'Dentist', start: '2027-05-05T09:30:00Z' }]]],
+  ['Plan "Demo" tomorrow from 15:00 to 16:30', [tool('plan_event', { title: text, start: text, end: text }, { required: ['title', 'start'] })], [['plan_event', { title: 'Demo', start: '2027-03-11T15:00:00Z', end: '2027-03-11T16:30:00Z' }]]],
   ['Hello', everything, []],
   ['你好', everything, []],
   ['Tell me a joke', [readFile, writeFile, deleteFile], []],
