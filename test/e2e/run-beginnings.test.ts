@@ -96,6 +96,6 @@ verifies(
     });
     script = { text: 'hello' };
     expect((await ask()).status).toBe(200);
-    expect((await runs()).at(-1)).toEqual({ state: 'done' });
+    await expect.poll(async () => (await runs()).at(-1), { timeout: 5_000 }).toEqual({ state: 'done' });
   },
 );

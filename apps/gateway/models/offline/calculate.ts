@@ -1,5 +1,28 @@
 // Plain arithmetic by recursive descent: + - * / % ^ and parentheses, nothing else, bounded in depth.
 
+const EXPRESSION = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
+const OF_A_HUNDRED = /(\d)\s?%\s+of\s+(?=\d)/gi;
+const SIGNS: [RegExp, string][] = [
+  [/乘以?|\btimes\b|\bmultiplied by\b|×/gi, '*'],
+  [/除以|\bdivided by\b|÷/gi, '/'],
+  [/加上?|\bplus\b/gi, '+'],
+  [/减去?|\bminus\b/gi, '-'],
+];
+
+/** `12 * (3 + 4)`, 12乘以8, 15% of 80; as an expression with plain operators. */
+export function arithmeticIn(text: string): string | undefined {
+  if (!/\d/.test(text)) return undefined;
+  let plain = text.slice(0, 2000).replace(OF_A_HUNDRED, '$1/100*');
+  for (const [word, sign] of SIGNS) plain = plain.replace(word, sign);
+  for (const match of plain.matchAll(EXPRESSION)) {
+    const expression = match[0].trim().replace(/[.\s+*/^%-]+$/, '');
+    if (/\d\s*[+*/^%-]\s*[\d(]/.test(expression) && !/^\d{1,4}-\d{1,2}-\d{1,2}$|^\d+\.\d+\.\d+/.test(expression))
+      return expression;
+  }
+  return undefined;
+}
+
+/** Undefined when it is no expression. */
 export function calculate(expression: string): number | undefined {
   const tokens = expression.match(/\d+(?:\.\d+)?|[()+\-*/%^]/g) ?? [];
   if (tokens.length > 200 || expression.replace(/[\d.\s()+\-*/%^]/g, '') !== '') return undefined;
@@ -29,11 +52,9 @@ export function calculate(expression: string): number | undefined {
     if (depth > 50) return Number.NaN;
     const token = tokens[at++];
     if (token === '-') return -single(depth + 1);
-    if (token === '(') {
-      const value = sum(depth + 1);
-      return tokens[at++] === ')' ? value : Number.NaN;
-    }
-    return Number(token);
+    if (token !== '(') return Number(token);
+    const value = sum(depth + 1);
+    return tokens[at++] === ')' ? value : Number.NaN;
   };
   const value = sum(0);
   return at === tokens.length && Number.isFinite(value) ? Number(value.toPrecision(12)) : undefined;

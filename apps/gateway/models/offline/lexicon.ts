@@ -4,22 +4,18 @@
 /** What a request wants done, or a tool does. */
 export const ACTIONS = {
   read: 'read open load show view display cat peek inspect print retrieve|读取 读 打开 查看 看看 看下 看一下 加载 阅读 显示 展示 载入',
-  write:
-    'write save store put persist record append output dump export|写入 写到 写进 写 保存 存到 存入 存为 存储 记录 另存 输出到 存 追加 导出',
+  write: 'write save store put persist record append output dump export|写入 写到 写进 写 保存 存到 存入 存为 存储 记录 另存 输出到 存 追加 导出',
   list: 'list enumerate ls browse|列出 列举 有哪些 枚举 浏览 罗列 清单',
-  search:
-    'search find grep lookup look_up query locate seek|搜索 查找 检索 查询 查一下 查查 查 搜 寻找 找到 找出 找一下 找',
+  search: 'search find grep lookup look_up query locate seek|搜索 查找 检索 查询 查一下 查查 查 搜 寻找 找到 找出 找一下 找',
   delete: 'delete remove erase rm unlink drop clear discard|删除 移除 删掉 删 清除 清空 去掉',
   move: 'move rename mv relocate|移动 重命名 改名 移到 挪到 更名',
   copy: 'copy duplicate clone cp|复制 拷贝 克隆',
   fetch: 'fetch download crawl scrape curl request visit http|抓取 下载 爬取 访问 请求网址 拉取',
   send: 'send mail notify post forward reply publish tell_them|发送 寄 发给 发到 通知 转发 回复 群发 发邮件 发一封 发一条 发消息 发布 发',
-  create:
-    'create make add schedule book plan arrange setup register insert|创建 新建 添加 安排 预定 预订 建立 增加 新增 登记 建一个 约 注册',
+  create: 'create make add schedule book plan arrange setup register insert|创建 新建 添加 安排 预定 预订 建立 增加 新增 登记 建一个 约 注册',
   set: 'set turn switch adjust change update toggle dim enable disable configure modify edit control replace|设置 设为 设定 调到 调成 调整 调节 打开 关闭 关掉 开启 切换 修改 更新 编辑 改为 改成 控制 替换 关上',
   translate: 'translate translation translator|翻译 译成 译为 译',
-  calculate:
-    'calculate compute calculator evaluate math solve sum arithmetic calc|计算 算一下 算算 算 求值 运算 等于多少',
+  calculate: 'calculate compute calculator evaluate math solve sum calc|计算 算一下 算算 算 求值 运算 等于多少',
   convert: 'convert conversion converter exchange transform|转换 换算 兑换 换成 转成 转为 折合 等于多少',
   analyze: 'analyze analyse analysis examine classify evaluate assess|分析 评估 剖析 分类 归类 研究',
   summarize: 'summarize summarise summary tldr digest|总结 摘要 概括 归纳 概述',
@@ -31,7 +27,7 @@ export const ACTIONS = {
   remind: 'remind reminder alarm|提醒 闹钟',
   compare: 'compare diff difference|比较 对比 差异',
   count: 'count tally|统计 计数 数一下',
-} as const;
+} as const; // prettier-ignore
 
 /** What it is about. */
 export const THINGS = {
@@ -40,38 +36,24 @@ export const THINGS = {
   web: 'url uri web webpage website http link page site|网址 网页 网站 链接 页面 网络',
   time: 'time date clock now today yesterday tomorrow day datetime timestamp weekday|时间 日期 几点 几号 现在 昨天 明天 前天 后天 今天 时刻 星期几 周几 时钟 什么时候',
   weather: 'weather forecast climate rain sunny umbrella meteo|天气 气象 预报 下雨 气候 天候',
-  temperature: 'temperature temp degree|温度 气温 度数',
-  humidity: 'humidity|湿度',
   email: 'email mail inbox|邮件 邮箱 电子邮件 发邮件 信件 邮址',
   message: 'message sms text_message slack notification|消息 短信 讯息 信息',
   stock: 'stock share ticker quote equity|股票 股价 股份 行情',
-  currency:
-    'currency money exchange exchange_rate usd eur forex dollar euro|货币 汇率 外汇 币种 美元 欧元 人民币 日元 英镑 钱',
+  currency: 'currency money exchange exchange_rate usd eur forex dollar euro|货币 汇率 外汇 币种 美元 欧元 人民币 日元 英镑 钱',
   event: 'event meeting calendar appointment schedule agenda|日程 会议 日历 事件 约会 行程 开会',
   light: 'light lamp bulb lighting brightness|灯 灯光 照明 亮度',
   task: 'task todo to_do ticket issue|任务 待办 工单',
   reminder: 'remind reminder alarm|提醒 闹钟',
   note: 'note memo notebook|笔记 备忘 便签',
-  contact: 'contact person people|联系人 通讯录',
   user: 'user account profile member customer client|用户 账户 账号 客户 会员',
   order: 'order purchase invoice bill|订单 发票 账单',
-  product: 'product item goods inventory|商品 产品 货物 库存',
   price: 'price cost fee amount|价格 费用 价钱 金额 多少钱',
   news: 'news headline article|新闻 头条 资讯 文章',
-  image: 'image picture photo|图片 照片 图像 图',
-  video: 'video movie film|视频 电影 影片',
-  music: 'music song track playlist|音乐 歌曲 歌',
   map: 'map route direction navigation distance|地图 路线 导航 距离',
   flight: 'flight airline plane|航班 机票 飞机',
-  hotel: 'hotel room_booking lodging|酒店 宾馆 旅馆',
-  restaurant: 'restaurant food dish recipe|餐厅 饭店 美食 菜谱',
-  database: 'database sql db table|数据库 数据表 表格',
   code: 'code script program source|代码 脚本 程序 源码',
   language: 'language lang|语言 语种',
   location: 'location city place town region country address|城市 地点 位置 地区 国家 地址 所在地',
-  knowledge: 'knowledge wiki wikipedia encyclopedia|知识 百科 资料',
-  random: 'random dice|随机 骰子',
-  password: 'password|密码',
   version: 'version release|版本 版本号',
   author: 'author writer creator maintainer owner|作者 作家 创建者 维护者 负责人',
   name: 'name title called|名称 名字 姓名 标题 叫什么 项目名',
@@ -85,17 +67,10 @@ export const THINGS = {
   total: 'total sum count number quantity|总数 总计 数量 合计 个数',
   port: 'port|端口 端口号',
   host: 'host hostname server|主机 服务器 主机名',
-  phone: 'phone telephone mobile|电话 手机 手机号',
-  age: 'age|年龄 岁',
   id: 'id identifier|编号 标识',
-  key: 'key secret token|密钥 令牌',
   result: 'result output answer|结果 答案 输出',
-  error: 'error failure exception|错误 异常 故障',
   room: 'room|房间 房',
-  level: 'level priority|级别 等级 优先级',
-  wind: 'wind|风 风力 风速',
-  company: 'company organization firm|公司 组织 企业',
-} as const;
+} as const; // prettier-ignore
 
 /** Values that schemas enumerate in English and people say in Chinese (or in another English word). */
 export const VALUES = {
@@ -104,14 +79,6 @@ export const VALUES = {
   high: 'high urgent critical|高 紧急 重要',
   medium: 'medium normal moderate|中等 普通 一般 正常',
   low: 'low minor|低 不急',
-  short: 'short brief|简短 短 简洁',
-  long: 'long detailed|长 详细',
-  formal: 'formal|正式',
-  casual: 'casual informal|随意 口语',
-  ascending: 'asc ascending|升序',
-  descending: 'desc descending|降序',
-  walking: 'walking walk foot|步行 走路',
-  driving: 'driving drive car|驾车 开车',
   red: 'red|红色 红',
   green: 'green|绿色 绿',
   blue: 'blue|蓝色 蓝',
@@ -129,19 +96,11 @@ export const VALUES = {
   jpy: 'jpy yen|日元 日币',
   gbp: 'gbp pound sterling|英镑',
   hkd: 'hkd|港币 港元',
-  krw: 'krw won|韩元',
+  krw: 'krw|韩元',
 } as const;
 
-export const LANGUAGES = [
-  'chinese',
-  'english',
-  'japanese',
-  'french',
-  'german',
-  'spanish',
-  'korean',
-  'russian',
-] as const;
+// prettier-ignore
+export const LANGUAGES = ['chinese', 'english', 'japanese', 'french', 'german', 'spanish', 'korean', 'russian'] as const;
 export const CURRENCIES = ['usd', 'eur', 'cny', 'jpy', 'gbp', 'hkd', 'krw'] as const;
 
 export const TIME_ZONES: Record<string, string> = {
@@ -167,17 +126,10 @@ export const TIME_ZONES: Record<string, string> = {
 
 /** Actions near enough that one stands for the other in a tool's name. */
 export const NEAR_ACTIONS: readonly (readonly (keyof typeof ACTIONS)[])[] = [
-  ['read', 'fetch', 'describe', 'search'],
-  ['write', 'create', 'generate'],
-  ['write', 'set'],
-  ['send', 'write'],
-  ['move', 'set'],
-  ['ask', 'search', 'analyze', 'describe'],
-  ['calculate', 'convert'],
-  ['remind', 'create'],
-  ['remind', 'set'],
+  ['read', 'fetch', 'describe', 'search'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
+  ['ask', 'search', 'analyze', 'describe'], ['calculate', 'convert'], ['remind', 'create'], ['remind', 'set'],
   ['analyze', 'summarize', 'compare', 'count'],
-];
+]; // prettier-ignore
 
 /** Actions that change something: called one at a time, and never on a mere likeness. */
 export const EFFECTS = new Set<string>(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']);

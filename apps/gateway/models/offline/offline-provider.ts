@@ -5,11 +5,10 @@ import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
-import { answerFromBefore, answerFromResults } from './compose-answer.js';
-import { plainAnswer } from './plain-answer.js';
-import { planNext, type PlannedCall } from './plan-next.js';
-import { readConversation } from './read-conversation.js';
-import { structuredAnswer } from './structured-answer.js';
+import { structuredAnswer } from './answer-in-json.js';
+import { answerText } from './answer.js';
+import { chooseCalls, type PlannedCall } from './choose-tools.js';
+import { readConversation } from './conversation.js';
 import { cutAtStop, cutToTokens, estimateTokens, inPieces } from './pace-text.js';
 
 export class OfflineProvider implements ModelProvider {
@@ -50,25 +49,19 @@ export class OfflineProvider implements ModelProvider {
   private *answer(request: ModelRequest): Iterable<ModelEvent> {
     const now = this.now();
     const conversation = readConversation(request.messages);
-    const options = {
+    const plan = chooseCalls(conversation, {
       tools: request.tools,
       toolChoice: request.toolChoice,
       parallel: request.parallelToolCalls !== false,
       now,
-    };
-    const plan = planNext(conversation, options);
+    });
     const digest = createHash('sha256').update(jsonText(request.messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(request);
     const prompt = promptTokens(request);
     yield { type: 'message_start', model: this.name, responseId: `offline-${digest}` };
     if (plan.calls.length > 0)
       return yield* callEvents(plan.calls, { round: conversation.steps.length, prompt, limit });
-    const context = { tools: request.tools, now };
-    const text =
-      conversation.steps.length > 0
-        ? answerFromResults(conversation)
-        : ((plan.lacking === undefined ? answerFromBefore(conversation) : undefined) ??
-          plainAnswer(conversation, plan, context));
+    const text = answerText(conversation, { tools: request.tools, lacking: plan.lacking, now });
     const structured = structuredAnswer(request.parameters['response_format'], conversation, { text, now });
     const stopped = cutAtStop(structured ?? text, request.parameters['stop']);
     const cut = cutToTokens(stopped, limit);

@@ -1,6 +1,6 @@
 // Reads what tools returned: the text meant by it, and its members as facts that a question can ask for.
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
-import { parseJson } from './read-conversation.js';
+import { parseJson } from './conversation.js';
 import { readWords, shared, splitName, type Words } from './words.js';
 
 const TEXT_MEMBERS = ['content', 'body', 'text', 'data', 'output', 'result'];

@@ -1,0 +1,92 @@
+// What a conversation asks now and what was already done for it: stateless, from the messages alone, so that automatic and
+// manual tool use read alike.
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { messageText, type ChatMessage } from '#libs/schemas/message.js';
+import { languageOf } from './words.js';
+
+export interface Step {
+  name: string;
+  arguments: JsonObject;
+  /** Undefined while no result came. */
+  result: string | undefined;
+  failed: boolean;
+}
+
+export interface Conversation {
+  request: string;
+  language: 'zh' | 'en';
+  /** Calls since the last user message, in order. */
+  steps: Step[];
+  /** Calls of earlier turns, in order. */
+  before: Step[];
+  /** What the user said in earlier turns. */
+  said: string[];
+}
+
+const ERROR_TEXT = /^\W{0,3}(?:error|failed|failure|exception|traceback|fatal|e[a-z]{4,8}:|错误|失败|出错|异常)/i;
+const MISSING = /no such file|does ?n[o']t exist|not found|cannot find|ENOENT|不存在|找不到|未找到|没有找到/i;
+
+export function readConversation(messages: readonly ChatMessage[]): Conversation {
+  const last = messages.findLastIndex((message) => message.role === 'user');
+  const earlier = messages.slice(0, Math.max(0, last));
+  const request = last < 0 ? '' : messageText(messages[last]!.content);
+  const said = earlier.flatMap((message) => (message.role === 'user' ? [messageText(message.content)] : []));
+  const steps = readSteps(messages.slice(last + 1));
+  const language = languageOf(request || (steps.at(-1)?.result ?? said.at(-1) ?? ''));
+  return { request, language, steps, before: readSteps(earlier), said };
+}
+
+function readSteps(messages: readonly ChatMessage[]): Step[] {
+  const steps: Step[] = [];
+  const open = new Map<string, Step>();
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      for (const { id, function: called } of message.tool_calls ?? []) {
+        const args = parseJson(called.arguments);
+        const step = { name: called.name, arguments: isJsonObject(args) ? args : {}, result: undefined, failed: false };
+        steps.push(step);
+        open.set(id, step);
+      }
+    } else if (message.role === 'tool') {
+      const step = open.get(message.tool_call_id) ?? { name: 'tool', arguments: {}, result: undefined, failed: false };
+      if (!open.delete(message.tool_call_id)) steps.push(step);
+      step.result = messageText(message.content);
+      step.failed = message.is_error === true || readsAsFailure(step.result);
+    }
+  }
+  return steps;
+}
+
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A result without an error flag that says itself that it failed: its own error member, or a short error message. */
+function readsAsFailure(text: string): boolean {
+  const start = text.slice(0, 400).trim();
+  if (!start.startsWith('{'))
+    return ERROR_TEXT.test(start) || (start.length < 200 && isMissing(start) && !/\n/.test(start));
+  const value = text.length < 100_000 ? parseJson(text) : undefined;
+  if (!isJsonObject(value)) return false;
+  const error = value['error'];
+  return (typeof error === 'string' && error !== '') || isJsonObject(error) || value['success'] === false;
+}
+
+/** The failure says that the thing is not there. */
+export function isMissing(text: string): boolean {
+  return MISSING.test(text.slice(0, 2000));
+}
+
+/** The name and the arguments in one order of members, so that equal calls are equal text. */
+export function callKey(name: string, args: JsonObject): string {
+  const ordered = JSON.stringify(args, (_key, member: Json) =>
+    isJsonObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : member,
+  );
+  return `${name} ${ordered}`;
+}
