@@ -148,13 +148,15 @@ export class RunRecord implements TurnRecord {
     const last = [this.number(done)];
     const ending = this.end({ state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject }, last);
     // Calls that are given to the caller are an invitation to come back.
-    if (this.options.endsBehind && done.finishReason !== 'tool_calls') this.ending = ending;
+    if (this.stored && this.options.endsBehind && done.finishReason !== 'tool_calls') this.ending = ending;
     else await ending;
     await this.show(last);
   }
 
   /** However else the turn ended. Returns what its caller is told. */
   async fail(thrown: unknown): Promise<AppError> {
+    // Also one that failed at once can be asked for by its id.
+    if (this.options.storing === 'begins') this.begin();
     await this.beginning;
     const error = this.beginFailure ?? toAppError(thrown);
     this.options.measure.failed(error);
