@@ -23,7 +23,6 @@ import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
-import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
 import { SharedDiscovery } from './mcp/servers/discovery.js';
 import type { InProcessServer } from './mcp/servers/in-process-connection.js';
 import { OutputSchemas } from './mcp/catalog/output-schemas.js';
@@ -135,7 +134,7 @@ export class Worker {
       isKnown: async (id) => (await parts.registry.alive('worker', ANY_AGE_MS)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.#pool,
-      results: new WorkspaceResultFiles(parts.workspaces),
+      workspaces: parts.workspaces,
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
       sealed: new SealedValues(backing.cache),
       outputCheck: (job) => outputs.checkOf(job),

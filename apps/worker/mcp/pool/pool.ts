@@ -161,7 +161,8 @@ export class ServerPool {
         throw options.signal.aborted ? error : this.#refusal(server, 'concurrency');
       });
       try {
-        const connection = await unlessAborted(instance.connection, options.signal);
+        const { connected, connection: opening } = instance;
+        const connection = await (connected ? opening : unlessAborted(opening, options.signal));
         return await work(connection, server).finally(() => connection.closed || this.#proven(instance));
       } catch (error) {
         // Others may still get their answers from it: it is closed by the last of them.

@@ -11,7 +11,7 @@ export interface PoolUser {
   /** Name of the session's directory among the workspaces. */
   directory: string;
   /** Headers of the caller that the server is sent (`forward_headers`): never logged. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;

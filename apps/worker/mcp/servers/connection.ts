@@ -24,7 +24,7 @@ export interface CallOptions {
   signal: AbortSignal;
   /** After this long even a server that reports progress is given up. */
   maxTimeoutMs: number;
-  onProgress: (progress: Progress) => void;
+  onProgress(progress: Progress): void;
 }
 
 /** As the server sent it: nothing in it has been looked at. */
@@ -195,13 +195,13 @@ export class ClientConnection implements ToolConnection {
   }
 
   async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
-    const { signal, maxTimeoutMs, onProgress } = options;
+    const { signal } = options;
     signal.throwIfAborted();
-    const progressToken = this.guard.expectProgress(onProgress);
+    const progressToken = this.guard.expectProgress(options);
     const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
     try {
       // The deadline is the caller's; the SDK's own is only the last resort.
-      const last = { signal, timeout: maxTimeoutMs + 5_000 };
+      const last = { signal, timeout: options.maxTimeoutMs + 5_000 };
       const result = await this.#client.request({ method: 'tools/call', params }, resultSchema, last);
       this.#unproven = false;
       return result;

@@ -48,7 +48,8 @@ export class InProcessConnection implements ToolConnection {
     return this.server.list();
   }
 
-  async callTool(request: ToolRequest, { signal, onProgress }: CallOptions): Promise<RawToolResult> {
+  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
+    const { signal } = options;
     signal.throwIfAborted();
     if (this.#closed) throw ended(request.tool);
     // Of its own: it also aborts when the connection is closed, and tells a late progress from one in time.
@@ -63,7 +64,7 @@ export class InProcessConnection implements ToolConnection {
         onProgress: (progress) => {
           if (!this.#calls.has(call) || !this.#progress.allows()) return;
           // Nothing of nothing, say, is no number, and cannot be passed on.
-          if (Number.isFinite(progress.progress)) onProgress(shortened(progress));
+          if (Number.isFinite(progress.progress)) options.onProgress(shortened(progress));
         },
       });
       if (call.signal.aborted) throw call.signal.reason;

@@ -83,13 +83,13 @@ export class TranslatedConnection implements ToolConnection {
   }
 
   async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
-    const { onProgress } = options;
     const translated = { ...request, arguments: this.paths.toHost<JsonObject>(request.arguments) };
     try {
       const result = await this.activity.during(() =>
         this.inner.callTool(translated, {
-          ...options,
-          onProgress: (progress) => onProgress(this.paths.toShown(progress)),
+          signal: options.signal,
+          maxTimeoutMs: options.maxTimeoutMs,
+          onProgress: (progress) => options.onProgress(this.paths.toShown(progress)),
         }),
       );
       return this.paths.toShown(result);

@@ -16,6 +16,10 @@ export interface Progress {
   message?: string;
 }
 
+export interface ProgressListener {
+  onProgress(progress: Progress): void;
+}
+
 export interface GuardOptions {
   /** How long after its cancellation a request's own connection is kept, and its answer expected. */
   cancelGraceMs: number;
@@ -59,7 +63,7 @@ export class GuardedTransport implements Transport {
   onmessage?: Transport['onmessage'];
   /** What has not been answered, with the token of its progress. */
   readonly #asked = new Map<Id, { controller: AbortController; token?: string }>();
-  readonly #progress = new Map<string, (progress: Progress) => void>();
+  readonly #progress = new Map<string, ProgressListener>();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Streams that have brought their answer, and when they are ended. */
   readonly #streams = new Map<Id, NodeJS.Timeout>();
@@ -142,7 +146,7 @@ export class GuardedTransport implements Transport {
   }
 
   /** A token to send with a request; its progress comes until it is forgotten. */
-  expectProgress(listener: (progress: Progress) => void): string {
+  expectProgress(listener: ProgressListener): string {
     const token = `call-${(this.#tokens += 1)}`;
     this.#progress.set(token, listener);
     return token;
@@ -211,7 +215,7 @@ export class GuardedTransport implements Transport {
     const { progressToken, progress, total, message } = params;
     const listener = typeof progressToken === 'string' ? this.#progress.get(progressToken) : undefined;
     if (listener === undefined || !isNumber(progress)) return;
-    listener({
+    listener.onProgress({
       progress,
       ...(isNumber(total) ? { total } : {}),
       ...(typeof message === 'string' ? { message: message.slice(0, maxProgressMessage) } : {}),
