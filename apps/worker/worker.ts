@@ -23,7 +23,6 @@ import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
-import { SharedDiscovery } from './mcp/servers/discovery.js';
 import type { InProcessServer } from './mcp/servers/in-process-connection.js';
 import { OutputSchemas } from './mcp/catalog/output-schemas.js';
 import { ServerPool } from './mcp/pool/pool.js';
@@ -35,7 +34,6 @@ import { ServerStarts } from './mcp/servers/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
-import type { EndGrace } from './sandbox/tool-process.js';
 import { openEgressProxy, type EgressOptions, type EgressProxy } from './sandbox/egress-proxy.js';
 
 export interface WorkerParts {
@@ -54,8 +52,6 @@ export interface WorkerParts {
   /** Servers that this worker has inside, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
-  /** How gently processes of tool servers are ended. */
-  serverGrace?: EndGrace;
   /** A definition of a tool has changed, and this became of it. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
   /** A tool server has asked for a connection, and this became of it. */
@@ -99,9 +95,8 @@ export class Worker {
       ...(parts.kept === undefined ? {} : { kept: parts.kept }),
       starts,
       egress: () => this.#openEgress(),
-      discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
+      cache: backing.cache,
       ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
-      ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
       logger,
     };
     this.#configured = configuredServers({ ...this.#serverParts, config });

@@ -9,9 +9,8 @@ import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspac
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import type { EgressProxy } from '../../sandbox/egress-proxy.js';
 import type { Isolation, Launch } from '../../sandbox/isolation.js';
-import { levelNumber } from '../../sandbox/levels.js';
+import { levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
 import { readablePaths } from '../../sandbox/readable-paths.js';
-import type { SandboxNetwork } from '../../sandbox/sandbox-words.js';
 import type { EndGrace } from '../../sandbox/tool-process.js';
 import { isOpenToAll } from '../../sandbox/tool-user.js';
 import { CallActivity } from '../../workspace/quota-watch.js';
@@ -40,7 +39,7 @@ export interface CommandParts {
   /** One line for all servers of the worker. */
   starts: ServerStarts;
   grace?: EndGrace;
-  connectTimeoutMs?: number;
+  connectTimeoutMs?: number | undefined;
   onBound?: (server: string, bound: ServerBound) => void;
   logger: Logger;
 }
@@ -49,138 +48,8 @@ export interface CommandParts {
 const workspaceVariable = '${WORKSPACE}';
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
-type OpenedCommand = Pick<ConfiguredServer, 'open' | 'spares' | 'isolation'>;
-
 interface CommandConfig extends ServerConfig {
   command: string;
-}
-
-/** @throws CommandRefused with what the operator can do. */
-export function openCommand(
-  name: string,
-  server: CommandConfig,
-  { memory, ...parts }: CommandParts & { memory: DiscoveryMemory },
-): OpenedCommand {
-  const level = server.isolation ?? parts.config.isolation.minimum;
-  const refusal = parts.isolation.refusal(level);
-  if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
-  const shared = server.scope === 'shared';
-  const texts = [...server.args, ...Object.values(server.env)];
-  if (shared && texts.some((text) => text.includes(workspaceVariable))) {
-    throw new CommandRefused(`${workspaceVariable} is the directory of a session, and its scope is shared`);
-  }
-  const program = resolveCommand(server.command, server.args, {
-    path: parts.environment['PATH'] ?? '',
-    packageRoots: parts.packageRoots,
-  });
-  const logger = parts.logger.child({ metadata: { server: name } });
-  if (server.network !== 'full' && levelNumber(level) < levelNumber('confined')) {
-    logger.warn({}, `its network is not restricted: this server runs with isolation '${level}'`);
-  }
-  const readable = readableBy(program, server, parts);
-  if (parts.isolation.needsOpenPaths(level) && ![...readable, parts.workspaces.root].every(isOpenToAll)) {
-    throw new CommandRefused(
-      `with isolation '${level}' a server of a worker that is root runs as another user, who cannot enter the directories ` +
-        'of its program or of the workspaces: run it with isolation confined, or move them',
-    );
-  }
-
-  const start = async ({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> => {
-    const host = workspaces.hostPath(directory);
-    const { network, environment } = await networkOf(name, server, parts);
-    const launched = launchIn(host, program, server, parts);
-    const launch = { ...launched, network, readable, environment: { ...environment, ...launched.environment } };
-    const grace = parts.grace ?? defaultGrace;
-    const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
-    const options: ConnectOptions = {
-      signal,
-      cancelGraceMs: parts.config.tools.cancel_grace_ms,
-      memory,
-      onBound,
-      ...(shared ? {} : { root: host }),
-      ...(parts.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: parts.connectTimeoutMs }),
-    };
-    const maxMessageBytes = messageBytes(parts.config);
-    const activity = new CallActivity();
-    const watched = { workspaces, directory, activity, onEnded: () => onBound('workspace'), logger };
-    const process: StdioOptions = {
-      start: () => parts.isolation.start(level, launch),
-      onStarted: (started, fail) => watchWorkspace(watched, started, fail),
-      grace,
-      maxMessageBytes,
-      logger,
-      onBound,
-    };
-    const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
-    return { connection, activity };
-  };
-
-  /** Its own code is nobody's business: a server that fails there names it in its errors. */
-  const code = program.packages === undefined ? [] : [{ host: program.packages, shown: `/mcp_servers/${name}` }];
-  const show: SpareParts['show'] = ({ connection, activity }, directory) => {
-    const above = { host: dirname(directory.host), shown: dirname(directory.shown) };
-    return new TranslatedConnection(connection, new ShownPaths(directory, [above, ...code]), activity);
-  };
-  const { workspaces } = parts;
-  const open: OpenServer = async (user, signal) => {
-    const place = shared ? await ownPlace(name, parts) : { workspaces, directory: user.directory };
-    const shown = shared ? `/mcp_servers/${name}` : shownWorkspacePath(user.sessionId);
-    await place.workspaces.workspace({ id: user.sessionId, directory: place.directory }).ensure();
-    return show(await start(place, signal), { host: place.workspaces.hostPath(place.directory), shown });
-  };
-  if (server.spares === 0) return { isolation: level, open };
-  const spares = {
-    count: server.spares,
-    open: (signal: AbortSignal) => openSpare({ workspaces, start, show }, signal),
-  };
-  return { isolation: level, open, spares };
-}
-
-/** @throws CommandRefused where the configuration would open the data of Signalbox to the server. */
-function readableBy(program: Program, server: ServerConfig, parts: CommandParts): string[] {
-  const { read, write } = server.paths;
-  const kept = [parts.config.data_dir, parts.workspaces.root, ...(parts.kept ?? [])];
-  const words = [program.file, ...program.args];
-  const more = [...(program.packages === undefined ? [] : [program.packages]), ...read, ...write];
-  const { paths, refused } = readablePaths(words, more, kept);
-  if (refused.length === 0) return paths;
-  throw new CommandRefused(
-    `it could read what belongs to Signalbox: ${refused.join(', ')} holds data_dir, the workspaces or a secret`,
-  );
-}
-
-/** A list of hosts is reached by the proxy alone, which programs find in their environment. */
-async function networkOf(
-  name: string,
-  { network }: ServerConfig,
-  { egress }: CommandParts,
-): Promise<{ network: SandboxNetwork; environment: Record<string, string> }> {
-  if (typeof network === 'string') return { network, environment: {} };
-  if (egress === undefined) throw new AppError('tool_unavailable', 'The tool server has no way to its network');
-  const proxy = await egress();
-  return { network: { proxyPort: proxy.port }, environment: proxy.environmentFor({ name, allow: network.allow }) };
-}
-
-function launchIn(
-  host: string,
-  program: Program,
-  server: ServerConfig,
-  parts: CommandParts,
-): Omit<Launch, 'readable' | 'network'> {
-  const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
-  return {
-    file: program.file,
-    args: program.args.map(inPlace),
-    directory: host,
-    writable: server.paths.write,
-    environment: {
-      ...parts.environment,
-      HOME: host,
-      TMPDIR: join(host, temporaryDirectory),
-      ...program.environment?.(host),
-      ...Object.fromEntries(Object.entries(server.env).map(([key, value]) => [key, inPlace(value)])),
-    },
-  };
 }
 
 /** A directory that a server runs in, by its name among others. */
@@ -194,42 +63,160 @@ interface Started {
   activity: CallActivity;
 }
 
-interface SpareParts {
-  workspaces: Workspaces;
-  start(place: Place, signal: AbortSignal): Promise<Started>;
-  show(started: Started, directory: ShownDirectory): ToolConnection;
-}
+export class CommandServer {
+  readonly isolation: IsolationLevel;
+  readonly spares: ConfiguredServer['spares'];
+  readonly #program: Program;
+  readonly #readable: readonly string[];
+  readonly #isShared: boolean;
+  readonly #logger: Logger;
 
-async function openSpare({ workspaces, start, show }: SpareParts, signal: AbortSignal): Promise<SpareInstance> {
-  const directory = randomBytes(16).toString('hex');
-  const host = workspaces.hostPath(directory);
-  try {
-    await workspaces.workspace({ id: directory, directory }).ensure();
-    const started = await start({ workspaces, directory }, signal);
-    const { connection } = started;
-    return {
-      directory,
-      connection,
-      adopt: (sessionId) => show(started, { host, shown: shownWorkspacePath(sessionId) }),
-      discard: async () => {
-        await connection.close();
-        await workspaces.remove(directory);
+  /** @throws CommandRefused with what the operator can do. */
+  constructor(
+    private readonly name: string,
+    private readonly server: CommandConfig,
+    private readonly parts: CommandParts & { memory: DiscoveryMemory },
+  ) {
+    const { config, isolation, environment, packageRoots, workspaces, logger } = parts;
+    this.isolation = server.isolation ?? config.isolation.minimum;
+    const refusal = isolation.refusal(this.isolation);
+    if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
+    this.#isShared = server.scope === 'shared';
+    const texts = [...server.args, ...Object.values(server.env)];
+    if (this.#isShared && texts.some((text) => text.includes(workspaceVariable))) {
+      throw new CommandRefused(`${workspaceVariable} is the directory of a session, and its scope is shared`);
+    }
+    this.#program = resolveCommand(server.command, server.args, { path: environment['PATH'] ?? '', packageRoots });
+    this.#logger = logger.child({ metadata: { server: name } });
+    if (server.network !== 'full' && levelNumber(this.isolation) < levelNumber('confined')) {
+      this.#logger.warn({}, `its network is not restricted: this server runs with isolation '${this.isolation}'`);
+    }
+    this.#readable = this.#readablePaths();
+    if (isolation.needsOpenPaths(this.isolation) && ![...this.#readable, workspaces.root].every(isOpenToAll)) {
+      throw new CommandRefused(
+        `with isolation '${this.isolation}' a server of a worker that is root runs as another user, who cannot enter the directories ` +
+          'of its program or of the workspaces: run it with isolation confined, or move them',
+      );
+    }
+    const { spares: count } = server;
+    this.spares = count === 0 ? undefined : { count, open: (signal) => this.#openSpare(signal) };
+  }
+
+  readonly open: OpenServer = async ({ sessionId, directory }, signal) => {
+    const { workspaces } = this.parts;
+    const place = this.#isShared ? await this.#ownPlace() : { workspaces, directory };
+    await place.workspaces.workspace({ id: sessionId, directory: place.directory }).ensure();
+    const host = place.workspaces.hostPath(place.directory);
+    const shown = this.#isShared ? `/mcp_servers/${this.name}` : shownWorkspacePath(sessionId);
+    return this.#show(await this.#start(place, signal), { host, shown });
+  };
+
+  async #openSpare(signal: AbortSignal): Promise<SpareInstance> {
+    const { workspaces } = this.parts;
+    const directory = randomBytes(16).toString('hex');
+    const host = workspaces.hostPath(directory);
+    try {
+      await workspaces.workspace({ id: directory, directory }).ensure();
+      const started = await this.#start({ workspaces, directory }, signal);
+      const { connection } = started;
+      return {
+        directory,
+        connection,
+        adopt: (sessionId) => this.#show(started, { host, shown: shownWorkspacePath(sessionId) }),
+        discard: async () => {
+          await connection.close();
+          await workspaces.remove(directory);
+        },
+      };
+    } catch (error) {
+      // What a crash leaves is found by the sweeper: the directory belongs to no session.
+      await workspaces.remove(directory);
+      throw error;
+    }
+  }
+
+  async #start({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> {
+    const { name, parts } = this;
+    const host = workspaces.hostPath(directory);
+    const launch = await this.#launch(host);
+    const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
+    const activity = new CallActivity();
+    const watched = { workspaces, directory, activity, onEnded: () => onBound('workspace'), logger: this.#logger };
+    const process: StdioOptions = {
+      start: () => parts.isolation.start(this.isolation, launch),
+      onStarted: (started, fail) => watchWorkspace(watched, started, fail),
+      grace: parts.grace ?? defaultGrace,
+      maxMessageBytes: messageBytes(parts.config),
+      logger: this.#logger,
+      onBound,
+    };
+    const options: ConnectOptions = {
+      signal,
+      cancelGraceMs: parts.config.tools.cancel_grace_ms,
+      memory: parts.memory,
+      onBound,
+      root: this.#isShared ? undefined : host,
+      connectTimeoutMs: parts.connectTimeoutMs,
+    };
+    const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
+    return { connection, activity };
+  }
+
+  /** Its own code is nobody's business: a server that fails there names it in its errors. */
+  #show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
+    const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
+    const { packages } = this.#program;
+    if (packages !== undefined) hidden.push({ host: packages, shown: `/mcp_servers/${this.name}` });
+    return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
+  }
+
+  /** @throws CommandRefused where the configuration would open the data of Signalbox to the server. */
+  #readablePaths(): string[] {
+    const { config, workspaces, kept = [] } = this.parts;
+    const { file, args, packages } = this.#program;
+    const { read, write } = this.server.paths;
+    const more = [...(packages === undefined ? [] : [packages]), ...read, ...write];
+    const { paths, refused } = readablePaths([file, ...args], more, [config.data_dir, workspaces.root, ...kept]);
+    if (refused.length === 0) return paths;
+    throw new CommandRefused(
+      `it could read what belongs to Signalbox: ${refused.join(', ')} holds data_dir, the workspaces or a secret`,
+    );
+  }
+
+  async #launch(host: string): Promise<Launch> {
+    const { name, parts, server } = this;
+    const { file, args, environment } = this.#program;
+    const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
+    const own = Object.entries(server.env).map(([key, value]) => [key, inPlace(value)]);
+    const launch = {
+      file,
+      args: args.map(inPlace),
+      directory: host,
+      readable: this.#readable,
+      writable: server.paths.write,
+      environment: {
+        ...parts.environment,
+        HOME: host,
+        TMPDIR: join(host, temporaryDirectory),
+        ...environment?.(host),
+        ...Object.fromEntries(own),
       },
     };
-  } catch (error) {
-    // What a crash leaves is found by the sweeper: the directory belongs to no session.
-    await workspaces.remove(directory);
-    throw error;
+    if (typeof server.network === 'string') return { ...launch, network: server.network };
+    // A list of hosts is reached by the proxy alone, which programs find in their environment.
+    if (parts.egress === undefined) throw new AppError('tool_unavailable', 'The tool server has no way to its network');
+    const proxy = await parts.egress();
+    const proxied = proxy.environmentFor({ name, allow: server.network.allow });
+    return { ...launch, network: { proxyPort: proxy.port }, environment: { ...proxied, ...launch.environment } };
+  }
+
+  /** A shared server has no session's directory, but one of its own that outlives it. */
+  async #ownPlace(): Promise<Place> {
+    const { config, workspaces } = this.parts;
+    const limits = { ...workspaces.limits, quota: 'soft' as const };
+    return { workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), limits), directory: this.name };
   }
 }
 
 /** The largest result that is read at all, and what stands around it. */
 export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;
-
-/** A shared server has no session's directory, but one of its own that outlives it. */
-async function ownPlace(name: string, { config, workspaces }: CommandParts): Promise<Place> {
-  return {
-    workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), { ...workspaces.limits, quota: 'soft' }),
-    directory: name,
-  };
-}

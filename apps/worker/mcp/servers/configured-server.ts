@@ -51,7 +51,7 @@ export interface ConfiguredServer {
   /** @throws AppError tool_unavailable */
   open: OpenServer;
   /** Where instances are kept ready for new sessions: how many, and how one is started. */
-  spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> };
+  spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> } | undefined;
 }
 
 /** Tells callers apart whose headers the server is sent: a hash, which says nothing of them. */

@@ -1,5 +1,5 @@
 // Makes connections to MCP servers, to a program or over HTTP; by what is known of the server where something is.
-import { InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
+import type { Transport } from '@modelcontextprotocol/client';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { asConnectError, isUnknownToHttp } from './connection-errors.js';
@@ -15,14 +15,14 @@ const connectTimeoutMs = 30_000;
 export function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
   return connectKnowing(options.memory, options.signal, async (known) => {
     // Next to the start of a process it costs nothing to ask a server of the newer era again.
-    const prior = known?.kind === 'legacy' ? { prior: known } : {};
+    const prior = known?.kind === 'legacy' ? known : undefined;
     const first = new StdioTransport(process);
     try {
-      return await establish(first, { ...options, ...prior });
+      return await establish(first, { ...options, prior });
     } catch (error) {
       // Some old servers end on a greeting that they do not know: once more with the one they do.
       const ended = first.failure?.code === 'tool_crashed';
-      if (!ended || prior.prior !== undefined || options.signal.aborted) throw error;
+      if (!ended || prior !== undefined || options.signal.aborted) throw error;
       return establish(new StdioTransport(process), { ...options, prior: { kind: 'legacy' } });
     }
   });
@@ -31,7 +31,7 @@ export function connectStdio(process: StdioOptions, options: ConnectOptions): Pr
 /** @throws AppError tool_unavailable */
 export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise<ToolConnection> {
   return connectKnowing(options.memory, options.signal, async (known) => {
-    const given = { ...options, ...(known === undefined ? {} : { prior: known }) };
+    const given = { ...options, prior: known };
     const sse = () => establish(sseTransport(http), given, 'sse');
     const transport = http.transport ?? known?.transport;
     if (transport === 'sse') return sse();
@@ -54,8 +54,7 @@ export async function establish(
 ): Promise<ToolConnection> {
   const guard = new GuardedTransport(transport, {
     cancelGraceMs: options.cancelGraceMs,
-    ...(options.onBound === undefined ? {} : { onBound: options.onBound }),
-    trusted: transport instanceof InMemoryTransport,
+    onBound: options.onBound,
     answered: options.root === undefined ? ['ping'] : ['ping', 'roots/list'],
   });
   const timeout = options.connectTimeoutMs ?? connectTimeoutMs;

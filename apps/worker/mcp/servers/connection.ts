@@ -56,17 +56,17 @@ export interface ConnectOptions {
   signal: AbortSignal;
   /** How long a cancelled tool may take to stop. */
   cancelGraceMs: number;
-  connectTimeoutMs?: number;
+  connectTimeoutMs?: number | undefined;
   /** The directory that the server is told of as its root. */
-  root?: string;
+  root?: string | undefined;
   /** What was learnt of the server by earlier connections. */
-  memory?: DiscoveryMemory;
-  onBound?: OnServerBound;
+  memory?: DiscoveryMemory | undefined;
+  onBound?: OnServerBound | undefined;
 }
 
 export interface EstablishOptions extends ConnectOptions {
   /** Taken for granted: no other era is tried. */
-  prior?: PriorDiscovery;
+  prior?: PriorDiscovery | undefined;
 }
 
 /** A pipe that says nothing to the newer greeting for so long belongs to an older server. */

@@ -16,7 +16,7 @@ import { silentLogger } from '#libs/logging/logger.js';
 import { openServices, type Services } from '../../../../test/support/queue-path.js';
 import { fixture, openToolServers } from '../../../../test/support/tool-servers.js';
 import { verifies } from '../../../../test/verifies.js';
-import { SharedDiscovery, type Discovery } from './discovery.js';
+import { DiscoveryMemory, type Discovery } from './discovery.js';
 
 let services: Services;
 const fixtures: ChildProcessWithoutNullStreams[] = [];
@@ -155,7 +155,7 @@ verifies(
     const { cache } = services.backing;
     const open = (given: object = {}) => {
       const key = { server: 'docs', configHash: 'h', ...given };
-      return new SharedDiscovery(cache, key, silentLogger);
+      return new DiscoveryMemory(key, cache, silentLogger);
     };
     const first = open();
     first.keep({ kind: 'legacy' });

@@ -12,14 +12,6 @@ export type Discovery = PriorDiscovery & {
   transport?: 'http' | 'sse';
 };
 
-export interface DiscoveryMemory {
-  /** Never rejects: what cannot be recalled is found out anew. */
-  recall(): Promise<Discovery | undefined>;
-  keep(discovery: Discovery): void;
-  /** It was wrong. */
-  forget(): void;
-}
-
 const transport = z.enum(['http', 'sse']).optional();
 const discoverySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('legacy'), transport }),
@@ -56,27 +48,6 @@ export async function connectKnowing<T>(
   }
 }
 
-/** One process's own. */
-export class LocalDiscovery implements DiscoveryMemory {
-  #known: { discovery: Discovery; until: number } | undefined;
-
-  async recall(): Promise<Discovery | undefined> {
-    return this.known;
-  }
-
-  get known(): Discovery | undefined {
-    return this.#known !== undefined && performance.now() < this.#known.until ? this.#known.discovery : undefined;
-  }
-
-  keep(discovery: Discovery): void {
-    this.#known = { discovery, until: performance.now() + lifeMs };
-  }
-
-  forget(): void {
-    this.#known = undefined;
-  }
-}
-
 export interface DiscoveryKey {
   server: string;
   configHash: string;
@@ -84,28 +55,30 @@ export interface DiscoveryKey {
   credential?: string;
 }
 
-export class SharedDiscovery implements DiscoveryMemory {
-  readonly #local = new LocalDiscovery();
+export class DiscoveryMemory {
   readonly #key: string;
+  #known: { discovery: Discovery; until: number } | undefined;
   /** What is shared was found wrong here: it is on its way out, and not to be believed meanwhile. */
   #distrusted = false;
 
+  /** @param cache shares it with other workers. */
   constructor(
-    private readonly cache: Cache,
     key: DiscoveryKey,
+    private readonly cache: Cache | undefined,
     private readonly logger: Logger,
   ) {
     this.#key = `mcp-discovery:${canonicalHash(key)}`;
   }
 
+  /** Never rejects: what cannot be recalled is found out anew. */
   async recall(): Promise<Discovery | undefined> {
-    const { known } = this.#local;
-    if (known !== undefined || this.#distrusted) return known;
+    const known = this.#local();
+    if (known !== undefined || this.#distrusted || this.cache === undefined) return known;
     try {
       const text = await this.cache.get(this.#key, AbortSignal.timeout(cacheMs));
       const read = discoverySchema.safeParse(text === undefined ? undefined : JSON.parse(text));
       if (!read.success) return undefined;
-      this.#local.keep(read.data);
+      this.#known = { discovery: read.data, until: performance.now() + lifeMs };
       return read.data;
     } catch (error) {
       this.#report(error);
@@ -116,18 +89,22 @@ export class SharedDiscovery implements DiscoveryMemory {
   keep(discovery: Discovery): void {
     this.#distrusted = false;
     // Its life is not made longer by its own use.
-    if (isDeepStrictEqual(discovery, this.#local.known)) return;
-    this.#local.keep(discovery);
-    const text = JSON.stringify(discovery);
+    if (isDeepStrictEqual(discovery, this.#local())) return;
+    this.#known = { discovery, until: performance.now() + lifeMs };
     this.cache
-      .set(this.#key, text, lifeMs, AbortSignal.timeout(cacheMs))
+      ?.set(this.#key, JSON.stringify(discovery), lifeMs, AbortSignal.timeout(cacheMs))
       .catch((error: unknown) => this.#report(error));
   }
 
+  /** It was wrong. */
   forget(): void {
     this.#distrusted = true;
-    this.#local.forget();
-    this.cache.delete(this.#key, AbortSignal.timeout(cacheMs)).catch((error: unknown) => this.#report(error));
+    this.#known = undefined;
+    this.cache?.delete(this.#key, AbortSignal.timeout(cacheMs)).catch((error: unknown) => this.#report(error));
+  }
+
+  #local(): Discovery | undefined {
+    return this.#known !== undefined && performance.now() < this.#known.until ? this.#known.discovery : undefined;
   }
 
   #report(error: unknown): void {

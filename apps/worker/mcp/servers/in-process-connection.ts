@@ -3,6 +3,7 @@
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import { CountWindow } from '../wire/flood-gate.js';
 import type { Progress } from '../wire/guarded-transport.js';
 
 /** A server inside this process, as `createMcpServer` makes it. */
@@ -20,7 +21,7 @@ export class InProcessConnection implements ToolConnection {
   readonly #calls = new Set<AbortController>();
   readonly #closedListeners: (() => void)[] = [];
   readonly #changedListeners: (() => void)[] = [];
-  readonly #progress = new ProgressBound();
+  readonly #told = new CountWindow(secondMs);
   #closed = false;
 
   constructor(private readonly server: InProcessServer) {
@@ -62,7 +63,7 @@ export class InProcessConnection implements ToolConnection {
         ...request,
         signal: call.signal,
         onProgress: (progress) => {
-          if (!this.#calls.has(call) || !this.#progress.allows()) return;
+          if (!this.#calls.has(call) || this.#told.count() > toldASecond) return;
           // Nothing of nothing, say, is no number, and cannot be passed on.
           if (Number.isFinite(progress.progress)) options.onProgress(shortened(progress));
         },
@@ -90,24 +91,9 @@ export class InProcessConnection implements ToolConnection {
 }
 
 const secondMs = 1_000;
+/** What is beyond it is dropped: it was only about the way. */
 const toldASecond = 1_000;
 const maxProgressMessage = 2_000;
-
-/** What is beyond it is dropped: it was only about the way. */
-class ProgressBound {
-  #since = performance.now();
-  #told = 0;
-
-  allows(): boolean {
-    const now = performance.now();
-    if (now - this.#since > secondMs) {
-      this.#since = now;
-      this.#told = 0;
-    }
-    this.#told += 1;
-    return this.#told <= toldASecond;
-  }
-}
 
 function shortened({ progress, total, message }: Progress): Progress {
   return {

@@ -1,13 +1,15 @@
 // The configured servers as this worker runs them, in the order that decides bare names. What cannot run or is configured
 // wrong is refused with a reason, never silently.
+import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
+import { serverSchema } from '#libs/config/server-schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
-import { messageBytes, openCommand, type CommandParts } from './command-server.js';
+import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
 import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
 import { connectHttp } from './connect.js';
-import { LocalDiscovery, type DiscoveryKey, type DiscoveryMemory } from './discovery.js';
+import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
@@ -28,8 +30,8 @@ export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
   /** Servers that this worker has inside, by their builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
-  /** Where what is learnt of a server is kept; absent: by this process, as long as it runs. */
-  discovery?: (key: DiscoveryKey) => DiscoveryMemory;
+  /** Where what is learnt of a server is shared; absent: this process alone knows it. */
+  cache?: Cache;
   /** What ran before this configuration was read: a server that has not changed is not prepared again. */
   running?: ConfiguredServers;
 }
@@ -96,8 +98,9 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     return { builtin: true, isolation: 'builtin', open: async () => new InProcessConnection(inProcess) };
   }
   if (command !== undefined) {
-    const opened = openCommand(name, { ...server, command }, { ...parts, memory: memoryOf(key, parts) });
-    return { builtin: false, ...opened };
+    const memory = memoryOf(key, parts);
+    const { isolation, open, spares } = new CommandServer(name, { ...server, command }, { ...parts, memory });
+    return { builtin: false, isolation, open, spares };
   }
   if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
@@ -111,7 +114,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
   const http = {
     url: server.url,
     headers: { ...server.headers },
-    ...(server.transport === undefined ? {} : { transport: server.transport }),
+    transport: server.transport,
     bounds: {
       maxBytes: messageBytes(config),
       connectMs: httpConnectMs,
@@ -130,14 +133,14 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
         cancelGraceMs: config.tools.cancel_grace_ms,
         onBound,
         memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
-        ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
+        connectTimeoutMs,
       },
     );
   };
 }
 
-function memoryOf(key: DiscoveryKey, { discovery }: ServerParts): DiscoveryMemory {
-  return discovery?.(key) ?? new LocalDiscovery();
+function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryMemory {
+  return new DiscoveryMemory(key, cache, logger);
 }
 
 /** Builtins first; each that this worker has is there unless it is switched off by name. */
@@ -146,27 +149,11 @@ function inOrder({ config, builtins }: Pick<ServerParts, 'config' | 'builtins'>)
   const isNamed = (builtin: string) => entries.some(([name, server]) => name === builtin || server.builtin === builtin);
   const unnamed = [...builtins.keys()].filter((builtin) => !isNamed(builtin));
   return [
-    ...unnamed.map((builtin): [string, ServerConfig] => [builtin, { ...builtinDefaults, builtin }]),
+    ...unnamed.map((builtin): [string, ServerConfig] => [builtin, serverSchema.parse({ builtin })]),
     ...entries.filter(([, server]) => server.builtin !== undefined),
     ...entries.filter(([, server]) => server.builtin === undefined),
   ];
 }
-
-const builtinDefaults: ServerConfig = {
-  args: [],
-  env: {},
-  headers: {},
-  enabled: true,
-  idle_ttl_ms: 300_000,
-  max_instances: 32,
-  spares: 0,
-  concurrency: 4,
-  network: 'none',
-  paths: { read: [], write: [] },
-  trusted: true,
-  tools: {},
-  forward_headers: [],
-};
 
 export function serversByName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredServer> {
   return new Map(servers.map((server) => [server.name, server]));

@@ -5,8 +5,7 @@ import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions 
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import { CountWindow } from './count-window.js';
-import { FloodGate } from './flood-gate.js';
+import { CountWindow, FloodGate } from './flood-gate.js';
 import { messageSize } from './message-size.js';
 import type { OnServerBound } from './server-bound.js';
 
@@ -23,11 +22,9 @@ export interface ProgressListener {
 export interface GuardOptions {
   /** How long after its cancellation a request's own connection is kept, and its answer expected. */
   cancelGraceMs: number;
-  /** In this process: its messages are objects of ours. */
-  trusted?: boolean;
   /** What a server may ask the client; anything else is refused here, so that it need not wait for an answer. */
   answered?: readonly string[];
-  onBound?: OnServerBound;
+  onBound?: OnServerBound | undefined;
 }
 
 /** An error code of our own, for answers that cannot be read. */
@@ -162,7 +159,7 @@ export class GuardedTransport implements Transport {
     if (!this.#isAffordable(this.#sizeOf(read))) return;
     if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
     const { method, id } = read;
-    if (typeof method !== 'string' || this.#isTooDeep(read) || isTooLong(id)) return;
+    if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
     if (id === undefined || this.options.answered?.includes(method) === true) return this.onmessage?.(message, extra);
     if (typeof id === 'string' || typeof id === 'number') this.#refuse(id);
   }
@@ -200,14 +197,10 @@ export class GuardedTransport implements Transport {
       return { jsonrpc: '2.0', id, error: { code: error['code'] as number, message: said, data: error['data'] } };
     }
     if (error === undefined && isJsonObject(result)) {
-      const bounded = this.#isTooDeep(read) ? withoutDeepTools(result) : result;
+      const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result) : result;
       if (bounded !== undefined) return { ...read, result: bounded } as JSONRPCMessage;
     }
     return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
-  }
-
-  #isTooDeep(read: Message): boolean {
-    return this.options.trusted !== true && exceedsDepth(read, maxDepth);
   }
 
   #progressed(params: unknown): void {
@@ -231,7 +224,6 @@ export class GuardedTransport implements Transport {
   }
 
   #sizeOf(read: Message): number {
-    if (this.options.trusted === true) return 0;
     return this.inner.frameBytes ?? messageSize(read);
   }
 

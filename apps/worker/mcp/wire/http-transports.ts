@@ -6,7 +6,7 @@ import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
-import { boundedFetch, type BoundedFetch, type FetchBounds } from './bounded-fetch.js';
+import { BoundedFetch, type FetchBounds } from './bounded-fetch.js';
 import { listenPauseMs } from './keep-listening.js';
 import { withParamHeaders } from './param-header-transport.js';
 
@@ -14,7 +14,7 @@ export interface HttpOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Absent: Streamable HTTP, and HTTP+SSE where that is not known. */
-  transport?: 'http' | 'sse';
+  transport?: 'http' | 'sse' | undefined;
   bounds: FetchBounds;
 }
 
@@ -36,7 +36,7 @@ export interface HttpTransport extends Transport {
 }
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
-  const http = boundedFetch(bounds);
+  const http = new BoundedFetch(bounds);
   const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
@@ -93,9 +93,9 @@ function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News
  * a stream of news may be told there, against the protocol.
  */
 function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
-  return async (url, init = {}) => {
+  return async (url, init) => {
     const answer = await fetch(url, init);
-    if (answer.status !== 202 || mayTell() || !isRequest(init.body)) return answer;
+    if (answer.status !== 202 || mayTell() || !isRequest(init?.body)) return answer;
     await answer.body?.cancel();
     throw new AppError('invalid_tool_result', 'The tool server accepted the request and answers nothing');
   };
@@ -107,7 +107,7 @@ function isRequest(body: unknown): boolean {
 }
 
 export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
-  const http = boundedFetch(bounds);
+  const http = new BoundedFetch(bounds);
   return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
 }
 
