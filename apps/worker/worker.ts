@@ -34,7 +34,7 @@ import { ServerStarts } from './mcp/servers/server-starts.js';
 import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
-import { openEgressProxy, type EgressOptions, type EgressProxy } from './sandbox/egress-proxy.js';
+import { EgressProxy, type EgressOptions } from './sandbox/egress-proxy.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -162,7 +162,7 @@ export class Worker {
   /** Once it is asked for; again where that failed. */
   #openEgress(): Promise<EgressProxy> {
     const { logger, onEgress = () => undefined } = this.parts;
-    this.#egress ??= openEgressProxy({ logger, onConnection: onEgress }).catch((error: unknown) => {
+    this.#egress ??= EgressProxy.open({ logger, onConnection: onEgress }).catch((error: unknown) => {
       this.#egress = undefined;
       throw error;
     });

@@ -11,9 +11,9 @@ import type { EgressProxy } from '../../sandbox/egress-proxy.js';
 import type { Isolation, Launch } from '../../sandbox/isolation.js';
 import { levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
 import { readablePaths } from '../../sandbox/readable-paths.js';
-import type { EndGrace } from '../../sandbox/tool-process.js';
+import type { EndGrace, ToolProcess } from '../../sandbox/tool-process.js';
 import { isOpenToAll } from '../../sandbox/tool-user.js';
-import { CallActivity } from '../../workspace/quota-watch.js';
+import { CallActivity, watchQuota } from '../../workspace/quota-watch.js';
 import { connectStdio } from './connect.js';
 import type { ConnectOptions, ToolConnection } from './connection.js';
 import type { DiscoveryMemory } from './discovery.js';
@@ -21,7 +21,6 @@ import type { ServerBound } from '../wire/server-bound.js';
 import type { ServerStarts } from './server-starts.js';
 import { CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
 import type { StdioOptions } from '../wire/stdio-transport.js';
-import { watchWorkspace } from './watch-workspace.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
 import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-server.js';
 
@@ -61,6 +60,13 @@ interface Place {
 interface Started {
   connection: ToolConnection;
   activity: CallActivity;
+}
+
+interface WatchedProcess {
+  process: ToolProcess;
+  activity: CallActivity;
+  /** At once; its calls get the error. */
+  end(error: AppError): Promise<void>;
 }
 
 export class CommandServer {
@@ -141,10 +147,15 @@ export class CommandServer {
     const launch = await this.#launch(host);
     const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
     const activity = new CallActivity();
-    const watched = { workspaces, directory, activity, onEnded: () => onBound('workspace'), logger: this.#logger };
     const process: StdioOptions = {
       start: () => parts.isolation.start(this.isolation, launch),
-      onStarted: (started, fail) => watchWorkspace(watched, started, fail),
+      onStarted: (process, fail) => {
+        const end = async (error: AppError) => {
+          onBound('workspace');
+          fail(error);
+        };
+        void this.#watch({ workspaces, directory }, { process, activity, end });
+      },
       grace: parts.grace ?? defaultGrace,
       maxMessageBytes: messageBytes(parts.config),
       logger: this.#logger,
@@ -160,6 +171,21 @@ export class CommandServer {
     };
     const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
     return { connection, activity };
+  }
+
+  /** It writes its files itself: keeps it to the quota of its workspace for as long as it runs. Never rejects. */
+  async #watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
+    const over = new AbortController();
+    void process.exited.catch(() => undefined).then(() => over.abort());
+    const count = (signal: AbortSignal) => workspaces.measure(directory, signal);
+    const tree = { stop: () => process.stop(), resume: async () => process.resume(), end };
+    const { limits, space } = workspaces;
+    try {
+      const before = await count(over.signal);
+      await watchQuota({ tree, count, before, limits, space, activity, logger: this.#logger }, over.signal);
+    } catch (error) {
+      if (!over.signal.aborted) this.#logger.warn({ error }, 'a workspace could not be watched');
+    }
   }
 
   /** Its own code is nobody's business: a server that fails there names it in its errors. */
