@@ -26,7 +26,7 @@ import { RunningCalls } from './jobs/running-calls.js';
 import type { InProcessServer } from './mcp/servers/in-process-connection.js';
 import { OutputSchemas } from './mcp/catalog/output-schemas.js';
 import { ServerPool } from './mcp/pool/pool.js';
-import type { PoolEvents } from './mcp/pool/pool-events.js';
+import { noPoolEvents, type PoolEvents } from './mcp/pool/pool-events.js';
 import type { InstanceCount } from './mcp/pool/pool-instance.js';
 import { CatalogPublisher } from './mcp/catalog/publish-catalog.js';
 import { CatalogService } from './mcp/catalog/serve-catalog.js';
@@ -48,7 +48,7 @@ export interface WorkerParts {
   workspaces: Workspaces;
   isolation: Isolation;
   /** Files that no tool server may read, beside the data of Signalbox. */
-  kept?: readonly string[];
+  kept?: readonly string[] | undefined;
   /** Servers that this worker has inside, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
@@ -57,7 +57,7 @@ export interface WorkerParts {
   /** A tool server has asked for a connection, and this became of it. */
   onEgress?: EgressOptions['onConnection'];
   /** What becomes of instances of tool servers. */
-  poolEvents?: PoolEvents;
+  poolEvents?: PoolEvents | undefined;
   logger: Logger;
 }
 
@@ -79,12 +79,12 @@ export class Worker {
   #draining = false;
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId } = parts;
+    const { config, backing, logger, workerId, poolEvents = noPoolEvents } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
     const starts = new ServerStarts({
       limit: config.worker.server_starts ?? availableParallelism(),
-      onRefused: (server) => parts.poolEvents?.onRefused(server, 'starts'),
+      onRefused: (server) => poolEvents.onRefused(server, 'starts'),
     });
     this.#serverParts = {
       builtins: parts.builtins,
@@ -92,18 +92,18 @@ export class Worker {
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
       isolation: parts.isolation,
-      ...(parts.kept === undefined ? {} : { kept: parts.kept }),
+      kept: parts.kept,
       starts,
       egress: () => this.#openEgress(),
       cache: backing.cache,
-      ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
+      onBound: poolEvents.onBound,
       logger,
     };
     this.#configured = configuredServers({ ...this.#serverParts, config });
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(this.#configured, logger, parts.poolEvents, starts);
+    this.#pool = new ServerPool(this.#configured, logger, poolEvents, starts);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
@@ -115,7 +115,7 @@ export class Worker {
         store: parts.catalog,
         channels: backing.channels,
         limits,
-        ...(parts.onToolChange === undefined ? {} : { onChange: parts.onToolChange }),
+        onChange: parts.onToolChange,
         logger,
       }),
       logger,
@@ -133,8 +133,8 @@ export class Worker {
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
       sealed: new SealedValues(backing.cache),
       outputCheck: (job) => outputs.checkOf(job),
-      ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
-      ...(parts.faults === undefined ? {} : { faults: parts.faults }),
+      onBound: poolEvents.onBound,
+      faults: parts.faults,
       logger,
     });
     this.affinity = new SessionAffinity({
@@ -214,10 +214,7 @@ export class Worker {
     this.#pool.warm();
   }
 
-  /**
-   * Other tool servers from now on. What runs on one that has changed or gone ends there, new calls do not come to it.
-   * Resolves when the catalog says so.
-   */
+  /** Other tool servers from now on, as `ServerPool.replace` has it. Resolves when the catalog says so. */
   async reconfigure(mcpServers: Config['mcpServers']): Promise<void> {
     const config = { ...this.parts.config, mcpServers };
     this.#configured = configuredServers({ ...this.#serverParts, config, running: this.#configured });

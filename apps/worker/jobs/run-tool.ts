@@ -31,7 +31,7 @@ export interface ToolRunParts {
   /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
   outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
   onBound?: PoolEvents['onBound'];
-  faults?: Faults;
+  faults?: Faults | undefined;
   logger: Logger;
 }
 

@@ -12,10 +12,7 @@ import type { CatalogPublisher } from './publish-catalog.js';
 
 const retryMs = { first: 5_000, most: 60_000 };
 const listTimeoutMs = 60_000;
-/**
- * Several changes in a row are one; a process is not started anew for each. A server that says so without end is listed
- * less and less often.
- */
+/** Several changes in a row are one. A server that says so without end is listed less and less often. */
 const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };
 
 export interface ListingParts {

@@ -33,10 +33,7 @@ export class OutputSchemas {
     return compiled === null ? undefined : (value, bytes) => compiled.check(value, bytes);
   }
 
-  /**
-   * Undefined where the promise is not known: the store is away, or another definition was approved since. The call, which
-   * has had its effect, is not to fail for that.
-   */
+  /** Undefined where it is not known (any more): the call, which has had its effect, is not to fail for that. */
   async #read(job: {
     server: string;
     tool: string;

@@ -17,7 +17,7 @@ export interface PublisherParts {
   store: CatalogStore;
   channels: Channels;
   limits: SchemaLimits;
-  onChange?: (grade: ChangeGrade, outcome: 'allowed' | 'held') => void;
+  onChange?: ((grade: ChangeGrade, outcome: 'allowed' | 'held') => void) | undefined;
   logger: Logger;
 }
 

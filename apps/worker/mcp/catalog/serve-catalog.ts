@@ -27,10 +27,7 @@ export class CatalogService implements PoolListener {
     parts.pool.listen(this);
   }
 
-  /**
-   * Resolves when each builtin has been asked once; the others take their time. A store or server that is away is asked
-   * again later.
-   */
+  /** Resolves when each builtin has been asked once. A store or server that is away is asked again later. */
   start(): Promise<void> {
     return this.replace(this.parts.configured);
   }

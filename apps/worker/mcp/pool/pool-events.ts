@@ -28,10 +28,7 @@ export const closeReasons = {
 
 export type CloseReason = keyof typeof closeReasons;
 
-/**
- * Why a call got no instance: too many failures to connect, all instances in use, too many calls on its own, or too many
- * others that start.
- */
+/** Why a call got no instance: failures to connect, all in use, too many calls on its own, too many others that start. */
 export type RefusalReason = 'circuit' | 'instances' | 'concurrency' | 'starts';
 
 /** `adopted`: it had been started before anybody asked for it. */

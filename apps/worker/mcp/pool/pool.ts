@@ -77,10 +77,7 @@ export class ServerPool {
     for (const server of this.#servers.values()) this.#spares.fill(server);
   }
 
-  /**
-   * From now on other servers are in use. What runs for one that has changed or gone takes no new call, and ends with
-   * the last of its calls, which have their own deadlines.
-   */
+  /** Other servers from now on. What runs for one that has changed or gone takes no new call, and ends with its last. */
   replace(configured: ConfiguredServers): void {
     const before = this.#servers;
     this.configured = configured;
@@ -104,10 +101,7 @@ export class ServerPool {
     return countInstances(this.#servers.keys(), instances, { spares: this.#spares, starts: this.starts });
   }
 
-  /**
-   * Runs `ensure` with the name of the directory that a spare instance of the server was born in, where there is one: a
-   * session that takes it finds its instance running.
-   */
+  /** Runs `ensure` with the directory of a spare instance, where there is one: a session that takes it finds that running. */
   offerSpare<T extends { directory: string }>(
     server: string,
     ensure: (directory: string | undefined) => Promise<T>,
@@ -185,10 +179,7 @@ export class ServerPool {
     await this.#closing.ended((instance) => isOwn(instance, session));
   }
 
-  /**
-   * The session that had this directory is no more: what runs in it ends at once, with the calls on it, and nothing is
-   * started there again. Resolves when nothing of it runs.
-   */
+  /** Its session is no more: what runs there ends at once, with its calls, and nothing is started there again. */
   async endIn(directory: string): Promise<void> {
     this.#gone.add(directory);
     if (this.#gone.size > REMEMBERED_GONE) this.#gone.delete(this.#gone.values().next().value!);
@@ -241,11 +232,7 @@ export class ServerPool {
     return instance;
   }
 
-  /**
-   * Not bound to the signal of the call that happens to be first: others wait for the same connection, and when the last
-   * of them has gone it ends soon (`#leaveIdle`).
-   * @throws AppError tool_unavailable
-   */
+  /** Not bound to the signal of the first call: others wait too, and `#leaveIdle` ends it. @throws AppError tool_unavailable */
   #connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
     const adopted = this.#spares.adopt(server, user);
     if (adopted !== undefined) {
@@ -297,10 +284,7 @@ export class ServerPool {
     if (open) this.#listener?.onUnreachable(server);
   }
 
-  /**
-   * Resolves when there is room for one more; undefined where there is.
-   * @throws AppError tool_unavailable when all instances of the server are in use.
-   */
+  /** Resolves when there is room; undefined where there is. @throws AppError tool_unavailable when all are in use. */
   #makeRoom(server: ConfiguredServer): Promise<void> | undefined {
     const same = this.#of(server);
     if (same.length + this.#spares.ready(server.name) < server.maxInstances) return undefined;

@@ -68,10 +68,7 @@ export class Spares {
     void starting.then((started) => started && this.fill(server, most - 1));
   }
 
-  /**
-   * Runs `ensure` with the directory of a spare, for a session that has none yet; what it resolves with says whether
-   * the session has taken it.
-   */
+  /** Runs `ensure` with the directory of a spare, for a new session; its result says whether the session has taken it. */
   async offer<T extends { directory: string }>(
     server: ConfiguredServer | undefined,
     ensure: (directory: string | undefined) => Promise<T>,

@@ -32,7 +32,7 @@ export interface CommandParts {
   packageRoots: readonly string[];
   isolation: Isolation;
   /** Files and directories that no server may read: secrets, beside what `config` and `workspaces` name. */
-  kept?: readonly string[];
+  kept?: readonly string[] | undefined;
   /** The proxy of commands whose network is a list of hosts, opened once one of them needs it. */
   egress?: () => Promise<EgressProxy>;
   /** One line for all servers of the worker. */

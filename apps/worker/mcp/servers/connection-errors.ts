@@ -118,10 +118,7 @@ export function isSessionLost(error: unknown): boolean {
   return status === 404 || (status === 400 && /\bsession\b|\bnot initialized\b/i.test(error.message));
 }
 
-/**
- * Whether a server may be of another era than it was taken for: it has refused what it does not know, and run nothing, or
- * it has answered in another form.
- */
+/** Whether a server may be of another era: it has refused what it does not know, and run nothing, or answered otherwise. */
 export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
   if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
   if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;

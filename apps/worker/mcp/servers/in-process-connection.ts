@@ -4,7 +4,7 @@ import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js
 import { AppError } from '#libs/schemas/errors.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
 import { CountWindow } from '../wire/flood-gate.js';
-import type { Progress } from '../wire/guarded-transport.js';
+import { readProgress } from '../wire/guarded-transport.js';
 
 /** A server inside this process, as `createMcpServer` makes it. */
 export interface InProcessServer {
@@ -64,8 +64,8 @@ export class InProcessConnection implements ToolConnection {
         signal: call.signal,
         onProgress: (progress) => {
           if (!this.#calls.has(call) || this.#told.count() > toldASecond) return;
-          // Nothing of nothing, say, is no number, and cannot be passed on.
-          if (Number.isFinite(progress.progress)) options.onProgress(shortened(progress));
+          const read = readProgress(progress);
+          if (read !== undefined) options.onProgress(read);
         },
       });
       if (call.signal.aborted) throw call.signal.reason;
@@ -93,15 +93,6 @@ export class InProcessConnection implements ToolConnection {
 const secondMs = 1_000;
 /** What is beyond it is dropped: it was only about the way. */
 const toldASecond = 1_000;
-const maxProgressMessage = 2_000;
-
-function shortened({ progress, total, message }: Progress): Progress {
-  return {
-    progress,
-    ...(Number.isFinite(total) ? { total: total! } : {}),
-    ...(message === undefined ? {} : { message: message.slice(0, maxProgressMessage) }),
-  };
-}
 
 function tell(listeners: readonly (() => void)[]): void {
   for (const listener of listeners) listener();

@@ -205,14 +205,10 @@ export class GuardedTransport implements Transport {
 
   #progressed(params: unknown): void {
     if (!isJsonObject(params)) return;
-    const { progressToken, progress, total, message } = params;
+    const { progressToken } = params;
     const listener = typeof progressToken === 'string' ? this.#progress.get(progressToken) : undefined;
-    if (listener === undefined || !isNumber(progress)) return;
-    listener.onProgress({
-      progress,
-      ...(isNumber(total) ? { total } : {}),
-      ...(typeof message === 'string' ? { message: message.slice(0, maxProgressMessage) } : {}),
-    });
+    const progress = listener === undefined ? undefined : readProgress(params);
+    if (progress !== undefined) listener?.onProgress(progress);
   }
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
@@ -274,6 +270,15 @@ export class GuardedTransport implements Transport {
     this.#asked.clear();
     this.#progress.clear();
   }
+}
+
+/** Undefined where it is none: nothing of nothing, say. */
+export function readProgress({ progress, total, message }: { [Member in keyof Progress]?: unknown }) {
+  if (!isNumber(progress)) return undefined;
+  const read: Progress = { progress };
+  if (isNumber(total)) read.total = total;
+  if (typeof message === 'string') read.message = message.slice(0, maxProgressMessage);
+  return read;
 }
 
 /** JSON can say more than a number holds, 1e400 say, and what is passed on then is none. */

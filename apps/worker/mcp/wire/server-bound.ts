@@ -1,9 +1,6 @@
 // The bounds of what is taken from a server, in the words of the metric.
 
-/**
- * What a server sent beyond what is taken, or left open (`exchanges`): `listing` is cut there, everything else fails a
- * call, or ends the server.
- */
+/** `listing` is cut there, `exchanges` are what it leaves open; all but `listing` fail a call, or end the server. */
 export type ServerBound =
   | 'message_bytes'
   | 'message_values'
