@@ -8,6 +8,7 @@ import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/database/migrate.js';
 import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
+import { OperationsModule } from '#libs/health/operations.module.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { boundServer } from '#libs/http-door/bound-server.js';
 import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
@@ -22,7 +23,6 @@ import { databaseUrl } from '#libs/config/database-url.js';
 import { ConfigurationReloads } from './configuration-reloads.js';
 import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
-import { WorkerModule } from './worker.module.js';
 
 const migrationMs = 60_000;
 
@@ -61,10 +61,14 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   boundPipelines(fastify, () => onBound('pipelined_requests'));
-  const app = await NestFactory.create<NestFastifyApplication>(WorkerModule.of({ health, scrape, access }), adapter, {
-    logger: new NestLog(logger),
-    abortOnError: false,
-  });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    OperationsModule.of({ health, scrape, access }),
+    adapter,
+    {
+      logger: new NestLog(logger),
+      abortOnError: false,
+    },
+  );
   app.useGlobalFilters(new WorkerErrorFilter(logger));
   try {
     await opened.start();

@@ -23,21 +23,18 @@ import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
 import { RunningCalls } from './jobs/running-calls.js';
-import { WorkspaceResultFiles } from './jobs/workspace-result-files.js';
-import { SharedDiscovery } from './mcp/discovery.js';
-import type { InProcessServer } from './mcp/in-process-connection.js';
-import { OutputSchemas } from './mcp/output-schemas.js';
-import { ServerPool } from './mcp/pool.js';
-import type { PoolEvents } from './mcp/pool-events.js';
-import type { InstanceCount } from './mcp/pool-instance.js';
-import { CatalogPublisher } from './mcp/publish-catalog.js';
-import { CatalogService } from './mcp/serve-catalog.js';
-import { ServerStarts } from './mcp/server-starts.js';
-import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers.js';
+import type { InProcessServer } from './mcp/servers/in-process-connection.js';
+import { OutputSchemas } from './mcp/catalog/output-schemas.js';
+import { ServerPool } from './mcp/pool/pool.js';
+import { noPoolEvents, type PoolEvents } from './mcp/pool/pool-events.js';
+import type { InstanceCount } from './mcp/pool/pool-instance.js';
+import { CatalogPublisher } from './mcp/catalog/publish-catalog.js';
+import { CatalogService } from './mcp/catalog/serve-catalog.js';
+import { ServerStarts } from './mcp/servers/server-starts.js';
+import { configuredServers, type ConfiguredServers, type ServerParts } from './mcp/servers/servers.js';
 import type { Isolation } from './sandbox/isolation.js';
 import { isolationLevels } from './sandbox/levels.js';
-import type { EndGrace } from './sandbox/tool-process.js';
-import { openEgressProxy, type EgressOptions, type EgressProxy } from './sandbox/egress-proxy.js';
+import { EgressProxy, type EgressOptions } from './sandbox/egress-proxy.js';
 
 export interface WorkerParts {
   workerId: string;
@@ -51,18 +48,16 @@ export interface WorkerParts {
   workspaces: Workspaces;
   isolation: Isolation;
   /** Files that no tool server may read, beside the data of Signalbox. */
-  kept?: readonly string[];
+  kept?: readonly string[] | undefined;
   /** Servers that this worker has inside, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
-  /** How gently processes of tool servers are ended. */
-  serverGrace?: EndGrace;
   /** A definition of a tool has changed, and this became of it. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
   /** A tool server has asked for a connection, and this became of it. */
   onEgress?: EgressOptions['onConnection'];
   /** What becomes of instances of tool servers. */
-  poolEvents?: PoolEvents;
+  poolEvents?: PoolEvents | undefined;
   logger: Logger;
 }
 
@@ -84,12 +79,12 @@ export class Worker {
   #draining = false;
 
   constructor(private readonly parts: WorkerParts) {
-    const { config, backing, logger, workerId } = parts;
+    const { config, backing, logger, workerId, poolEvents = noPoolEvents } = parts;
     const limits = { maxBytes: config.limits.tool_schema_bytes, maxDepth: config.limits.tool_schema_depth };
     const environment = inheritedEnvironment();
     const starts = new ServerStarts({
       limit: config.worker.server_starts ?? availableParallelism(),
-      onRefused: (server) => parts.poolEvents?.onRefused(server, 'starts'),
+      onRefused: (server) => poolEvents.onRefused(server, 'starts'),
     });
     this.#serverParts = {
       builtins: parts.builtins,
@@ -97,19 +92,18 @@ export class Worker {
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
       isolation: parts.isolation,
-      ...(parts.kept === undefined ? {} : { kept: parts.kept }),
+      kept: parts.kept,
       starts,
       egress: () => this.#openEgress(),
-      discovery: (key) => new SharedDiscovery(backing.cache, key, logger),
-      ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
-      ...(parts.serverGrace === undefined ? {} : { grace: parts.serverGrace }),
+      cache: backing.cache,
+      onBound: poolEvents.onBound,
       logger,
     };
     this.#configured = configuredServers({ ...this.#serverParts, config });
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(this.#configured, logger, parts.poolEvents, starts);
+    this.#pool = new ServerPool(this.#configured, logger, poolEvents, starts);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
@@ -121,7 +115,7 @@ export class Worker {
         store: parts.catalog,
         channels: backing.channels,
         limits,
-        ...(parts.onToolChange === undefined ? {} : { onChange: parts.onToolChange }),
+        onChange: parts.onToolChange,
         logger,
       }),
       logger,
@@ -135,12 +129,12 @@ export class Worker {
       isKnown: async (id) => (await parts.registry.alive('worker', ANY_AGE_MS)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.#pool,
-      results: new WorkspaceResultFiles(parts.workspaces),
+      workspaces: parts.workspaces,
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
       sealed: new SealedValues(backing.cache),
       outputCheck: (job) => outputs.checkOf(job),
-      ...(parts.poolEvents === undefined ? {} : { onBound: parts.poolEvents.onBound }),
-      ...(parts.faults === undefined ? {} : { faults: parts.faults }),
+      onBound: poolEvents.onBound,
+      faults: parts.faults,
       logger,
     });
     this.affinity = new SessionAffinity({
@@ -168,7 +162,7 @@ export class Worker {
   /** Once it is asked for; again where that failed. */
   #openEgress(): Promise<EgressProxy> {
     const { logger, onEgress = () => undefined } = this.parts;
-    this.#egress ??= openEgressProxy({ logger, onConnection: onEgress }).catch((error: unknown) => {
+    this.#egress ??= EgressProxy.open({ logger, onConnection: onEgress }).catch((error: unknown) => {
       this.#egress = undefined;
       throw error;
     });
@@ -220,10 +214,7 @@ export class Worker {
     this.#pool.warm();
   }
 
-  /**
-   * Other tool servers from now on. What runs on one that has changed or gone ends there, new calls do not come to it.
-   * Resolves when the catalog says so.
-   */
+  /** Other tool servers from now on, as `ServerPool.replace` has it. Resolves when the catalog says so. */
   async reconfigure(mcpServers: Config['mcpServers']): Promise<void> {
     const config = { ...this.parts.config, mcpServers };
     this.#configured = configuredServers({ ...this.#serverParts, config, running: this.#configured });

@@ -150,10 +150,10 @@ export interface RunEnd {
 /** What a row of the audit says about the request around a call. */
 export interface AuditContext {
   requestId: string;
-  traceparent?: string;
-  keyId?: string;
-  ip?: string;
-  model?: string;
+  traceparent?: string | undefined;
+  keyId?: string | undefined;
+  ip?: string | undefined;
+  model?: string | undefined;
 }
 
 export interface CallClaim {
@@ -175,10 +175,10 @@ export interface Claimed {
 export interface CallEnd extends AuditContext {
   callId: string;
   /** The fence of the claim; absent when the call was not claimed (safe calls, calls that never ran). */
-  fence?: string;
-  worker?: string;
+  fence?: string | undefined;
+  worker?: string | undefined;
   /** What the tool ran under. */
-  isolation?: string;
+  isolation?: string | undefined;
   outcome: ToolOutcome;
 }
 

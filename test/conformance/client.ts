@@ -2,8 +2,8 @@
 // its schema, and ends with 0 where nothing failed. What a suite wants called, it says in the environment.
 import { z } from 'zod';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { connectHttp } from '../../apps/worker/mcp/connect.js';
-import type { ToolConnection } from '../../apps/worker/mcp/connection.js';
+import { connectHttp } from '../../apps/worker/mcp/servers/connect.js';
+import type { ToolConnection } from '../../apps/worker/mcp/servers/connection.js';
 
 const listedTool = z.looseObject({
   name: z.string(),

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '#libs/testing/eventually.js';
-import { findOnPath } from '../../apps/worker/mcp/resolve-command.js';
+import { findOnPath } from '../../apps/worker/sandbox/resolve-command.js';
 import { findLauncher } from '../../apps/worker/sandbox/launcher-program.js';
 import { readablePaths } from '../../apps/worker/sandbox/readable-paths.js';
 import { sandboxWords } from '../../apps/worker/sandbox/sandbox-words.js';

@@ -1,5 +1,5 @@
 // A tool server as the worker configures one, for tests that say what is particular about theirs.
-import type { ConfiguredServer } from '../../apps/worker/mcp/configured-server.js';
+import type { ConfiguredServer } from '../../apps/worker/mcp/servers/configured-server.js';
 
 export function configuredServer(given: Pick<ConfiguredServer, 'open'> & Partial<ConfiguredServer>): ConfiguredServer {
   return {

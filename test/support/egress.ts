@@ -5,7 +5,7 @@ import { connect, createServer, isIP, type AddressInfo, type Server, type Socket
 import type { Logger, LogFields } from '#libs/logging/logger.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Lookup } from '../../apps/worker/builtin/address-guard.js';
-import { openEgressProxy, type EgressBounds, type EgressProxy } from '../../apps/worker/sandbox/egress-proxy.js';
+import { EgressProxy, type EgressBounds } from '../../apps/worker/sandbox/egress-proxy.js';
 
 export interface TestEgress {
   proxy: EgressProxy;
@@ -34,7 +34,7 @@ export async function openTestEgress(
     const addresses = found.map((address): LookupAddress => ({ address, family: isIP(address) }));
     setImmediate(() => callback(null, addresses));
   };
-  const proxy = await openEgressProxy({
+  const proxy = await EgressProxy.open({
     logger,
     onConnection: (server, outcome) => void counted.push(`${server} ${outcome}`),
     resolve: options.resolve ?? resolve,

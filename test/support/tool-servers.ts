@@ -8,11 +8,10 @@ import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { readConfig } from '#libs/config/read-config.js';
 import type { LogFields, Logger } from '#libs/logging/logger.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
-import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/worker/mcp/connection.js';
-import { SharedDiscovery } from '../../apps/worker/mcp/discovery.js';
-import { ServerPool } from '../../apps/worker/mcp/pool.js';
-import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/server-starts.js';
-import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers.js';
+import type { CallOptions, RawToolResult, ToolConnection } from '../../apps/worker/mcp/servers/connection.js';
+import { ServerPool } from '../../apps/worker/mcp/pool/pool.js';
+import { ServerStarts, type ServerStartsOptions } from '../../apps/worker/mcp/servers/server-starts.js';
+import { configuredServers, type ConfiguredServers, type ServerParts } from '../../apps/worker/mcp/servers/servers.js';
 import { findTestIsolation, testLevel } from './isolation.js';
 
 export const fixture = (name: string) =>
@@ -93,7 +92,7 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     isolation,
     starts,
     grace: { stdinMs: 500, termMs: 300 },
-    ...(given.cache === undefined ? {} : { discovery: (key) => new SharedDiscovery(given.cache!, key, logger) }),
+    ...(given.cache === undefined ? {} : { cache: given.cache }),
     ...(given.egress === undefined ? {} : { egress: given.egress }),
     ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
     onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),

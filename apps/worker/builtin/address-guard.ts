@@ -5,37 +5,23 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { AppError } from '#libs/schemas/errors.js';
 
 /** IANA special-purpose registry, multicast and reserved space. */
-const closedIpv4: [string, number][] = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-];
+const ipv4 = subnets(
+  `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24
+  192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`,
+  'ipv4',
+);
+const globalIpv6 = subnets('2000::/3', 'ipv6');
 /** Within 2000::/3, outside of which nothing is public: Teredo, ORCHID, documentation, 6to4. */
-const closedIpv6: [string, number][] = [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-];
+const ipv6 = subnets('2001::/23 2001:db8::/32 2002::/16 3fff::/20', 'ipv6');
 
-const ipv4 = new BlockList();
-for (const [net, prefix] of closedIpv4) ipv4.addSubnet(net, prefix, 'ipv4');
-const ipv6 = new BlockList();
-for (const [net, prefix] of closedIpv6) ipv6.addSubnet(net, prefix, 'ipv6');
-const globalIpv6 = new BlockList();
-globalIpv6.addSubnet('2000::', 3, 'ipv6');
+function subnets(text: string, family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const each of text.split(/\s+/)) {
+    const [net, prefix] = each.split('/');
+    list.addSubnet(net!, Number(prefix), family);
+  }
+  return list;
+}
 
 /** IPv4 inside IPv6 (mapped, NAT64) is outside 2000::/3 and so never public. */
 export function isPublicAddress(address: string): boolean {

@@ -17,13 +17,12 @@ export interface WorkspaceServerOptions {
   maxResultBytes: number;
   /** `tools.fetch_allow` */
   fetchAllow: readonly string[];
-  fetchTimeoutMs?: number;
   lookup?: Lookup;
 }
 
 /** What a hint at the end of a cut text may take. */
 const hintBytes = 512;
-const defaultFetchTimeoutMs = 30_000;
+const fetchTimeoutMs = 30_000;
 
 export function createWorkspaceServer(options: WorkspaceServerOptions): ToolServer {
   const maxTextBytes = Math.max(1, options.maxResultBytes - hintBytes);
@@ -31,7 +30,7 @@ export function createWorkspaceServer(options: WorkspaceServerOptions): ToolServ
     allow: options.fetchAllow,
     maxTextBytes,
     maxBytes: options.workspaces.limits.maxBytes,
-    timeoutMs: options.fetchTimeoutMs ?? defaultFetchTimeoutMs,
+    timeoutMs: fetchTimeoutMs,
     ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
   });
   return createMcpServer([new FileTools(maxTextBytes), new SearchTools(maxTextBytes), fetchTool], {

@@ -1,7 +1,7 @@
 // Keeps a result within what a model is given: what is larger is stored whole in the workspace, the model gets head,
 // tail, the path and how to read on.
 import type { ContentBlock } from '#libs/schemas/content-block.js';
-import type { OnServerBound } from '../mcp/pool-events.js';
+import type { OnServerBound } from '../mcp/wire/server-bound.js';
 import type { ReadOutcome } from './read-result.js';
 import { failed } from './read-result.js';
 

@@ -71,20 +71,13 @@ export class OutcomeWriter {
         { error, metadata: { callId: end.callId } },
         'an outcome cannot be spooled: it is kept in memory',
       );
-      return this.#keepAsking(end);
+      this.#homeless += 1;
+      const ask = () => this.journal.end(end);
+      const asked = untilStoreAnswers(ask, Infinity, this.#closed.signal).finally(() => (this.#homeless -= 1));
+      return (await asked) ? 'written' : 'stale';
     }
     this.logger.warn({ metadata: { callId: end.callId } }, 'the store is away: an outcome was spooled');
     return 'spooled';
-  }
-
-  async #keepAsking(end: CallEnd): Promise<Ended> {
-    this.#homeless += 1;
-    try {
-      const written = await untilStoreAnswers(() => this.journal.end(end), Infinity, this.#closed.signal);
-      return written ? 'written' : 'stale';
-    } finally {
-      this.#homeless -= 1;
-    }
   }
 
   #load(): Promise<void> {

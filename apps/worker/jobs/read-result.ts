@@ -6,8 +6,8 @@ import type { ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
-import type { RawToolResult } from '../mcp/connection.js';
-import type { OnServerBound } from '../mcp/pool-events.js';
+import type { RawToolResult } from '../mcp/servers/connection.js';
+import type { OnServerBound } from '../mcp/wire/server-bound.js';
 
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 

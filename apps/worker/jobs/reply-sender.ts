@@ -1,6 +1,5 @@
-// Replies to gateways: those of one tick in one message, split to what a channel carries; that a call has begun waits a
-// moment, so that a short call is told of in one message. A reply that is lost is no
-// harm: the journal has the outcome and the gateway looks.
+// Replies to gateways: those of one tick in one message, split to what a channel carries. That a call has begun waits for a
+// moment, for its end. A lost reply is no harm: the journal has the outcome, and the gateway looks.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, type ToolReply } from '#libs/schemas/tool-job.js';

@@ -1,18 +1,10 @@
 // The calls that run in this worker, so that they can be cancelled by id. A cancel that overtakes its job is remembered.
-export type StopReason = 'cancelled' | 'tool_timeout';
-
-/** The reason of an aborted call's signal. */
-export class Stopped extends Error {
-  override readonly name = 'Stopped';
-  constructor(readonly reason: StopReason) {
-    super(reason);
-  }
-}
+import type { StopReason, ToolCall } from './tool-call.js';
 
 const REMEMBERED = 10_000;
 
 export class RunningCalls {
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, ToolCall>();
   /** Ids that were cancelled before they came here, oldest first. */
   readonly #cancelled = new Set<string>();
   /** Calls whose tool was started in this process, oldest first. */
@@ -34,10 +26,8 @@ export class RunningCalls {
     return this.#started.has(callId);
   }
 
-  begin(callId: string): AbortController {
-    const controller = new AbortController();
-    this.#running.set(callId, controller);
-    return controller;
+  begin(call: ToolCall): void {
+    this.#running.set(call.job.callId, call);
   }
 
   markStarted(callId: string): void {
@@ -50,9 +40,9 @@ export class RunningCalls {
 
   cancel(callIds: readonly string[], reason: StopReason): void {
     for (const callId of callIds) {
-      const controller = this.#running.get(callId);
-      if (controller === undefined) remember(this.#cancelled, callId);
-      else controller.abort(new Stopped(reason));
+      const call = this.#running.get(callId);
+      if (call === undefined) remember(this.#cancelled, callId);
+      else call.stop(reason);
     }
   }
 }

@@ -35,16 +35,6 @@ export interface EgressBounds {
   idleMs: number;
 }
 
-export interface EgressProxy {
-  readonly port: number;
-  /** What a program of the server is started with. The list counts from now on, for programs that run already too. */
-  environmentFor(server: { name: string; allow: readonly string[] }): Record<string, string>;
-  /** Ends what the server has open; its token is worth nothing any more. */
-  forget(name: string): void;
-  /** Resolves when nothing is open any more. */
-  close(): Promise<void>;
-}
-
 const defaultBounds: EgressBounds = {
   connections: 64,
   allConnections: 2_048,
@@ -64,13 +54,7 @@ interface Client {
   sockets: Set<Socket>;
 }
 
-export async function openEgressProxy(options: EgressOptions): Promise<EgressProxy> {
-  const proxy = new HttpEgressProxy(options);
-  await proxy.listen();
-  return proxy;
-}
-
-class HttpEgressProxy implements EgressProxy {
+export class EgressProxy {
   readonly #bounds: EgressBounds;
   readonly #resolve: Lookup;
   readonly #server: Server;
@@ -80,7 +64,7 @@ class HttpEgressProxy implements EgressProxy {
   readonly #used = new WeakSet<Socket>();
   readonly #told = new Set<string>();
 
-  constructor(private readonly options: EgressOptions) {
+  private constructor(private readonly options: EgressOptions) {
     this.#bounds = { ...defaultBounds, ...options.bounds };
     this.#resolve = options.resolve ?? dnsLookup;
     const { headerBytes, headerMs, allConnections } = this.#bounds;
@@ -106,15 +90,18 @@ class HttpEgressProxy implements EgressProxy {
     );
   }
 
-  async listen(): Promise<void> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
+  static async open(options: EgressOptions): Promise<EgressProxy> {
+    const proxy = new EgressProxy(options);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** What a program of the server is started with. The list counts from now on, for programs that run already too. */
   environmentFor({ name, allow }: { name: string; allow: readonly string[] }): Record<string, string> {
     const known = this.#clients.get(name) ?? { token: randomBytes(32).toString('base64url'), sockets: new Set() };
     const client: Client = { ...known, name, rules: new EgressRules(allow) };
@@ -129,11 +116,13 @@ class HttpEgressProxy implements EgressProxy {
     };
   }
 
+  /** Ends what the server has open; its token is worth nothing any more. */
   forget(name: string): void {
     for (const socket of this.#clients.get(name)?.sockets ?? []) socket.destroy();
     this.#clients.delete(name);
   }
 
+  /** Resolves when nothing is open any more. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');

@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { findOnPath } from '../mcp/resolve-command.js';
+import { findOnPath } from './resolve-command.js';
 import { tryLevel } from './canary.js';
 import { findLauncher, howToGetLauncher } from './launcher-program.js';
 import { isolationLevels, levelNumber, type IsolationLevel } from './levels.js';

@@ -4,7 +4,6 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 
-/** Programs, libraries, and the parts of /etc that no secret is in. */
 const etc = `alternatives ca-certificates ca-certificates.conf crypto-policies debian_version fonts gai.conf gitconfig group
   host.conf hosts java-17-openjdk java-21-openjdk ld.so.cache ld.so.conf ld.so.conf.d locale.alias locale.conf localtime
   lsb-release mime.types networks nsswitch.conf os-release passwd pki/ca-trust pki/tls/certs pki/tls/cert.pem
@@ -22,19 +21,7 @@ export interface ReadablePaths {
   refused: string[];
 }
 
-const scripts: ReadonlySet<string> = new Set([
-  '.js',
-  '.mjs',
-  '.cjs',
-  '.ts',
-  '.mts',
-  '.py',
-  '.rb',
-  '.pl',
-  '.sh',
-  '.php',
-  '.jar',
-]);
+const scripts: ReadonlySet<string> = new Set('.js .mjs .cjs .ts .mts .py .rb .pl .sh .php .jar'.split(' '));
 
 /**
  * @param words the program and its arguments.

@@ -24,7 +24,7 @@ import { findTestIsolation } from '../../../test/support/isolation.js';
 import { fixture, hostile, openToolServers, type ToolServers } from '../../../test/support/tool-servers.js';
 import { verifies } from '../../../test/verifies.js';
 import { descendantsOf } from './descendants.js';
-import { openEgressProxy } from './egress-proxy.js';
+import { EgressProxy } from './egress-proxy.js';
 import { findLauncher } from './launcher-program.js';
 import { sandboxWords } from './sandbox-words.js';
 import { ToolProcess } from './tool-process.js';
@@ -132,7 +132,7 @@ describe.skipIf(!confines)('confined', () => {
     await once(target, 'listening');
     const { port } = target.address() as AddressInfo;
     const outcomes: string[] = [];
-    const proxy = await openEgressProxy({
+    const proxy = await EgressProxy.open({
       logger: silentLogger,
       onConnection: (server, outcome) => void outcomes.push(`${server}: ${outcome}`),
     });

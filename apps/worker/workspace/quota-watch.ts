@@ -66,10 +66,7 @@ export class CallActivity {
   }
 }
 
-/**
- * Watches until the signal aborts, or the tree was ended. One watch for each instance. Never rejects.
- * Returns why the tree was ended.
- */
+/** Watches until the signal aborts, or the tree was ended: resolves with why. One for each instance. Never rejects. */
 export async function watchQuota(options: QuotaWatchOptions, signal: AbortSignal): Promise<AppError | undefined> {
   const { logger, activity } = options;
   let isBlind = false;

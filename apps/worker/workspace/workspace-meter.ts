@@ -6,11 +6,12 @@ import type { Workspaces } from '#libs/workspace/workspaces.js';
 export interface WorkspaceMeterOptions {
   workspaces: Pick<Workspaces, 'directories' | 'measure'>;
   logger: Logger;
-  /** Between two looks, ms. */
-  everyMs?: number;
   /** After so long a look begins no further workspace, ms. */
   budgetMs?: number;
 }
+
+/** Between two looks. */
+const everyMs = 10_000;
 
 export class WorkspaceMeter {
   #timer: NodeJS.Timeout | undefined;
@@ -30,7 +31,7 @@ export class WorkspaceMeter {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.look(), this.options.everyMs ?? 10_000);
+    this.#timer ??= setInterval(() => void this.look(), everyMs);
     this.#timer.unref();
     void this.look();
   }

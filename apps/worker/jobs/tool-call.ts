@@ -1,0 +1,145 @@
+// One call in this worker, from its job to its reply: what is known of it, its one timer, and whether it is to stop.
+// What is done with it: run-tool-call.ts and run-tool.ts.
+import type { JobDelivery } from '#libs/backing/job-queue.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
+import type { UseOptions } from '../mcp/pool/pool-instance.js';
+import type { CallOptions } from '../mcp/servers/connection.js';
+import type { PoolUser } from '../mcp/servers/configured-server.js';
+import type { Progress } from '../mcp/wire/guarded-transport.js';
+
+export type StopReason = 'cancelled' | 'tool_timeout';
+
+/** The reason of a stopped call's signal. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  constructor(readonly reason: StopReason) {
+    super(reason);
+  }
+}
+
+/** What a call tells of while it runs. */
+export interface CallListener {
+  onProgress(call: ToolCall, progress: Progress): void;
+  /** It takes its time, and nobody has claimed it yet. Never rejects. */
+  onLong(call: ToolCall): Promise<void>;
+}
+
+/** Shorter safe calls are written with their outcome only. */
+const CLAIM_AFTER_MS = 1_000;
+
+export class ToolCall implements UseOptions, CallOptions {
+  readonly job: ToolJob;
+  readonly redelivered: boolean;
+  readonly repeated: boolean;
+  /** No longer than it may have been: the gateway's clock may be another one. */
+  readonly queueWaitMs: number;
+  /** Of its claim; undefined: it has none (yet), as safe calls whose job carries all that they need. */
+  fence: string | undefined;
+  arguments: JsonObject | undefined;
+  /** What its server runs under. */
+  isolation: string | undefined;
+  user: PoolUser;
+  /** By `steadyNow()`: how long it waits for an instance. */
+  deadline = 0;
+  /** From the start of its tool to the result. */
+  durationMs = 0;
+  /** These three by `performance.now()`. */
+  #startedAt = 0;
+  /** The tool's own time: from its start, moved by progress, never past its maximum. */
+  #limitAt = Infinity;
+  #claimAt = Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #claiming: Promise<void> | undefined;
+  #stopped: Stopped | undefined;
+  #controller: AbortController | undefined;
+
+  constructor(
+    { job, redelivered, repeated = false }: JobDelivery,
+    private readonly listener: CallListener,
+  ) {
+    this.job = job;
+    this.redelivered = redelivered;
+    this.repeated = repeated;
+    this.queueWaitMs = Math.min(Math.max(0, steadyNow() - job.queuedAt), job.deadline - job.queuedAt);
+    this.arguments = job.arguments;
+    this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
+  }
+
+  get maxTimeoutMs(): number {
+    return this.job.maxTimeoutMs;
+  }
+
+  /** Which of its limits is over: the silence that is allowed, or the whole. */
+  get limitMs(): number {
+    const { timeoutMs, maxTimeoutMs } = this.job;
+    return performance.now() - this.#startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
+  }
+
+  /** Made for whoever needs it first. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Its time begins. */
+  start(): void {
+    const { timeoutMs, maxTimeoutMs } = this.job;
+    this.deadline = steadyNow() + timeoutMs;
+    this.#startedAt = performance.now();
+    this.#limitAt = this.#startedAt + Math.min(timeoutMs, maxTimeoutMs);
+    if (this.fence === undefined) this.#claimAt = this.#startedAt + CLAIM_AFTER_MS;
+    this.#arm();
+  }
+
+  /** The timer finds out by itself that there is more time. */
+  onProgress(progress: Progress): void {
+    const { timeoutMs, maxTimeoutMs } = this.job;
+    if (this.#limitAt !== Infinity) {
+      this.#limitAt = Math.min(performance.now() + timeoutMs, this.#startedAt + maxTimeoutMs);
+    }
+    this.listener.onProgress(this, progress);
+  }
+
+  stop(reason: StopReason): void {
+    this.#stopped ??= new Stopped(reason);
+    this.#controller?.abort(this.#stopped);
+  }
+
+  /** The tool has answered: its time is over, a claim may still be due. */
+  answered(): void {
+    this.#limitAt = Infinity;
+  }
+
+  /** There is an outcome. Resolves when a claim that has begun is known. */
+  async end(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.durationMs = Math.round((performance.now() - this.#startedAt) * 1_000) / 1_000;
+    await this.#claiming;
+  }
+
+  #arm(): void {
+    const at = Math.min(this.#limitAt, this.#claimAt);
+    if (at !== Infinity) this.#timer = setTimeout(wake, Math.max(0, at - performance.now()), this);
+  }
+
+  /** Something may be due. */
+  wake(): void {
+    const now = performance.now();
+    if (now >= this.#claimAt) {
+      this.#claimAt = Infinity;
+      this.#claiming = this.listener.onLong(this);
+    }
+    if (now >= this.#limitAt) {
+      this.#limitAt = Infinity;
+      this.stop('tool_timeout');
+    }
+    this.#arm();
+  }
+}
+
+const wake = (call: ToolCall): void => call.wake();

@@ -1,0 +1,47 @@
+// What a server offers, asked of an instance that no session has: a shared server's own, or one that is made for this
+// and thrown away with its workspace. What a session does to its instance changes no other session's catalog.
+import { randomBytes } from 'node:crypto';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
+import type { ConfiguredServer } from '../servers/configured-server.js';
+import type { ToolConnection } from '../servers/connection.js';
+import type { ServerPool } from '../pool/pool.js';
+
+export interface ListParts {
+  pool: ServerPool;
+  workspaces: Workspaces;
+  /** How long to wait for a free place on a shared instance, and for the whole, ms. */
+  timeoutMs: number;
+}
+
+/** @throws AppError tool_unavailable, tool_crashed, tool_timeout, invalid_tool_result */
+export async function listTools(
+  server: ConfiguredServer,
+  parts: ListParts,
+  hooks: { signal: AbortSignal; onConnection: (connection: ToolConnection) => void },
+): Promise<unknown[]> {
+  const signal = AbortSignal.any([hooks.signal, abortAfter(parts.timeoutMs)]);
+  if (server.scope === 'session') return listOnce(server, parts.workspaces, signal);
+  const user = { principal: '', sessionId: '', directory: '' };
+  const options = { user, signal, deadline: steadyNow() + parts.timeoutMs, line: 'listing' as const };
+  return parts.pool.use(server.name, options, (connection) => {
+    hooks.onConnection(connection);
+    return connection.listTools(signal);
+  });
+}
+
+async function listOnce(server: ConfiguredServer, workspaces: Workspaces, signal: AbortSignal): Promise<unknown[]> {
+  const name = `listing_${randomBytes(8).toString('hex')}`;
+  try {
+    const connection = await server.open({ principal: '', sessionId: name, directory: name }, signal);
+    try {
+      return await connection.listTools(signal);
+    } finally {
+      await connection.close();
+    }
+  } finally {
+    // What a crash leaves is found by the sweeper: the directory belongs to no session.
+    await workspaces.remove(name);
+  }
+}

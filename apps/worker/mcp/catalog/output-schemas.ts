@@ -1,0 +1,63 @@
+// The output schemas of the tools that this worker runs, compiled when first needed: of the definition that a call was
+// planned with, which need not be the one that the server has by now. A schema that cannot be used promises nothing.
+import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { CatalogStore } from '#libs/runs/catalog-store.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { SchemaLimits } from './read-definitions.js';
+
+const CHECK_DEADLINE_MS = 100;
+const KEPT = 2_000;
+
+type Check = (value: JsonObject, bytes: number) => string | undefined;
+
+export class OutputSchemas {
+  /** By server and definition hash, the least recently used first; null: the definition promises nothing. */
+  readonly #compiled = new Map<string, CompiledSchema | null>();
+
+  constructor(
+    private readonly store: Pick<CatalogStore, 'outputSchema'>,
+    private readonly limits: SchemaLimits,
+    private readonly logger: Logger,
+  ) {}
+
+  /** What is wrong with structured content, in words; undefined where nothing was promised. */
+  async checkOf(job: { server: string; tool: string; definitionHash: string }): Promise<Check | undefined> {
+    const key = `${job.server}\n${job.definitionHash}`;
+    const known = this.#compiled.get(key);
+    const compiled = known === undefined ? await this.#read(job) : known;
+    if (compiled === undefined) return undefined;
+    this.#compiled.delete(key);
+    this.#compiled.set(key, compiled);
+    if (this.#compiled.size > KEPT) this.#compiled.delete(this.#compiled.keys().next().value!);
+    return compiled === null ? undefined : (value, bytes) => compiled.check(value, bytes);
+  }
+
+  /** Undefined where it is not known (any more): the call, which has had its effect, is not to fail for that. */
+  async #read(job: {
+    server: string;
+    tool: string;
+    definitionHash: string;
+  }): Promise<CompiledSchema | null | undefined> {
+    let schema: JsonObject | null | undefined;
+    try {
+      schema = await this.store.outputSchema(job.server, job.definitionHash);
+    } catch (error) {
+      this.logger.warn(
+        { tool: job.tool, error },
+        'the output schema of a tool cannot be read, its result is not checked',
+      );
+      return undefined;
+    }
+    if (schema === undefined || schema === null) return schema;
+    try {
+      return compileSchema(schema, { ...this.limits, deadlineMs: CHECK_DEADLINE_MS });
+    } catch (error) {
+      this.logger.warn(
+        { tool: job.tool, error },
+        'the output schema of a tool cannot be used, its results are not checked',
+      );
+      return null;
+    }
+  }
+}

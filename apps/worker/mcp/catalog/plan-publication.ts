@@ -1,0 +1,236 @@
+// What becomes of a listing: which definitions are approved by it, which changes wait for an operator, what is offered.
+// Asks nobody. What is held back is offered with its approved definition, and a new tool not at all.
+import { z } from 'zod';
+import { Turns } from '#libs/concurrency/turns.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import {
+  toolMetadataMetaKey,
+  toolReadOnlyWhenMetaKey,
+  toolSessionlessMetaKey,
+  toolTimeoutMetaKey,
+} from '#libs/mcp-server/call-meta.js';
+import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { ChangeGrade } from '#libs/schemas/tool-change.js';
+import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';
+import { offeredName, settingOf, type ConfiguredServer } from '../servers/configured-server.js';
+import { gradeChange, readKept, type ListedDefinition, type ReadTool } from './read-definitions.js';
+
+export interface ListingInput {
+  server: ConfiguredServer;
+  listed: readonly ListedDefinition[];
+  known: readonly KnownTool[];
+  /** Of the tools that `needsDefinition` names. */
+  approved: ReadonlyMap<string, JsonObject>;
+  /** Nothing of this server has been seen before. */
+  firstListing: boolean;
+}
+
+export interface Publication {
+  /** Only what differs from what is known. */
+  writes: ToolWrite[];
+  /** New tools that were held back and are listed no more. */
+  forgotten: string[];
+  /** What is offered, in order. */
+  published: PublishedTool[];
+  /** Readers must read again. */
+  changed: boolean;
+  refused: string[];
+}
+
+/** Known tools whose approved definition must be at hand: the listing says something else of them. */
+export function needsDefinition(listed: readonly ListedDefinition[], known: readonly KnownTool[]): string[] {
+  const hashes = new Map(listed.map(({ tool, hash }) => [tool, hash]));
+  return known
+    .filter(({ tool, definitionHash }) => definitionHash !== null && definitionHash !== hashes.get(tool))
+    .map(({ tool }) => tool);
+}
+
+/** What is decided of one tool, before it is known which of two with one name is offered. */
+interface Decided extends Omit<ToolWrite, 'published' | 'before'> {
+  known?: KnownTool;
+  offered?: PublishedTool;
+}
+
+export async function planPublication(input: ListingInput): Promise<Publication> {
+  const turns = new Turns();
+  const { server, listed, known } = input;
+  const byTool = new Map(known.map((each) => [each.tool, each]));
+  const decided: Decided[] = [];
+  for (const [position, each] of listed.entries()) {
+    await turns.next();
+    decided.push(decideListed(each, position, byTool.get(each.tool), input));
+  }
+  const listedNames = new Set(listed.map(({ tool }) => tool));
+  const gone = known.filter(({ tool }) => !listedNames.has(tool));
+  for (const each of gone) if (each.definitionHash !== null) decided.push(decideGone(each, input));
+  const forgotten = gone.filter(({ definitionHash }) => definitionHash === null).map(({ tool }) => tool);
+
+  const published: PublishedTool[] = [];
+  const names = new Set<string>();
+  const refused: string[] = [];
+  const writes: ToolWrite[] = [];
+  let changed = false;
+  for (const { known: before, offered, ...rest } of decided.sort((left, right) => left.position - right.position)) {
+    await turns.next();
+    const isTwice = offered !== undefined && names.has(offered.tool);
+    if (isTwice) refused.push(`${offered.tool}: listed twice, the first one stays`);
+    const shown = offered === undefined || isTwice || !isOffered(rest.tool, server) ? undefined : offered;
+    if (shown !== undefined) {
+      names.add(shown.tool);
+      published.push(shown);
+    }
+    const write: ToolWrite = {
+      ...rest,
+      ...(before === undefined ? {} : { before }),
+      published: shown === undefined ? null : withHash(shown),
+    };
+    const moved = write.published !== null && write.position !== before?.position;
+    changed ||= moved || (write.published?.hash ?? null) !== (before?.publishedHash ?? null);
+    if (differs(write, before)) writes.push(write);
+  }
+  return { writes, forgotten, published, changed, refused };
+}
+
+function decideListed(
+  { tool, definition, hash }: ListedDefinition,
+  position: number,
+  known: KnownTool | undefined,
+  input: ListingInput,
+): Decided {
+  const { server, firstListing } = input;
+  const at = { tool, position, listed: true, ...(known === undefined ? {} : { known }) };
+  const listedTool = () => publishedTool(readKept(definition), hash, server);
+  if (known?.definitionHash === hash) return { ...at, held: null, offered: listedTool() };
+  const kept = approvedOf(tool, known, input);
+  const grade = kept === undefined ? 'new' : gradeChange(kept.definition, definition);
+  const same = known?.held?.hash === hash ? known.held : undefined;
+  const allowed = (firstListing && known === undefined) || server.changes[grade] === 'allow';
+  if (allowed && same?.decision !== 'rejected') {
+    const seen = firstListing && known === undefined ? {} : { seen: seenAs(grade, 'allowed', { hash, known }) };
+    return { ...at, approved: { definition, hash }, held: null, offered: listedTool(), ...seen };
+  }
+  const held = isOffered(tool, server) ? withHash(listedTool()) : null;
+  return {
+    ...at,
+    held: { grade, decision: same?.decision ?? 'pending', hash, definition, published: held },
+    ...(kept === undefined ? {} : { offered: publishedTool(readKept(kept.definition), kept.hash, server) }),
+    ...(same === undefined ? { seen: seenAs(grade, 'held', { hash, known }) } : {}),
+  };
+}
+
+/** Its definition stays: when one of the same name comes back it is compared with that. */
+function decideGone(known: KnownTool, input: ListingInput): Decided {
+  const { tool, position } = known;
+  const at = { tool, position, listed: false, known };
+  const kept = approvedOf(tool, known, input);
+  const same = known.held?.grade === 'removed' ? known.held : undefined;
+  const isNews = known.publishedHash !== null && same === undefined;
+  const holds = input.server.changes.removed === 'hold' && (isNews || same !== undefined);
+  const outcome = holds ? 'held' : 'allowed';
+  const seen = isNews ? { seen: seenAs('removed', outcome, { hash: null, known }) } : {};
+  if (kept === undefined || !(holds || same?.decision === 'rejected')) return { ...at, held: null, ...seen };
+  return {
+    ...at,
+    held: { grade: 'removed', decision: same?.decision ?? 'pending', hash: null, definition: null, published: null },
+    offered: publishedTool(readKept(kept.definition), kept.hash, input.server),
+    ...seen,
+  };
+}
+
+const withHash = (tool: PublishedTool) => ({ tool, hash: canonicalHash(tool) });
+
+function approvedOf(tool: string, known: KnownTool | undefined, { approved }: ListingInput) {
+  const definition = approved.get(tool);
+  return definition === undefined || known?.definitionHash == null
+    ? undefined
+    : { definition, hash: known.definitionHash };
+}
+
+function seenAs(
+  grade: ChangeGrade,
+  outcome: 'allowed' | 'held',
+  { hash, known }: { hash: string | null; known: KnownTool | undefined },
+): NonNullable<ToolWrite['seen']> {
+  return { grade, outcome, hash, was: known?.definitionHash ?? null };
+}
+
+function differs(write: ToolWrite, before: KnownTool | undefined): boolean {
+  if (before === undefined || write.approved !== undefined) return true;
+  return (
+    write.listed !== before.listed ||
+    write.position !== before.position ||
+    (write.published?.hash ?? null) !== before.publishedHash ||
+    (write.held?.grade ?? null) !== (before.held?.grade ?? null) ||
+    (write.held?.hash ?? null) !== (before.held?.hash ?? null) ||
+    (write.held?.published?.hash ?? null) !== before.heldPublishedHash ||
+    (write.held?.decision ?? null) !== (before.held?.decision ?? null)
+  );
+}
+
+export function publishedTool(tool: ReadTool, definitionHash: string, server: ConfiguredServer): PublishedTool {
+  const { name, title, description, inputSchema, outputSchema, annotations = {} } = tool;
+  const meta = tool._meta ?? {};
+  const metadata = meta[toolMetadataMetaKey];
+  const believed = server.builtin || server.trusted;
+  const readOnly = believed && annotations.readOnlyHint === true;
+  const readOnlyWhen = server.builtin ? readingCalls(meta) : undefined;
+  const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
+  const timeoutMs =
+    settingOf(server.tools.timeout_ms, name) ?? (server.builtin ? ownTimeout(meta) : undefined) ?? server.timeoutMs;
+  return {
+    server: server.name,
+    tool: offeredName(server, name),
+    ...(title === undefined ? {} : { title }),
+    description: description ?? '',
+    inputSchema,
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    annotations: definedOnly(annotations),
+    ...(isJsonObject(metadata) ? { metadata } : {}),
+    definitionHash,
+    safe: readOnly || idempotent || settingOf(server.tools.retry, name) === 'safe',
+    readOnly,
+    ...(readOnlyWhen === undefined ? {} : { readOnlyWhen }),
+    ...(server.scope === 'session' ? { stateful: true } : {}),
+    ...cacheOf(tool, server, readOnlyWhen !== undefined),
+    ...(server.forwardHeaders.length === 0 ? {} : { forwardHeaders: [...server.forwardHeaders] }),
+    isolation: server.isolation,
+    timeoutMs,
+    maxTimeoutMs: Math.max(timeoutMs, server.maxTimeoutMs),
+  };
+}
+
+/**
+ * The operator says which results may be kept; a tool that says that it changes something is not believed less for that,
+ * but for its calls that only read. What tools of our own process answer may come from the files of the session.
+ */
+function cacheOf(
+  { name, annotations = {}, _meta: meta = {} }: ReadTool,
+  server: ConfiguredServer,
+  someCallsRead: boolean,
+): Pick<PublishedTool, 'cacheTtlMs' | 'cachePerSession'> {
+  const cacheTtlMs = settingOf(server.tools.cache_ttl_ms, name);
+  const changes = annotations.readOnlyHint === false || annotations.destructiveHint === true;
+  if (cacheTtlMs === undefined || (changes && !someCallsRead)) return {};
+  return server.builtin && meta[toolSessionlessMetaKey] !== true
+    ? { cacheTtlMs, cachePerSession: true }
+    : { cacheTtlMs };
+}
+
+function readingCalls(meta: Record<string, unknown>): ReadOnlyWhen | undefined {
+  const read = z.record(z.string(), z.array(z.string())).safeParse(meta[toolReadOnlyWhenMetaKey]);
+  return read.success ? read.data : undefined;
+}
+
+function ownTimeout(meta: Record<string, unknown>): number | undefined {
+  const value = meta[toolTimeoutMetaKey];
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined;
+}
+
+function definedOnly(annotations: NonNullable<ReadTool['annotations']>): PublishedTool['annotations'] {
+  return Object.fromEntries(Object.entries(annotations).filter(([, value]) => value !== undefined));
+}
+
+function isOffered(name: string, { tools }: ConfiguredServer): boolean {
+  return (tools.include === undefined || tools.include.includes(name)) && tools.exclude?.includes(name) !== true;
+}

@@ -1,0 +1,108 @@
+// Keeps the catalog true to this worker's servers: lists each, also those that a new configuration brings, takes out
+// what is no longer configured, and tells the order that decides bare names.
+import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
+import type { ToolConnection } from '../servers/connection.js';
+import { ListedServer, type ListingParts } from './listed-server.js';
+import type { PoolListener } from '../pool/pool-events.js';
+import type { ConfiguredServers, RefusedServer } from '../servers/servers.js';
+
+const RETAIN_RETRY_MS = 5_000;
+
+export type ServerState = 'starting' | 'ready' | 'unavailable' | 'refused';
+
+export interface CatalogParts extends ListingParts {
+  configured: ConfiguredServers;
+}
+
+export class CatalogService implements PoolListener {
+  readonly #listed = new Map<string, ListedServer>();
+  #refused: readonly RefusedServer[] = [];
+  /** Of a configuration before this one: their last processes may still be ending. */
+  readonly #ending = new Set<Promise<void>>();
+  #retry?: NodeJS.Timeout;
+  #retrying: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(private readonly parts: CatalogParts) {
+    parts.pool.listen(this);
+  }
+
+  /** Resolves when each builtin has been asked once. A store or server that is away is asked again later. */
+  start(): Promise<void> {
+    return this.replace(this.parts.configured);
+  }
+
+  /** Servers that have not changed keep what is known of them; the others are listed anew, as at the start. */
+  async replace({ servers, refused }: ConfiguredServers): Promise<void> {
+    const settled: Promise<unknown>[] = [this.#retrying];
+    for (const [name, listed] of this.#listed) {
+      const same = servers.find((server) => isSameServer(server, listed.server));
+      settled.push(same === undefined ? this.#letGo(listed) : listed.place(same));
+      if (same === undefined) this.#listed.delete(name);
+    }
+    this.#refused = refused;
+    for (const { name, reason } of refused) {
+      this.parts.logger.error({ metadata: { server: name, reason } }, 'a tool server was refused');
+    }
+    const added = servers
+      .filter(({ name }) => !this.#listed.has(name))
+      .map((server) => new ListedServer(server, this.parts));
+    for (const listed of added) this.#listed.set(listed.server.name, listed);
+    clearTimeout(this.#retry);
+    await Promise.all(settled);
+    await this.#retain([...servers, ...refused].map(({ name }) => name));
+    for (const { name } of refused) await this.parts.publisher.markUnavailable(name).catch(() => undefined);
+    const builtins = added.filter(({ server }) => server.builtin);
+    for (const listed of added) if (!listed.server.builtin) void listed.list();
+    await Promise.all(builtins.map((listed) => listed.list()));
+  }
+
+  /** Resolves when no server is being asked any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    await Promise.all([...this.#listed.values()].map((listed) => this.#letGo(listed)));
+    await Promise.all(this.#ending);
+  }
+
+  /** For health: each server with its state, and why where it is not ready. */
+  states(): { name: string; state: ServerState; reason?: string }[] {
+    return [
+      ...this.#refused.map(({ name, reason }) => ({ name, state: 'refused' as const, reason })),
+      ...[...this.#listed].map(([name, { state }]) => ({ name, ...state })),
+    ];
+  }
+
+  onConnected(server: ConfiguredServer, connection: ToolConnection): void {
+    this.#current(server)?.onConnected(connection);
+  }
+
+  onUnreachable(server: ConfiguredServer): void {
+    this.#current(server)?.onUnreachable();
+  }
+
+  #current(server: ConfiguredServer): ListedServer | undefined {
+    const listed = this.#listed.get(server.name);
+    return isSameServer(listed?.server, server) ? listed : undefined;
+  }
+
+  async #letGo(listed: ListedServer): Promise<void> {
+    const ended = listed.ended().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+    await listed.leave();
+  }
+
+  /** A store that is away is told later: until then what is gone is still offered, and refused when it is called. */
+  async #retain(names: readonly string[]): Promise<void> {
+    try {
+      await this.parts.publisher.retain(names);
+    } catch (error) {
+      this.parts.logger.warn({ error }, 'servers that are gone are still in the catalog');
+      if (this.#closed) return;
+      this.#retry = setTimeout(() => {
+        this.#retrying = this.#retain(names);
+      }, RETAIN_RETRY_MS);
+      this.#retry.unref();
+    }
+  }
+}

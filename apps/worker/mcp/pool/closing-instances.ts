@@ -1,0 +1,55 @@
+// Instances that are not handed to calls any more, until nothing of them is left. What is slow to end holds nobody up until
+// there are as many of those as the server may have instances.
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ConfiguredServer } from '../servers/configured-server.js';
+import { closeReasons, type CloseReason, type PoolEvents } from './pool-events.js';
+import { logInstance, type Instance } from './pool-instance.js';
+
+export class ClosingInstances {
+  readonly #closing = new Map<Instance, Promise<void>>();
+
+  constructor(
+    private readonly logger: Logger,
+    private readonly events: Pick<PoolEvents, 'onClosed'>,
+  ) {}
+
+  /** Those that still run. */
+  get all(): readonly Instance[] {
+    return [...this.#closing.keys()];
+  }
+
+  /** Once an instance: the first reason stands. */
+  close(instance: Instance, reason: CloseReason): void {
+    if (instance.closing !== undefined) return;
+    instance.closing = reason;
+    if (!instance.connected) instance.start.abort(new AppError('tool_unavailable', closeReasons[reason]));
+    const closed = this.#close(instance, reason).finally(() => this.#closing.delete(instance));
+    this.#closing.set(instance, closed);
+  }
+
+  /** Undefined where fewer of the server are ending than it may have; else resolves when the first of them has ended. */
+  untilFewer({ name, maxInstances }: ConfiguredServer): Promise<void> | undefined {
+    const same = this.all.filter(({ server }) => server.name === name);
+    return same.length <= maxInstances ? undefined : this.#closing.get(same[0]!);
+  }
+
+  /** Resolves when none is left of those that `belongs` names. */
+  async ended(belongs: (instance: Instance) => boolean): Promise<void> {
+    const waited = [...this.#closing].filter(([instance]) => belongs(instance));
+    await Promise.all(waited.map(([, closed]) => closed));
+  }
+
+  async #close(instance: Instance, reason: CloseReason): Promise<void> {
+    const connection = await instance.connection.catch(() => undefined);
+    if (connection === undefined) return;
+    this.events.onClosed(instance.server.name, reason);
+    try {
+      await connection.close();
+      // That one has a line of its own, which says what it died of.
+      if (reason !== 'ended') logInstance(this.logger, instance, 'tool server closed', closeReasons[reason]);
+    } catch (error) {
+      this.logger.warn({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');
+    }
+  }
+}

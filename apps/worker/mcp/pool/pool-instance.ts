@@ -1,0 +1,97 @@
+// One running instance of a server as the pool keeps it, how it is asked for, whose it is, and how instances are counted.
+import type { FairSlots } from '#libs/concurrency/fair-slots.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/configured-server.js';
+import type { ToolConnection } from '../servers/connection.js';
+import type { CloseReason } from './pool-events.js';
+import type { ServerStarts } from '../servers/server-starts.js';
+import type { Spares } from './spares.js';
+
+export interface UseOptions {
+  user: PoolUser;
+  signal: AbortSignal;
+  /** By `steadyNow()`: how long to wait for its start, and for a free place. */
+  deadline: number;
+  /** A listing that hangs must hold up no call. Default: calls. */
+  line?: 'calls' | 'listing';
+}
+
+export interface Instance {
+  key: string;
+  server: ConfiguredServer;
+  user: PoolUser;
+  connection: Promise<ToolConnection>;
+  connected: boolean;
+  /** It has survived a call, or a listing. */
+  proven: boolean;
+  slots: FairSlots;
+  inUse: number;
+  idleTimer?: NodeJS.Timeout;
+  /** Ends its start, where it is not connected yet. */
+  start: AbortController;
+  /** By `steadyNow()`: nobody waits for its start any longer than this. */
+  wantedUntil: number;
+  /** Why it is being closed, by us or after its own end. */
+  closing?: CloseReason;
+  /** Why it takes no new call and is closed by its last one. */
+  leaving?: CloseReason;
+}
+
+/** State must not leak between users: an instance is never another session's, principal's, or that of other headers. */
+export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
+  const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
+  return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
+}
+
+export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'principal' | 'sessionId'>): boolean {
+  return server.scope === 'session' && user.principal === session.principal && user.sessionId === session.sessionId;
+}
+
+/** A line a start and end; builtins are part of the worker. */
+export function logInstance(logger: Logger, { server, user }: Instance, message: string, reason?: string): void {
+  if (server.builtin) return;
+  const fields = {
+    ...(server.scope === 'shared' ? {} : { sessionId: user.sessionId, userId: user.principal }),
+    metadata: { server: server.name, ...(reason === undefined ? {} : { reason }) },
+  };
+  logger.info(fields, message);
+}
+
+/** `waiting`: for its turn to start. */
+const instanceStates = ['waiting', 'connecting', 'busy', 'idle', 'spare', 'closing'] as const;
+
+export type InstanceState = (typeof instanceStates)[number];
+
+export interface InstanceCount {
+  server: string;
+  state: InstanceState;
+  count: number;
+}
+
+/** Every state of every server, those that nothing is in too: a gauge that goes to zero says so. */
+export function countInstances(
+  names: Iterable<string>,
+  instances: readonly Instance[],
+  { spares, starts }: { spares: Pick<Spares, 'ready' | 'starting'>; starts: Pick<ServerStarts, 'waiting'> },
+): InstanceCount[] {
+  const found = instances.map((instance) => ({ name: instance.server.name, state: stateOf(instance) }));
+  const all = new Set([...names, ...found.map(({ name }) => name)]);
+  return [...all].flatMap((server) => {
+    const waiting = starts.waiting(server);
+    const more: Partial<Record<InstanceState, number>> = {
+      waiting,
+      spare: spares.ready(server),
+      connecting: spares.starting(server) - waiting,
+    };
+    return instanceStates.map((state) => {
+      const same = found.filter((each) => each.name === server && each.state === state);
+      return { server, state, count: same.length + (more[state] ?? 0) };
+    });
+  });
+}
+
+function stateOf({ closing, connected, inUse }: Instance): InstanceState {
+  if (closing !== undefined) return 'closing';
+  if (!connected) return 'connecting';
+  return inUse > 0 ? 'busy' : 'idle';
+}

@@ -1,0 +1,181 @@
+// Instances that are started before anybody asks for them, each in a directory of its own that no session has. A new
+// session gets such a directory as its workspace, and with it the instance that was born there: once, for good. What no
+// session has used is never offered to a second one, and nobody's files are ever moved.
+import type { Logger } from '#libs/logging/logger.js';
+import type { ConfiguredServer, PoolUser, SpareInstance } from '../servers/configured-server.js';
+import type { ToolConnection } from '../servers/connection.js';
+
+interface Spare {
+  server: ConfiguredServer;
+  instance: SpareInstance;
+  /** `performance.now()` after which it is not handed on. */
+  until: number;
+  timer: NodeJS.Timeout;
+  /** Somebody asks the store whether a session takes its directory. */
+  offered: boolean;
+  /** A session has its directory: it goes to that session, or ends and leaves the directory behind. */
+  taken: boolean;
+}
+
+export interface SparesParts {
+  /** How many more instances the server may have; none where it is configured otherwise now. */
+  room: (server: ConfiguredServer) => number;
+  isCurrent: (server: ConfiguredServer) => boolean;
+  onFailed: (server: ConfiguredServer, error: unknown) => void;
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+/** Well below the time after which the sweeper takes a directory without a session for one that was left behind. */
+const maxLifeMs = 300_000;
+
+export class Spares {
+  /** Oldest first. */
+  readonly #ready = new Set<Spare>();
+  /** Being started, at most one a server. */
+  readonly #starting = new Map<ConfiguredServer, Promise<boolean>>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #usedAt = new Map<string, number>();
+
+  constructor(private readonly parts: SparesParts) {}
+
+  ready(name: string): number {
+    return this.#of(name).length;
+  }
+
+  starting(name: string): number {
+    return [...this.#starting.keys()].filter((server) => server.name === name).length;
+  }
+
+  count(name: string): number {
+    return this.ready(name) + this.starting(name);
+  }
+
+  /** A session begins to use the server: what is missing is started, one after another. */
+  used(server: ConfiguredServer): void {
+    if (server.spares === undefined) return;
+    this.#usedAt.set(server.name, performance.now());
+    this.fill(server);
+  }
+
+  /** No more are started than there should be: what ends as soon as it runs is not replaced without end. */
+  fill(server: ConfiguredServer, most = server.spares?.count ?? 0): void {
+    const { room, signal } = this.parts;
+    if (server.spares === undefined || most === 0 || signal.aborted || this.#starting.has(server)) return;
+    if (this.count(server.name) >= server.spares.count || room(server) <= 0) return;
+    const starting = this.#start(server, server.spares.open).finally(() => this.#starting.delete(server));
+    this.#starting.set(server, starting);
+    void starting.then((started) => started && this.fill(server, most - 1));
+  }
+
+  /** Runs `ensure` with the directory of a spare, for a new session; its result says whether the session has taken it. */
+  async offer<T extends { directory: string }>(
+    server: ConfiguredServer | undefined,
+    ensure: (directory: string | undefined) => Promise<T>,
+  ): Promise<T> {
+    const spare = this.#of(server?.name).find((each) => !each.offered && !each.taken && this.#mayGo(each));
+    if (spare === undefined) return ensure(undefined);
+    spare.offered = true;
+    try {
+      const session = await ensure(spare.instance.directory);
+      spare.taken = session.directory === spare.instance.directory;
+      return session;
+    } catch (error) {
+      // The store may have it all the same: no other session may get this directory.
+      this.#end(spare);
+      throw error;
+    } finally {
+      spare.offered = false;
+    }
+  }
+
+  /** The instance that was born in the user's directory, where there is one that still lives. */
+  adopt(server: ConfiguredServer, user: PoolUser): ToolConnection | undefined {
+    const spare = this.#of(server.name).find((each) => each.taken && each.instance.directory === user.directory);
+    if (spare === undefined || !this.#mayGo(spare)) return undefined;
+    this.#forget(spare);
+    return spare.instance.adopt(user.sessionId);
+  }
+
+  /** Ends one that nobody has been promised; false where there is none. */
+  giveUpOne(name: string): boolean {
+    const spare = this.#of(name).find(({ offered, taken }) => !offered && !taken);
+    if (spare !== undefined) this.#end(spare);
+    return spare !== undefined;
+  }
+
+  /** Ends those of servers that are configured otherwise now. */
+  replace(): void {
+    for (const spare of this.#ready) if (!this.parts.isCurrent(spare.server)) this.#end(spare);
+  }
+
+  /** The session that took this directory is no more. Resolves when nothing of it is left to end. */
+  async endIn(directory: string): Promise<void> {
+    for (const spare of this.#ready) if (spare.instance.directory === directory) this.#end(spare);
+    await Promise.all(this.#ending);
+  }
+
+  /** Resolves when none is left; the signal has aborted before. */
+  async close(): Promise<void> {
+    await Promise.all(this.#starting.values());
+    for (const spare of this.#ready) this.#end(spare);
+    await Promise.all(this.#ending);
+  }
+
+  #of(name: string | undefined): Spare[] {
+    return name === undefined ? [] : [...this.#ready].filter(({ server }) => server.name === name);
+  }
+
+  #mayGo({ server, until, instance }: Spare): boolean {
+    return this.parts.isCurrent(server) && performance.now() < until && !instance.connection.closed;
+  }
+
+  /** Resolves with whether there is one more. */
+  async #start(server: ConfiguredServer, open: NonNullable<ConfiguredServer['spares']>['open']): Promise<boolean> {
+    try {
+      const instance = await open(this.parts.signal);
+      // Sessions have taken its place meanwhile.
+      if (this.parts.room(server) < 0) {
+        await instance.discard();
+        return false;
+      }
+      const lifeMs = Math.min(server.idleTtlMs, maxLifeMs);
+      const bornAt = performance.now();
+      const timer = setTimeout(() => this.#tooOld(spare, bornAt), lifeMs);
+      timer.unref();
+      const spare: Spare = { server, instance, until: bornAt + lifeMs, timer, offered: false, taken: false };
+      this.#ready.add(spare);
+      instance.connection.onClosed(() => this.#end(spare));
+      if (this.#mayGo(spare)) return true;
+      this.#end(spare);
+      return false;
+    } catch (error) {
+      if (!this.parts.signal.aborted) this.parts.onFailed(server, error);
+      return false;
+    }
+  }
+
+  /** Followed by another one only where a session has begun to use the server meanwhile. */
+  #tooOld(spare: Spare, bornAt: number): void {
+    this.#end(spare);
+    if ((this.#usedAt.get(spare.server.name) ?? 0) > bornAt) this.fill(spare.server);
+  }
+
+  #forget(spare: Spare): void {
+    clearTimeout(spare.timer);
+    this.#ready.delete(spare);
+  }
+
+  #end(spare: Spare): void {
+    if (!this.#ready.has(spare)) return;
+    this.#forget(spare);
+    const { instance, server, offered, taken } = spare;
+    // A directory that a session has, or may have, stays.
+    const ending = (offered || taken ? instance.connection.close() : instance.discard())
+      .catch((error: unknown) =>
+        this.parts.logger.warn({ error, metadata: { server: server.name } }, 'a spare instance did not end cleanly'),
+      )
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}

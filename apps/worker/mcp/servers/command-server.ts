@@ -1,0 +1,248 @@
+// A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
+// cannot be found, what would run with too little isolation, and a workspace where there is no session.
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import type { Config, ServerConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { shownWorkspacePath, temporaryDirectory } from '#libs/workspace/workspace-path.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import type { EgressProxy } from '../../sandbox/egress-proxy.js';
+import type { Isolation, Launch } from '../../sandbox/isolation.js';
+import { levelNumber, type IsolationLevel } from '../../sandbox/levels.js';
+import { readablePaths } from '../../sandbox/readable-paths.js';
+import type { EndGrace, ToolProcess } from '../../sandbox/tool-process.js';
+import { isOpenToAll } from '../../sandbox/tool-user.js';
+import { CallActivity, watchQuota } from '../../workspace/quota-watch.js';
+import { connectStdio } from './connect.js';
+import type { ConnectOptions, ToolConnection } from './connection.js';
+import type { DiscoveryMemory } from './discovery.js';
+import type { ServerBound } from '../wire/server-bound.js';
+import type { ServerStarts } from './server-starts.js';
+import { CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
+import type { StdioOptions } from '../wire/stdio-transport.js';
+import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
+import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-server.js';
+
+export interface CommandParts {
+  config: Pick<Config, 'tools' | 'isolation' | 'data_dir'>;
+  workspaces: Workspaces;
+  /** What every program inherits: PATH, LANG. */
+  environment: Readonly<Record<string, string>>;
+  packageRoots: readonly string[];
+  isolation: Isolation;
+  /** Files and directories that no server may read: secrets, beside what `config` and `workspaces` name. */
+  kept?: readonly string[] | undefined;
+  /** The proxy of commands whose network is a list of hosts, opened once one of them needs it. */
+  egress?: () => Promise<EgressProxy>;
+  /** One line for all servers of the worker. */
+  starts: ServerStarts;
+  grace?: EndGrace;
+  connectTimeoutMs?: number | undefined;
+  onBound?: (server: string, bound: ServerBound) => void;
+  logger: Logger;
+}
+
+/** Written in `args` and `env`: the directory that the server runs in. */
+const workspaceVariable = '${WORKSPACE}';
+const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
+
+interface CommandConfig extends ServerConfig {
+  command: string;
+}
+
+/** A directory that a server runs in, by its name among others. */
+interface Place {
+  workspaces: Workspaces;
+  directory: string;
+}
+
+interface Started {
+  connection: ToolConnection;
+  activity: CallActivity;
+}
+
+interface WatchedProcess {
+  process: ToolProcess;
+  activity: CallActivity;
+  /** At once; its calls get the error. */
+  end(error: AppError): Promise<void>;
+}
+
+export class CommandServer {
+  readonly isolation: IsolationLevel;
+  readonly spares: ConfiguredServer['spares'];
+  readonly #program: Program;
+  readonly #readable: readonly string[];
+  readonly #isShared: boolean;
+  readonly #logger: Logger;
+
+  /** @throws CommandRefused with what the operator can do. */
+  constructor(
+    private readonly name: string,
+    private readonly server: CommandConfig,
+    private readonly parts: CommandParts & { memory: DiscoveryMemory },
+  ) {
+    const { config, isolation, environment, packageRoots, workspaces, logger } = parts;
+    this.isolation = server.isolation ?? config.isolation.minimum;
+    const refusal = isolation.refusal(this.isolation);
+    if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
+    this.#isShared = server.scope === 'shared';
+    const texts = [...server.args, ...Object.values(server.env)];
+    if (this.#isShared && texts.some((text) => text.includes(workspaceVariable))) {
+      throw new CommandRefused(`${workspaceVariable} is the directory of a session, and its scope is shared`);
+    }
+    this.#program = resolveCommand(server.command, server.args, { path: environment['PATH'] ?? '', packageRoots });
+    this.#logger = logger.child({ metadata: { server: name } });
+    if (server.network !== 'full' && levelNumber(this.isolation) < levelNumber('confined')) {
+      this.#logger.warn({}, `its network is not restricted: this server runs with isolation '${this.isolation}'`);
+    }
+    this.#readable = this.#readablePaths();
+    if (isolation.needsOpenPaths(this.isolation) && ![...this.#readable, workspaces.root].every(isOpenToAll)) {
+      throw new CommandRefused(
+        `with isolation '${this.isolation}' a server of a worker that is root runs as another user, who cannot enter the directories ` +
+          'of its program or of the workspaces: run it with isolation confined, or move them',
+      );
+    }
+    const { spares: count } = server;
+    this.spares = count === 0 ? undefined : { count, open: (signal) => this.#openSpare(signal) };
+  }
+
+  readonly open: OpenServer = async ({ sessionId, directory }, signal) => {
+    const { workspaces } = this.parts;
+    const place = this.#isShared ? await this.#ownPlace() : { workspaces, directory };
+    await place.workspaces.workspace({ id: sessionId, directory: place.directory }).ensure();
+    const host = place.workspaces.hostPath(place.directory);
+    const shown = this.#isShared ? `/mcp_servers/${this.name}` : shownWorkspacePath(sessionId);
+    return this.#show(await this.#start(place, signal), { host, shown });
+  };
+
+  async #openSpare(signal: AbortSignal): Promise<SpareInstance> {
+    const { workspaces } = this.parts;
+    const directory = randomBytes(16).toString('hex');
+    const host = workspaces.hostPath(directory);
+    try {
+      await workspaces.workspace({ id: directory, directory }).ensure();
+      const started = await this.#start({ workspaces, directory }, signal);
+      const { connection } = started;
+      return {
+        directory,
+        connection,
+        adopt: (sessionId) => this.#show(started, { host, shown: shownWorkspacePath(sessionId) }),
+        discard: async () => {
+          await connection.close();
+          await workspaces.remove(directory);
+        },
+      };
+    } catch (error) {
+      // What a crash leaves is found by the sweeper: the directory belongs to no session.
+      await workspaces.remove(directory);
+      throw error;
+    }
+  }
+
+  async #start({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> {
+    const { name, parts } = this;
+    const host = workspaces.hostPath(directory);
+    const launch = await this.#launch(host);
+    const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
+    const activity = new CallActivity();
+    const process: StdioOptions = {
+      start: () => parts.isolation.start(this.isolation, launch),
+      onStarted: (process, fail) => {
+        const end = async (error: AppError) => {
+          onBound('workspace');
+          fail(error);
+        };
+        void this.#watch({ workspaces, directory }, { process, activity, end });
+      },
+      grace: parts.grace ?? defaultGrace,
+      maxMessageBytes: messageBytes(parts.config),
+      logger: this.#logger,
+      onBound,
+    };
+    const options: ConnectOptions = {
+      signal,
+      cancelGraceMs: parts.config.tools.cancel_grace_ms,
+      memory: parts.memory,
+      onBound,
+      root: this.#isShared ? undefined : host,
+      connectTimeoutMs: parts.connectTimeoutMs,
+    };
+    const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
+    return { connection, activity };
+  }
+
+  /** It writes its files itself: keeps it to the quota of its workspace for as long as it runs. Never rejects. */
+  async #watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
+    const over = new AbortController();
+    void process.exited.catch(() => undefined).then(() => over.abort());
+    const count = (signal: AbortSignal) => workspaces.measure(directory, signal);
+    const tree = { stop: () => process.stop(), resume: async () => process.resume(), end };
+    const { limits, space } = workspaces;
+    try {
+      const before = await count(over.signal);
+      await watchQuota({ tree, count, before, limits, space, activity, logger: this.#logger }, over.signal);
+    } catch (error) {
+      if (!over.signal.aborted) this.#logger.warn({ error }, 'a workspace could not be watched');
+    }
+  }
+
+  /** Its own code is nobody's business: a server that fails there names it in its errors. */
+  #show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
+    const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
+    const { packages } = this.#program;
+    if (packages !== undefined) hidden.push({ host: packages, shown: `/mcp_servers/${this.name}` });
+    return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
+  }
+
+  /** @throws CommandRefused where the configuration would open the data of Signalbox to the server. */
+  #readablePaths(): string[] {
+    const { config, workspaces, kept = [] } = this.parts;
+    const { file, args, packages } = this.#program;
+    const { read, write } = this.server.paths;
+    const more = [...(packages === undefined ? [] : [packages]), ...read, ...write];
+    const { paths, refused } = readablePaths([file, ...args], more, [config.data_dir, workspaces.root, ...kept]);
+    if (refused.length === 0) return paths;
+    throw new CommandRefused(
+      `it could read what belongs to Signalbox: ${refused.join(', ')} holds data_dir, the workspaces or a secret`,
+    );
+  }
+
+  async #launch(host: string): Promise<Launch> {
+    const { name, parts, server } = this;
+    const { file, args, environment } = this.#program;
+    const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
+    const own = Object.entries(server.env).map(([key, value]) => [key, inPlace(value)]);
+    const launch = {
+      file,
+      args: args.map(inPlace),
+      directory: host,
+      readable: this.#readable,
+      writable: server.paths.write,
+      environment: {
+        ...parts.environment,
+        HOME: host,
+        TMPDIR: join(host, temporaryDirectory),
+        ...environment?.(host),
+        ...Object.fromEntries(own),
+      },
+    };
+    if (typeof server.network === 'string') return { ...launch, network: server.network };
+    // A list of hosts is reached by the proxy alone, which programs find in their environment.
+    if (parts.egress === undefined) throw new AppError('tool_unavailable', 'The tool server has no way to its network');
+    const proxy = await parts.egress();
+    const proxied = proxy.environmentFor({ name, allow: server.network.allow });
+    return { ...launch, network: { proxyPort: proxy.port }, environment: { ...proxied, ...launch.environment } };
+  }
+
+  /** A shared server has no session's directory, but one of its own that outlives it. */
+  async #ownPlace(): Promise<Place> {
+    const { config, workspaces } = this.parts;
+    const limits = { ...workspaces.limits, quota: 'soft' as const };
+    return { workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), limits), directory: this.name };
+  }
+}
+
+/** The largest result that is read at all, and what stands around it. */
+export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;

@@ -1,0 +1,82 @@
+// A tool server as this worker runs it, whatever stands behind it.
+import type { ServerConfig } from '#libs/config/schema.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { ChangePolicy } from '#libs/schemas/tool-change.js';
+import type { ToolConnection } from './connection.js';
+
+/** Whose instance is used. */
+export interface PoolUser {
+  principal: string;
+  sessionId: string;
+  /** Name of the session's directory among the workspaces. */
+  directory: string;
+  /** Headers of the caller that the server is sent (`forward_headers`): never logged. */
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
+
+/** An instance that no session has yet, in a directory that it alone was started for. */
+export interface SpareInstance {
+  /** Name of the directory among the workspaces. */
+  directory: string;
+  /** For its end only: its names are nobody's yet. */
+  connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
+  /** The connection as the session uses it whose directory this is from now on. */
+  adopt(sessionId: string): ToolConnection;
+  /** Ends it and removes its directory, which no session has. */
+  discard(): Promise<void>;
+}
+
+export interface ConfiguredServer {
+  name: string;
+  /** Place among the servers: builtins first, then as configured. */
+  order: number;
+  configHash: string;
+  builtin: boolean;
+  trusted: boolean;
+  /** What its tools run under, as the audit says it: `builtin`, `remote`, or a level of isolation. */
+  isolation: string;
+  scope: 'session' | 'shared';
+  concurrency: number;
+  maxInstances: number;
+  idleTtlMs: number;
+  timeoutMs: number;
+  maxTimeoutMs: number;
+  tools: ServerConfig['tools'];
+  /** Names of the caller's headers that it is sent, in small letters. */
+  forwardHeaders: readonly string[];
+  /** What becomes of definitions that have changed. */
+  changes: ChangePolicy;
+  /** @throws AppError tool_unavailable */
+  open: OpenServer;
+  /** Where instances are kept ready for new sessions: how many, and how one is started. */
+  spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> } | undefined;
+}
+
+/** Tells callers apart whose headers the server is sent: a hash, which says nothing of them. */
+export function credentialOf({ principal, headers }: PoolUser): string | undefined {
+  return headers === undefined ? undefined : canonicalHash([principal, headers]);
+}
+
+type ServerIdentity = Pick<ConfiguredServer, 'name' | 'configHash'>;
+
+/** The same name and configuration: what runs for the one runs for the other. */
+export function isSameServer(left: ServerIdentity | undefined, right: ServerIdentity | undefined): boolean {
+  return left !== undefined && left.name === right?.name && left.configHash === right.configHash;
+}
+
+/** What is configured for one tool: its name is the server's, and may be `constructor`. */
+export function settingOf<T>(settings: Readonly<Record<string, T>> | undefined, tool: string): T | undefined {
+  return settings !== undefined && Object.hasOwn(settings, tool) ? settings[tool] : undefined;
+}
+
+/** The name that a tool is offered under. */
+export function offeredName({ tools }: Pick<ConfiguredServer, 'tools'>, own: string): string {
+  return settingOf(tools.rename, own) ?? own;
+}
+
+/** The server's own name for an offered tool. */
+export function ownName({ tools }: Pick<ConfiguredServer, 'tools'>, offered: string): string {
+  return Object.entries(tools.rename ?? {}).find(([, name]) => name === offered)?.[0] ?? offered;
+}

@@ -1,0 +1,132 @@
+// What the SDK, HTTP and servers throw, as our errors. A server's own words are bounded; statuses are told, addresses are
+// not.
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import { missingAnswer, tooLargeAnswer, unreadableAnswer } from '../wire/guarded-transport.js';
+
+/** The server has forgotten the session: it ran nothing, and a new session may be asked again. */
+export class SessionLost extends AppError {
+  constructor() {
+    super('tool_unavailable', 'The tool server has forgotten the session');
+  }
+}
+
+const maxErrorLength = 2_000;
+const invalidParams = -32_602;
+/** Invalid request, no such method, no such version. */
+const notKnown: ReadonlySet<number> = new Set([-32_600, -32_601, -32_022]);
+const unknownOverHttp = [400, 404, 405, 406, 415];
+
+const protocolCodes: Partial<Record<number, ToolErrorCode>> = {
+  [invalidParams]: 'invalid_tool_arguments',
+  [unreadableAnswer]: 'invalid_tool_result',
+  [missingAnswer]: 'tool_crashed',
+  [tooLargeAnswer]: 'result_too_large',
+};
+
+const ended = ['tool_crashed', 'The tool server ended during the call'] as const;
+const unreadable = ['invalid_tool_result', 'The tool answered in a shape that MCP does not know'] as const;
+const notAllowed = ['tool_unavailable', 'The tool server does not accept our credentials'] as const;
+
+const sdkErrors: Partial<Record<SdkErrorCode, readonly [ToolErrorCode, string]>> = {
+  [SdkErrorCode.ConnectionClosed]: ended,
+  [SdkErrorCode.NotConnected]: ended,
+  [SdkErrorCode.SendFailed]: ended,
+  [SdkErrorCode.RequestTimeout]: ['tool_timeout', 'The tool did not answer in time'],
+  [SdkErrorCode.InvalidResult]: unreadable,
+  [SdkErrorCode.UnsupportedResultType]: unreadable,
+  [SdkErrorCode.ClientHttpUnexpectedContent]: unreadable,
+  [SdkErrorCode.ClientHttpAuthentication]: notAllowed,
+  [SdkErrorCode.ClientHttpForbidden]: notAllowed,
+};
+
+/** HTTP statuses that say that the server did nothing. */
+const nothingDone: ReadonlySet<number> = new Set([404, 405, 429, 502, 503, 504]);
+
+interface CallFailure {
+  toolName?: string | undefined;
+  /** Why the connection is over, where it is. */
+  failure?: AppError | undefined;
+}
+
+export function asCallError(error: unknown, { toolName, failure }: CallFailure): AppError {
+  if (error instanceof AppError) return error;
+  const details = { cause: error, ...(toolName === undefined ? {} : { toolName }) };
+  const because = (code: ToolErrorCode, message: string) => new AppError(code, message, details);
+  if (error instanceof ProtocolError) {
+    return because(protocolCodes[error.code] ?? 'tool_failed', error.message.slice(0, maxErrorLength));
+  }
+  if (error instanceof SdkHttpError) return asHttpError(error, because);
+  if (error instanceof UnauthorizedError || error instanceof InsufficientScopeError) return because(...notAllowed);
+  if (error instanceof SdkError && askedBy(error) !== undefined) return because('tool_failed', askedBy(error)!);
+  if (error instanceof SdkError) {
+    const [code, message] = sdkErrors[error.code] ?? (['tool_failed', 'The tool server could not be asked'] as const);
+    return code === 'tool_crashed' && failure !== undefined
+      ? because(failure.code as ToolErrorCode, failure.message)
+      : because(code, message);
+  }
+  if (error instanceof SyntaxError || (error as Error | undefined)?.name === 'ZodError') return because(...unreadable);
+  if (error instanceof SseError) return because('tool_unavailable', 'The tool server cannot be reached over SSE');
+  return because('tool_failed', 'The tool failed');
+}
+
+/** The newer era's way to ask something back: the call is over, since nobody here can answer. */
+function askedBy({ code, data }: SdkError): string | undefined {
+  if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool asked for the same again and again';
+  if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
+  const method = isJsonObject(data) && typeof data['method'] === 'string' ? data['method'] : 'a question';
+  return `The tool asked something that nobody here can answer (${method.slice(0, 100)})`;
+}
+
+function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message: string) => AppError): AppError {
+  const { status } = error.data;
+  if (status === 401 || status === 403) return because(notAllowed[0], `${notAllowed[1]} (HTTP ${status})`);
+  const message = `The tool server answered with HTTP ${status}`;
+  if (status >= 300 && status < 400) return because('tool_unavailable', `${message}: redirects are not followed`);
+  return because(nothingDone.has(status) ? 'tool_unavailable' : 'tool_failed', message);
+}
+
+/** Whatever went wrong while connecting: the server is not there, and why as far as that may be said. */
+export function asConnectError(error: unknown): AppError {
+  const reason =
+    error instanceof DOMException && error.name === 'TimeoutError' ? 'it did not answer in time' : undefined;
+  const { message } = reason === undefined ? asCallError(rootOf(error), {}) : { message: reason };
+  return new AppError('tool_unavailable', `The tool server could not be connected: ${message}`, { cause: error });
+}
+
+/** The SDK wraps what the network said. */
+function rootOf(error: unknown): unknown {
+  return error instanceof SdkError && error.cause instanceof AppError ? error.cause : error;
+}
+
+/**
+ * 404 is what the protocol has for it. Servers on the examples of the official SDK say 400, as for a request without a
+ * session: refused like that it has run nothing, and what else may be wrong with it is so in a new session too.
+ */
+export function isSessionLost(error: unknown): boolean {
+  if (!(error instanceof SdkHttpError)) return false;
+  const { status } = error.data;
+  return status === 404 || (status === 400 && /\bsession\b|\bnot initialized\b/i.test(error.message));
+}
+
+/** Whether a server may be of another era: it has refused what it does not know, and run nothing, or answered otherwise. */
+export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
+  if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
+  if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;
+  return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult ? 'answered' : undefined;
+}
+
+/** The address is no Streamable HTTP endpoint, but may be an older one. */
+export function isUnknownToHttp(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  return cause instanceof SdkHttpError && unknownOverHttp.includes(cause.data.status);
+}

@@ -1,0 +1,263 @@
+// One connection to one MCP server: the only place that uses the SDK's client. Lists tolerantly, calls with progress
+// and cancellation, and turns what goes wrong into our errors. A call rejects at once when its signal aborts. How one is
+// made: connect.ts.
+import { pathToFileURL } from 'node:url';
+import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
+import type { DiscoveryMemory } from './discovery.js';
+import type { GuardedTransport, Progress } from '../wire/guarded-transport.js';
+import { keepListening } from '../wire/keep-listening.js';
+import { messageSize } from '../wire/message-size.js';
+import type { OnServerBound } from '../wire/server-bound.js';
+import { StdioTransport } from '../wire/stdio-transport.js';
+
+export interface ToolRequest {
+  tool: string;
+  arguments: JsonObject;
+  meta: JsonObject;
+}
+
+export interface CallOptions {
+  signal: AbortSignal;
+  /** After this long even a server that reports progress is given up. */
+  maxTimeoutMs: number;
+  onProgress(progress: Progress): void;
+}
+
+/** As the server sent it: nothing in it has been looked at. */
+export interface RawToolResult {
+  content?: unknown;
+  structuredContent?: unknown;
+  isError?: unknown;
+  _meta?: unknown;
+}
+
+export interface ToolConnection {
+  /** The raw definitions, unchecked; a server that never stops listing is cut off. */
+  listTools(signal: AbortSignal): Promise<unknown[]>;
+  /**
+   * @throws AppError tool_crashed, tool_failed, tool_unavailable, invalid_tool_arguments, invalid_tool_result,
+   * result_too_large; SessionLost; the signal's reason
+   */
+  callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
+  readonly closed: boolean;
+  /** Why it closed, where the server is to blame. */
+  readonly failure: AppError | undefined;
+  onClosed(listener: () => void): void;
+  onToolsChanged(listener: () => void): void;
+  /** Resolves when nothing of it is left: no session, no process. */
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  signal: AbortSignal;
+  /** How long a cancelled tool may take to stop. */
+  cancelGraceMs: number;
+  connectTimeoutMs?: number | undefined;
+  /** The directory that the server is told of as its root. */
+  root?: string | undefined;
+  /** What was learnt of the server by earlier connections. */
+  memory?: DiscoveryMemory | undefined;
+  onBound?: OnServerBound | undefined;
+}
+
+export interface EstablishOptions extends ConnectOptions {
+  /** Taken for granted: no other era is tried. */
+  prior?: PriorDiscovery | undefined;
+}
+
+/** A pipe that says nothing to the newer greeting for so long belongs to an older server. */
+const probeTimeoutMs = 5_000;
+const listTimeoutMs = 15_000;
+const maxListPages = 100;
+const maxListedTools = 10_000;
+/** Of all pages, cursors too: no more definitions are kept. The page that goes beyond it is the last one. */
+const maxListedBytes = 32 * 1024 * 1024;
+
+/** Some say `null` where there is no next page; what is no cursor leads nowhere either. */
+const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
+const resultSchema = z.looseObject({});
+
+export class ClientConnection implements ToolConnection {
+  closed = false;
+  readonly #client: Client;
+  readonly #closedListeners: (() => void)[] = [];
+  readonly #changedListeners: (() => void)[] = [];
+  readonly #ended = new AbortController();
+  #checking = false;
+  /** The newer era was taken for granted, and the server has not answered in it yet. */
+  #unproven: boolean;
+
+  constructor(
+    private readonly guard: GuardedTransport,
+    private readonly options: EstablishOptions,
+  ) {
+    const { root, prior } = options;
+    this.#unproven = prior?.kind === 'modern';
+    const onChanged = () => this.#tell(this.#changedListeners);
+    this.#client = new Client(
+      { name: 'signalbox', version: '1' },
+      {
+        capabilities: root === undefined ? {} : { roots: {} },
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+      },
+    );
+    this.#client.setNotificationHandler('notifications/tools/list_changed', onChanged);
+    if (root !== undefined) {
+      const roots = [{ uri: pathToFileURL(root).href, name: 'workspace' }];
+      this.#client.setRequestHandler('roots/list', () => ({ roots }));
+    }
+  }
+
+  get failure(): AppError | undefined {
+    return this.guard.failure;
+  }
+
+  /** Does not settle where a server ends right after its greeting: the caller has a deadline, and so has the close. */
+  async open(signal: AbortSignal, timeout: number): Promise<void> {
+    const closed = new Promise<never>((_resolve, reject) => {
+      // Without a failure it is the SDK that closes, and it says why itself.
+      const onclose = () => void (this.failure === undefined || reject(this.failure));
+      Object.assign(this.guard, { onclose });
+    });
+    closed.catch(() => undefined);
+    const { prior } = this.options;
+    const connecting = this.#client.connect(this.guard, { signal, timeout, ...(prior === undefined ? {} : { prior }) });
+    await Promise.race([connecting, closed]);
+    // The SDK's one hook, no event target.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener
+    this.#client.onclose = () => {
+      this.closed = true;
+      this.#ended.abort();
+      this.#tell(this.#closedListeners);
+    };
+    // It may have changed while nobody listened.
+    const onAgain = () => this.#tell(this.#changedListeners);
+    // A stream of the older transport that broke takes its session with it; the SDK would open one that knows nothing.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener
+    this.#client.onerror = (error) => {
+      if (!(error instanceof SseError) || this.closed) return;
+      this.#giveUp();
+      // Whoever lists now connects anew.
+      onAgain();
+    };
+    this.guard.inner.onnewsagain = onAgain;
+    void keepListening(this.#client, this.#ended.signal, onAgain);
+  }
+
+  /** What the next connection need not find out. */
+  get discovery(): PriorDiscovery {
+    const discover = this.#client.getDiscoverResult();
+    return this.#client.getProtocolEra() === 'modern' && discover !== undefined
+      ? { kind: 'modern', discover }
+      : { kind: 'legacy' };
+  }
+
+  onClosed(listener: () => void): void {
+    this.#closedListeners.push(listener);
+  }
+
+  onToolsChanged(listener: () => void): void {
+    this.#changedListeners.push(listener);
+  }
+
+  async listTools(signal: AbortSignal): Promise<unknown[]> {
+    const tools: unknown[] = [];
+    const seen = new Set<string>();
+    let cursor: string | undefined;
+    let bytes = 0;
+    try {
+      for (let page = 0; page < maxListPages; page += 1) {
+        const params = cursor === undefined ? {} : { cursor };
+        const listed = await this.#client.request({ method: 'tools/list', params }, listSchema, {
+          signal,
+          timeout: listTimeoutMs,
+        });
+        this.#unproven = false;
+        bytes += messageSize(listed);
+        const left = maxListedTools - tools.length;
+        tools.push(...listed.tools.slice(0, left));
+        cursor = listed.nextCursor;
+        const isMore = cursor !== undefined && (page + 1 === maxListPages || bytes > maxListedBytes);
+        const over = listed.tools.length > left || isMore;
+        if (over) this.options.onBound?.('listing');
+        if (over || cursor === undefined || seen.has(cursor)) break;
+        seen.add(cursor);
+      }
+    } catch (error) {
+      throw this.#callError(error);
+    }
+    return tools;
+  }
+
+  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
+    const { signal } = options;
+    signal.throwIfAborted();
+    const progressToken = this.guard.expectProgress(options);
+    const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
+    try {
+      // The deadline is the caller's; the SDK's own is only the last resort.
+      const last = { signal, timeout: options.maxTimeoutMs + 5_000 };
+      const result = await this.#client.request({ method: 'tools/call', params }, resultSchema, last);
+      this.#unproven = false;
+      return result;
+    } catch (error) {
+      if (!signal.aborted) throw this.#callError(error, request.tool);
+      void this.#checkAfterCancel();
+      throw signal.reason;
+    } finally {
+      this.guard.forgetProgress(progressToken);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#client.close();
+    this.closed = true;
+    // The SDK has let go of what has ended by itself: its processes may not be gone yet.
+    const { inner } = this.guard;
+    if (inner instanceof StdioTransport) await inner.close();
+  }
+
+  #callError(error: unknown, toolName?: string): AppError {
+    if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
+    const misunderstood = this.#unproven ? misunderstanding(error) : undefined;
+    if (misunderstood !== undefined) {
+      this.options.memory?.forget();
+      // Refused, it has run nothing: a new connection asks which era it is.
+      if (misunderstood === 'refused') return new SessionLost();
+      this.#giveUp();
+    }
+    return asCallError(error, { toolName, failure: this.failure });
+  }
+
+  /** A server may be silent about what was cancelled. One that answers nothing at all any more is ended. */
+  async #checkAfterCancel(): Promise<void> {
+    const { inner } = this.guard;
+    if (!(inner instanceof StdioTransport) || this.closed || this.#checking) return;
+    this.#checking = true;
+    const options = { timeout: this.options.cancelGraceMs };
+    const modern = this.#client.getProtocolEra() === 'modern';
+    try {
+      await (modern ? this.#client.discover(options) : this.#client.ping(options));
+    } catch (error) {
+      if (asCallError(error, {}).code !== 'tool_timeout') return;
+      inner.failure ??= new AppError('tool_crashed', 'The tool server ignored a cancellation and was ended');
+      await inner.close().catch(() => undefined);
+    } finally {
+      this.#checking = false;
+    }
+  }
+
+  #giveUp(): void {
+    this.close().catch(() => undefined);
+  }
+
+  #tell(listeners: readonly (() => void)[]): void {
+    for (const listener of listeners) listener();
+  }
+}

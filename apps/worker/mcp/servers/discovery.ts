@@ -1,0 +1,113 @@
+// What was learnt of a server when it was connected: which era it speaks, and over which transport. Shared by all workers
+// through the cache, so that each server is asked once. It may be wrong by now: whoever finds it so forgets it.
+import { isDeepStrictEqual } from 'node:util';
+import type { PriorDiscovery } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import type { Cache } from '#libs/backing/cache.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { Logger } from '#libs/logging/logger.js';
+
+export type Discovery = PriorDiscovery & {
+  /** Found out where the configuration does not say it. */
+  transport?: 'http' | 'sse';
+};
+
+const transport = z.enum(['http', 'sse']).optional();
+const discoverySchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('legacy'), transport }),
+  // The SDK checks the rest when it is given it.
+  z.object({
+    kind: z.literal('modern'),
+    discover: z.looseObject({ supportedVersions: z.array(z.string()).min(1), capabilities: z.looseObject({}) }),
+    transport,
+  }),
+]);
+
+/** A server that has learnt the newer era since is noticed after this long. */
+const lifeMs = 3_600_000;
+const cacheMs = 1_000;
+
+/** What fails later than this was not there, rather than misunderstood. */
+const quickMs = 5_000;
+
+/** Connects by what is known of the server; where that fails at once, by what is found out anew. */
+export async function connectKnowing<T>(
+  memory: DiscoveryMemory | undefined,
+  signal: AbortSignal,
+  connect: (known: Discovery | undefined) => Promise<T>,
+): Promise<T> {
+  const known = await memory?.recall();
+  if (known === undefined) return connect(undefined);
+  const startedAt = performance.now();
+  try {
+    return await connect(known);
+  } catch (error) {
+    memory?.forget();
+    if (signal.aborted || performance.now() - startedAt > quickMs) throw error;
+    return connect(undefined);
+  }
+}
+
+export interface DiscoveryKey {
+  server: string;
+  configHash: string;
+  /** Of whom the server is asked for, where that is not part of the configuration. */
+  credential?: string;
+}
+
+export class DiscoveryMemory {
+  readonly #key: string;
+  #known: { discovery: Discovery; until: number } | undefined;
+  /** What is shared was found wrong here: it is on its way out, and not to be believed meanwhile. */
+  #distrusted = false;
+
+  /** @param cache shares it with other workers. */
+  constructor(
+    key: DiscoveryKey,
+    private readonly cache: Cache | undefined,
+    private readonly logger: Logger,
+  ) {
+    this.#key = `mcp-discovery:${canonicalHash(key)}`;
+  }
+
+  /** Never rejects: what cannot be recalled is found out anew. */
+  async recall(): Promise<Discovery | undefined> {
+    const known = this.#local();
+    if (known !== undefined || this.#distrusted || this.cache === undefined) return known;
+    try {
+      const text = await this.cache.get(this.#key, AbortSignal.timeout(cacheMs));
+      const read = discoverySchema.safeParse(text === undefined ? undefined : JSON.parse(text));
+      if (!read.success) return undefined;
+      this.#known = { discovery: read.data, until: performance.now() + lifeMs };
+      return read.data;
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    }
+  }
+
+  keep(discovery: Discovery): void {
+    this.#distrusted = false;
+    // Its life is not made longer by its own use.
+    if (isDeepStrictEqual(discovery, this.#local())) return;
+    this.#known = { discovery, until: performance.now() + lifeMs };
+    this.cache
+      ?.set(this.#key, JSON.stringify(discovery), lifeMs, AbortSignal.timeout(cacheMs))
+      .catch((error: unknown) => this.#report(error));
+  }
+
+  /** It was wrong. */
+  forget(): void {
+    this.#distrusted = true;
+    this.#known = undefined;
+    this.cache?.delete(this.#key, AbortSignal.timeout(cacheMs)).catch((error: unknown) => this.#report(error));
+  }
+
+  #local(): Discovery | undefined {
+    return this.#known !== undefined && performance.now() < this.#known.until ? this.#known.discovery : undefined;
+  }
+
+  #report(error: unknown): void {
+    this.logger.debug({ error }, 'what is known of a tool server could not be shared');
+  }
+}

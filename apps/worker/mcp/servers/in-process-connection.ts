@@ -1,0 +1,104 @@
+// A connection to a server of this process without a protocol in between. Its holder cannot tell it from one over the
+// protocol but by the time: in-process-connection.test.ts holds both to one table.
+import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import { CountWindow } from '../wire/flood-gate.js';
+import { readProgress } from '../wire/guarded-transport.js';
+
+/** A server inside this process, as `createMcpServer` makes it. */
+export interface InProcessServer {
+  readonly name: string;
+  list(): unknown[];
+  call(call: ServedCall): Promise<RawToolResult>;
+  attach(listener: ServerListener): () => void;
+}
+
+export class InProcessConnection implements ToolConnection {
+  readonly failure = undefined;
+  readonly #detach: () => void;
+  /** Calls under way. */
+  readonly #calls = new Set<AbortController>();
+  readonly #closedListeners: (() => void)[] = [];
+  readonly #changedListeners: (() => void)[] = [];
+  readonly #told = new CountWindow(secondMs);
+  #closed = false;
+
+  constructor(private readonly server: InProcessServer) {
+    this.#detach = server.attach({
+      onToolsChanged: () => tell(this.#changedListeners),
+      onClosed: () => this.#end(),
+    });
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  onClosed(listener: () => void): void {
+    this.#closedListeners.push(listener);
+  }
+
+  onToolsChanged(listener: () => void): void {
+    this.#changedListeners.push(listener);
+  }
+
+  async listTools(signal: AbortSignal): Promise<unknown[]> {
+    signal.throwIfAborted();
+    if (this.#closed) throw ended();
+    return this.server.list();
+  }
+
+  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
+    const { signal } = options;
+    signal.throwIfAborted();
+    if (this.#closed) throw ended(request.tool);
+    // Of its own: it also aborts when the connection is closed, and tells a late progress from one in time.
+    const call = new AbortController();
+    const abort = () => call.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#calls.add(call);
+    try {
+      const result = await this.server.call({
+        ...request,
+        signal: call.signal,
+        onProgress: (progress) => {
+          if (!this.#calls.has(call) || this.#told.count() > toldASecond) return;
+          const read = readProgress(progress);
+          if (read !== undefined) options.onProgress(read);
+        },
+      });
+      if (call.signal.aborted) throw call.signal.reason;
+      return result;
+    } finally {
+      this.#calls.delete(call);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#detach();
+    for (const call of this.#calls) call.abort(ended());
+    this.#calls.clear();
+    tell(this.#closedListeners);
+  }
+}
+
+const secondMs = 1_000;
+/** What is beyond it is dropped: it was only about the way. */
+const toldASecond = 1_000;
+
+function tell(listeners: readonly (() => void)[]): void {
+  for (const listener of listeners) listener();
+}
+
+function ended(toolName?: string): AppError {
+  const details = toolName === undefined ? {} : { toolName };
+  return new AppError('tool_crashed', 'The tool server ended during the call', details);
+}

@@ -1,0 +1,166 @@
+// The configured servers as this worker runs them, in the order that decides bare names. What cannot run or is configured
+// wrong is refused with a reason, never silently.
+import type { Cache } from '#libs/backing/cache.js';
+import type { Config, ServerConfig } from '#libs/config/schema.js';
+import { serverSchema } from '#libs/config/server-schema.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ChangePolicy } from '#libs/schemas/tool-change.js';
+import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
+import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } from './configured-server.js';
+import { connectHttp } from './connect.js';
+import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
+import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
+import type { ServerBound } from '../wire/server-bound.js';
+import { CommandRefused } from '../../sandbox/resolve-command.js';
+
+export interface RefusedServer {
+  name: string;
+  /** For the operator. */
+  reason: string;
+  code: CommandRefused['code'];
+}
+
+export interface ConfiguredServers {
+  servers: ConfiguredServer[];
+  refused: RefusedServer[];
+}
+
+export interface ServerParts extends CommandParts {
+  config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
+  /** Servers that this worker has inside, by their builtin name. */
+  builtins: ReadonlyMap<string, InProcessServer>;
+  /** Where what is learnt of a server is shared; absent: this process alone knows it. */
+  cache?: Cache;
+  /** What ran before this configuration was read: a server that has not changed is not prepared again. */
+  running?: ConfiguredServers;
+}
+
+type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
+
+const httpConnectMs = 10_000;
+/** Beside those of calls: news, cancellations, what a server answers elsewhere and leaves open. */
+const openExchanges = 256;
+
+export function configuredServers(parts: ServerParts): ConfiguredServers {
+  const servers: ConfiguredServer[] = [];
+  const refused: RefusedServer[] = [];
+  for (const [name, server] of inOrder(parts)) {
+    if (!server.enabled) continue;
+    try {
+      const configured = configuredServer(name, server, parts.config);
+      const running = parts.running?.servers.find((each) => isSameServer(each, configured));
+      servers.push({ ...configured, ...(running ?? openerOf(name, server, parts)), order: servers.length });
+    } catch (error) {
+      if (!(error instanceof CommandRefused)) throw error;
+      refused.push({ name, reason: error.message, code: error.code });
+    }
+  }
+  return { servers, refused };
+}
+
+function configuredServer(name: string, server: ServerConfig, config: ServerParts['config']) {
+  const builtin = server.builtin !== undefined;
+  const timeoutMs = server.timeout_ms ?? config.tools.timeout_ms;
+  return {
+    name,
+    configHash: canonicalHash(server),
+    trusted: builtin || server.trusted,
+    scope: server.scope ?? (server.command === undefined ? 'shared' : 'session'),
+    // A builtin is our own code: only the worker's own bound holds for it.
+    concurrency: builtin ? config.worker.concurrency : server.concurrency,
+    maxInstances: server.max_instances,
+    idleTtlMs: server.idle_ttl_ms,
+    timeoutMs,
+    maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
+    tools: server.tools,
+    forwardHeaders: server.forward_headers.map((each) => each.toLowerCase()),
+    changes: builtin ? ownTools : { ...config.tools.changes, ...server.tools.changes },
+  };
+}
+
+/** A builtin changes with this program only. */
+const ownTools: ChangePolicy = {
+  cosmetic: 'allow',
+  wording: 'allow',
+  contract: 'allow',
+  new: 'allow',
+  removed: 'allow',
+};
+
+/** @throws CommandRefused */
+function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opened {
+  const { builtin, command, url } = server;
+  const key = { server: name, configHash: canonicalHash(server) };
+  if (builtin !== undefined) {
+    const inProcess = parts.builtins.get(builtin);
+    if (inProcess === undefined) throw new CommandRefused(`there is no builtin server '${builtin}'`);
+    return { builtin: true, isolation: 'builtin', open: async () => new InProcessConnection(inProcess) };
+  }
+  if (command !== undefined) {
+    const memory = memoryOf(key, parts);
+    const { isolation, open, spares } = new CommandServer(name, { ...server, command }, { ...parts, memory });
+    return { builtin: false, isolation, open, spares };
+  }
+  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
+  throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
+}
+
+/** The address is the operator's own: it may be private. Redirects from it to elsewhere are not followed. */
+function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
+  const { config, connectTimeoutMs } = parts;
+  const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
+  const onBound = (bound: ServerBound) => parts.onBound?.(key.server, bound);
+  const http = {
+    url: server.url,
+    headers: { ...server.headers },
+    transport: server.transport,
+    bounds: {
+      maxBytes: messageBytes(config),
+      connectMs: httpConnectMs,
+      maxExchanges: openExchanges + server.concurrency,
+      totalMs: Math.max(maxTimeoutMs, server.timeout_ms ?? config.tools.timeout_ms) + config.tools.cancel_grace_ms,
+      onBound,
+    },
+  };
+  const shared = memoryOf(key, parts);
+  return (user, signal) => {
+    const credential = credentialOf(user);
+    return connectHttp(
+      { ...http, headers: { ...http.headers, ...user.headers } },
+      {
+        signal,
+        cancelGraceMs: config.tools.cancel_grace_ms,
+        onBound,
+        memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
+        connectTimeoutMs,
+      },
+    );
+  };
+}
+
+function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryMemory {
+  return new DiscoveryMemory(key, cache, logger);
+}
+
+/** Builtins first; each that this worker has is there unless it is switched off by name. */
+function inOrder({ config, builtins }: Pick<ServerParts, 'config' | 'builtins'>): [string, ServerConfig][] {
+  const entries = Object.entries(config.mcpServers);
+  const isNamed = (builtin: string) => entries.some(([name, server]) => name === builtin || server.builtin === builtin);
+  const unnamed = [...builtins.keys()].filter((builtin) => !isNamed(builtin));
+  return [
+    ...unnamed.map((builtin): [string, ServerConfig] => [builtin, serverSchema.parse({ builtin })]),
+    ...entries.filter(([, server]) => server.builtin !== undefined),
+    ...entries.filter(([, server]) => server.builtin === undefined),
+  ];
+}
+
+export function serversByName({ servers }: ConfiguredServers): ReadonlyMap<string, ConfiguredServer> {
+  return new Map(servers.map((server) => [server.name, server]));
+}
+
+export function unknownServer(name: string, refused?: RefusedServer): AppError {
+  return refused?.code === 'isolation_too_low'
+    ? new AppError('isolation_too_low', `The tool server '${name}' is refused: ${refused.reason}`)
+    : new AppError('tool_unavailable', `The tool server '${name}' is not available on this worker`);
+}

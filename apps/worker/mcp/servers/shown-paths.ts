@@ -1,0 +1,105 @@
+// The directories of a tool server under the names that models and callers know, and back: no host path leaves the
+// worker, and `/mcp_workspaces/<session>` means the session's directory in arguments. In-process servers need none of it.
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import { SessionLost } from './connection-errors.js';
+import type { CallActivity } from '../../workspace/quota-watch.js';
+
+export interface ShownDirectory {
+  host: string;
+  shown: string;
+}
+
+/** What may follow a directory's name without making it another name. */
+const end = String.raw`(?![\w.-])`;
+
+export class ShownPaths {
+  readonly #toHost: (text: string) => string;
+  readonly #toShown: (text: string) => string;
+
+  /** @param hidden directories above the shown ones: `host` becomes `shown` in what comes back only. */
+  constructor(directory: ShownDirectory, hidden: readonly ShownDirectory[]) {
+    this.#toHost = replacer([[directory.shown, directory.host]]);
+    const back = [directory, ...hidden].flatMap(({ host, shown }): [string, string][] => [
+      [host, shown],
+      [encodeURI(host), encodeURI(shown)],
+    ]);
+    this.#toShown = replacer(back);
+  }
+
+  toHost<T>(value: T): T {
+    return mapStrings(value, this.#toHost) as T;
+  }
+
+  toShown<T>(value: T): T {
+    return mapStrings(value, this.#toShown) as T;
+  }
+}
+
+/** The first of several names that fit wins. */
+function replacer(pairs: readonly (readonly [string, string])[]): (text: string) => string {
+  const names = new Map(pairs);
+  const pattern = new RegExp(`(?:${[...names.keys()].map(escape).join('|')})${end}`, 'g');
+  return (text) => text.replace(pattern, (found) => names.get(found) ?? found);
+}
+
+const escape = (text: string): string => text.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+
+/** Names of members too: a host path may stand there as well. Of bounded depth: the frames were. */
+function mapStrings(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapStrings(inner, change)]));
+}
+
+/** A connection whose callers see shown names only. */
+export class TranslatedConnection implements ToolConnection {
+  constructor(
+    private readonly inner: ToolConnection,
+    private readonly paths: ShownPaths,
+    private readonly activity: CallActivity,
+  ) {}
+
+  get closed(): boolean {
+    return this.inner.closed;
+  }
+
+  get failure(): AppError | undefined {
+    return this.inner.failure;
+  }
+
+  onClosed(listener: () => void): void {
+    this.inner.onClosed(listener);
+  }
+
+  onToolsChanged(listener: () => void): void {
+    this.inner.onToolsChanged(listener);
+  }
+
+  async listTools(signal: AbortSignal): Promise<unknown[]> {
+    return this.paths.toShown(await this.inner.listTools(signal));
+  }
+
+  async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
+    const translated = { ...request, arguments: this.paths.toHost<JsonObject>(request.arguments) };
+    try {
+      const result = await this.activity.during(() =>
+        this.inner.callTool(translated, {
+          signal: options.signal,
+          maxTimeoutMs: options.maxTimeoutMs,
+          onProgress: (progress) => options.onProgress(this.paths.toShown(progress)),
+        }),
+      );
+      return this.paths.toShown(result);
+    } catch (error) {
+      if (!(error instanceof AppError) || error instanceof SessionLost) throw error;
+      throw new AppError(error.code, this.paths.toShown(error.message), { cause: error });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.inner.close();
+  }
+}

@@ -1,0 +1,35 @@
+// How much of what nobody asked for is taken from a server: more in ten seconds is a flood, and ends it. Parsing it would
+// take the worker's only thread from everybody else.
+
+/** Counts within a time, from zero again after it. */
+export class CountWindow {
+  #since = performance.now();
+  #count = 0;
+
+  constructor(private readonly ms: number) {}
+
+  count(by = 1): number {
+    const now = performance.now();
+    if (now - this.#since > this.ms) {
+      this.#since = now;
+      this.#count = 0;
+    }
+    this.#count += by;
+    return this.#count;
+  }
+}
+
+const windowMs = 10_000;
+const maxMessages = 20_000;
+const maxBytes = 64 * 1024 * 1024;
+
+export class FloodGate {
+  readonly #messages = new CountWindow(windowMs);
+  readonly #bytes = new CountWindow(windowMs);
+
+  /** False when it is too much. */
+  take(bytes: number): boolean {
+    const messages = this.#messages.count();
+    return this.#bytes.count(bytes) <= maxBytes && messages <= maxMessages;
+  }
+}

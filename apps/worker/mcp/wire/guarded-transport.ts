@@ -1,0 +1,304 @@
+// Between the SDK's client and any transport: what a server sends reaches the client only where it answers something
+// that was asked, in a shape that can be read, and not faster than we can take it. Progress goes straight to its call,
+// in order: the SDK delivers it late, so that a result overtakes it.
+import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { CountWindow, FloodGate } from './flood-gate.js';
+import { messageSize } from './message-size.js';
+import type { OnServerBound } from './server-bound.js';
+
+export interface Progress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+export interface ProgressListener {
+  onProgress(progress: Progress): void;
+}
+
+export interface GuardOptions {
+  /** How long after its cancellation a request's own connection is kept, and its answer expected. */
+  cancelGraceMs: number;
+  /** What a server may ask the client; anything else is refused here, so that it need not wait for an answer. */
+  answered?: readonly string[];
+  onBound?: OnServerBound | undefined;
+}
+
+/** An error code of our own, for answers that cannot be read. */
+export const unreadableAnswer = -32_099;
+/** The same for a request whose answer never came though its stream has ended. */
+export const missingAnswer = -32_098;
+/** The same for an answer that was larger than what is read. */
+export const tooLargeAnswer = -32_097;
+/** In the message of the error that a too large HTTP body ends with. */
+export const tooLargePhrase = 'larger than what is read';
+
+const maxDepth = 256;
+const answeredStreamMs = 1_000;
+const maxErrorLength = 2_000;
+const maxIdLength = 1_024;
+const maxProgressMessage = 2_000;
+const secondMs = 1_000;
+const deliveredASecond = 1_000;
+/** Questions that are refused in ten seconds; whoever asks more is no server that could do without the answer. */
+const refusedSize = 100;
+const refusedWindowMs = 10_000;
+const methodNotFound = -32_601;
+/** What an event over HTTP that is no message counts for, since its own size is not known any more. */
+const unreadableBytes = 64 * 1024;
+
+type Id = string | number;
+type Message = Record<string, unknown>;
+type OutgoingParams = { requestId?: Id; _meta?: { progressToken?: string } };
+
+export class GuardedTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  /** What has not been answered, with the token of its progress. */
+  readonly #asked = new Map<Id, { controller: AbortController; token?: string }>();
+  readonly #progress = new Map<string, ProgressListener>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Streams that have brought their answer, and when they are ended. */
+  readonly #streams = new Map<Id, NodeJS.Timeout>();
+  readonly #second = new CountWindow(secondMs);
+  readonly #flood = new FloodGate();
+  readonly #refused = new CountWindow(refusedWindowMs);
+  #tokens = 0;
+  #lastError = '';
+  #failure?: AppError;
+
+  constructor(
+    readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
+    private readonly options: GuardOptions,
+  ) {
+    // The SDK tells a pipe by these two: there, silence means a server of the old era.
+    if ('pid' in inner && 'stderr' in inner) {
+      Object.defineProperties(this, { pid: { get: () => inner.pid }, stderr: { value: inner.stderr } });
+    }
+  }
+
+  /** Why the connection is over, where the server is to blame. */
+  get failure(): AppError | undefined {
+    return this.#failure ?? this.inner.failure;
+  }
+
+  get sessionId(): string | undefined {
+    return this.inner.sessionId;
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.inner.hasPerRequestStream === true;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.inner.setProtocolVersion?.(version);
+  }
+
+  async start(): Promise<void> {
+    const hooks: Pick<Transport, 'onmessage' | 'onclose' | 'onerror'> = {
+      onmessage: (message, extra) => this.#receive(message, extra),
+      onclose: () => this.#closed(),
+      onerror: (error) => {
+        this.#lastError = error.message;
+        if (isUnreadable(error)) this.#isAffordable(unreadableBytes);
+        this.onerror?.(error);
+      },
+    };
+    Object.assign(this.inner, hooks);
+    await this.inner.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { method, id, params } = message as { method?: string; id?: Id; params?: OutgoingParams };
+    if (method === 'notifications/cancelled' && params?.requestId !== undefined) this.#abandonLater(params.requestId);
+    if (method === undefined || id === undefined) return this.inner.send(message, options);
+    const controller = new AbortController();
+    const token = params?._meta?.progressToken;
+    this.#asked.set(id, { controller, ...(token === undefined ? {} : { token }) });
+    const given = options?.requestSignal;
+    try {
+      await this.inner.send(message, {
+        ...options,
+        requestSignal: given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]),
+        onRequestStreamEnd: () => {
+          options?.onRequestStreamEnd?.();
+          this.#streamEnded(id);
+        },
+      });
+    } catch (error) {
+      this.#asked.delete(id);
+      // It was this request's own: what ends later ends for reasons of its own.
+      this.#lastError = '';
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.inner.close();
+    this.#forgetAll();
+  }
+
+  /** A token to send with a request; its progress comes until it is forgotten. */
+  expectProgress(listener: ProgressListener): string {
+    const token = `call-${(this.#tokens += 1)}`;
+    this.#progress.set(token, listener);
+    return token;
+  }
+
+  forgetProgress(token: string): void {
+    this.#progress.delete(token);
+  }
+
+  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+    const read = message as unknown as Message;
+    if (!('method' in read)) return this.#answered(read, extra);
+    if (!this.#isAffordable(this.#sizeOf(read))) return;
+    if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
+    const { method, id } = read;
+    if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
+    if (id === undefined || this.options.answered?.includes(method) === true) return this.onmessage?.(message, extra);
+    if (typeof id === 'string' || typeof id === 'number') this.#refuse(id);
+  }
+
+  #refuse(id: Id): void {
+    if (this.#refused.count() > refusedSize) return this.#cutOff('questions', 'asked more than it is answered');
+    this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
+  }
+
+  #cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
+    if (this.failure !== undefined) return;
+    this.options.onBound?.(bound);
+    this.#failure = new AppError('tool_crashed', `The tool server ${why}`);
+    this.inner.close().catch(() => undefined);
+  }
+
+  /** Foreign, duplicate and late answers count as noise. */
+  #answered(read: Message, extra?: MessageExtraInfo): void {
+    const id = read['id'] as Id;
+    const asked = this.#asked.get(id);
+    if (asked === undefined) {
+      this.#isAffordable(this.#sizeOf(read));
+      return;
+    }
+    this.#asked.delete(id);
+    if (asked.token !== undefined) this.#progress.delete(asked.token);
+    if (this.hasPerRequestStream) this.#endStreamLater(id, asked.controller);
+    this.onmessage?.(this.#readable(read, id), extra);
+  }
+
+  #readable(read: Message, id: Id): JSONRPCMessage {
+    const { error, result } = read;
+    if (isJsonObject(error) && result === undefined && Number.isInteger(error['code'])) {
+      const said = typeof error['message'] === 'string' ? error['message'].slice(0, maxErrorLength) : '';
+      return { jsonrpc: '2.0', id, error: { code: error['code'] as number, message: said, data: error['data'] } };
+    }
+    if (error === undefined && isJsonObject(result)) {
+      const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result) : result;
+      if (bounded !== undefined) return { ...read, result: bounded } as JSONRPCMessage;
+    }
+    return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
+  }
+
+  #progressed(params: unknown): void {
+    if (!isJsonObject(params)) return;
+    const { progressToken } = params;
+    const listener = typeof progressToken === 'string' ? this.#progress.get(progressToken) : undefined;
+    const progress = listener === undefined ? undefined : readProgress(params);
+    if (progress !== undefined) listener?.onProgress(progress);
+  }
+
+  /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
+  #isAffordable(bytes: number): boolean {
+    if (!this.#flood.take(bytes)) {
+      this.#cutOff('unasked_messages', 'sent more messages than can be taken');
+    }
+    return this.failure === undefined && this.#second.count() <= deliveredASecond;
+  }
+
+  #sizeOf(read: Message): number {
+    return this.inner.frameBytes ?? messageSize(read);
+  }
+
+  /** A server may leave the stream of an answer open. One that ends in time leaves its connection to the next request. */
+  #endStreamLater(id: Id, controller: AbortController): void {
+    const timer = setTimeout(() => {
+      this.#streams.delete(id);
+      controller.abort();
+    }, answeredStreamMs);
+    timer.unref();
+    this.#streams.set(id, timer);
+  }
+
+  #streamEnded(id: Id): void {
+    clearTimeout(this.#streams.get(id));
+    this.#streams.delete(id);
+    if (!this.#asked.delete(id)) return;
+    const tooLarge = this.#lastError.includes(tooLargePhrase);
+    this.#lastError = '';
+    const code = tooLarge ? tooLargeAnswer : missingAnswer;
+    const said = tooLarge ? `The result is ${tooLargePhrase}` : 'The tool server ended its answer too early';
+    this.onmessage?.(failure(id, code, said));
+  }
+
+  #abandonLater(id: Id): void {
+    const asked = this.#asked.get(id);
+    if (asked === undefined) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#asked.delete(id);
+      asked.controller.abort();
+    }, this.options.cancelGraceMs);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  #closed(): void {
+    this.#forgetAll();
+    this.onclose?.();
+  }
+
+  #forgetAll(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    for (const timer of this.#streams.values()) clearTimeout(timer);
+    this.#streams.clear();
+    for (const { controller } of this.#asked.values()) controller.abort();
+    this.#asked.clear();
+    this.#progress.clear();
+  }
+}
+
+/** Undefined where it is none: nothing of nothing, say. */
+export function readProgress({ progress, total, message }: { [Member in keyof Progress]?: unknown }) {
+  if (!isNumber(progress)) return undefined;
+  const read: Progress = { progress };
+  if (isNumber(total)) read.total = total;
+  if (typeof message === 'string') read.message = message.slice(0, maxProgressMessage);
+  return read;
+}
+
+/** JSON can say more than a number holds, 1e400 say, and what is passed on then is none. */
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+/** An answer repeats the id: what asks in megabytes would be answered in megabytes. */
+const isTooLong = (id: unknown) => typeof id === 'string' && id.length > maxIdLength;
+const isUnreadable = (error: Error) => error instanceof SyntaxError || error.name === 'ZodError';
+
+/** A listing whose depth is that of single tools: those are left with their names for the catalog to refuse. */
+function withoutDeepTools(result: JsonObject): JsonObject | undefined {
+  if (!Array.isArray(result['tools'])) return undefined;
+  const tools = result['tools'].map((tool) =>
+    exceedsDepth(tool, maxDepth - 2) && isJsonObject(tool) ? { name: tool['name'] ?? null } : tool,
+  );
+  const bounded = { ...result, tools };
+  return exceedsDepth(bounded, maxDepth) ? undefined : bounded;
+}
+
+const failure = (id: Id, code: number, message: string): JSONRPCMessage => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message },
+});

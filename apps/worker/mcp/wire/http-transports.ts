@@ -1,0 +1,130 @@
+// The SDK's transports over HTTP, on a fetch with bounds. Redirects stay within the server's origin, as the SDK has it. The
+// stream that an older server tells news on is asked for again until it is there: the SDK would give up at the third failure.
+import { setTimeout as delay } from 'node:timers/promises';
+import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import { GrowingPause } from '#libs/concurrency/growing-pause.js';
+import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import { BoundedFetch, type FetchBounds } from './bounded-fetch.js';
+import { listenPauseMs } from './keep-listening.js';
+import { withParamHeaders } from './param-header-transport.js';
+
+export interface HttpOptions {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Absent: Streamable HTTP, and HTTP+SSE where that is not known. */
+  transport?: 'http' | 'sse' | undefined;
+  bounds: FetchBounds;
+}
+
+interface News {
+  fetch: BoundedFetch['fetch'];
+  /** The stream of news is there, or may come. */
+  mayTell: () => boolean;
+}
+
+const terminateTimeoutMs = 1_000;
+/** What a server may tell us to wait before it is asked for its news again. */
+const reconnectMs = { least: 250, most: 30_000 };
+
+export interface HttpTransport extends Transport {
+  /** Why it is over, where the server is to blame. */
+  failure?: AppError;
+  /** The stream of news had broken, and has been answered again: nobody has listened meanwhile. */
+  onnewsagain?: () => void;
+}
+
+export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
+  const http = new BoundedFetch(bounds);
+  const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch,
+    requestInit: { headers },
+    reconnectionScheduler: (reconnect, delay) => {
+      const timer = setTimeout(reconnect, Math.min(Math.max(delay, reconnectMs.least), reconnectMs.most));
+      timer.unref();
+      return () => clearTimeout(timer);
+    },
+  });
+  const leave = () => unlessAborted(transport.terminateSession(), AbortSignal.timeout(terminateTimeoutMs));
+  const over = endingWith(http, withParamHeaders(transport), leave);
+  return over;
+}
+
+/**
+ * The first GET is that of the stream of news, and so are those with the same signal: whoever resumes the answer of a call
+ * has a signal of its own. What the server refuses is for the SDK to judge, and counts as an answer: its session may be gone.
+ */
+function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News {
+  let listening: AbortSignal | undefined;
+  let refused = false;
+  const pause = new GrowingPause(listenPauseMs);
+  return { fetch: listen, mayTell: () => listening !== undefined && !refused };
+
+  async function listen(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const { method, signal } = init;
+    if (method !== 'GET' || !(signal instanceof AbortSignal)) return fetch(url, init);
+    const first = listening === undefined;
+    listening ??= signal;
+    if (signal !== listening) return fetch(url, init);
+    const answer = await (first ? fetch(url, init) : again(url, init, signal));
+    refused = !answer.ok || answer.body === null;
+    return answer;
+  }
+
+  async function again(url: string | URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
+    for (;;) {
+      const answer = await fetch(url, init).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+      });
+      if (answer !== undefined && answer.status < 500) {
+        onAgain();
+        return answer;
+      }
+      await answer?.body?.cancel();
+      await delay(pause.next(), undefined, { signal, ref: false });
+    }
+  }
+}
+
+/**
+ * A request that was accepted like a notification (202) has no answer coming: there is nothing to wait for. Only who has
+ * a stream of news may be told there, against the protocol.
+ */
+function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
+  return async (url, init) => {
+    const answer = await fetch(url, init);
+    if (answer.status !== 202 || mayTell() || !isRequest(init?.body)) return answer;
+    await answer.body?.cancel();
+    throw new AppError('invalid_tool_result', 'The tool server accepted the request and answers nothing');
+  };
+}
+
+function isRequest(body: unknown): boolean {
+  const message: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+  return isJsonObject(message) && 'method' in message && 'id' in message;
+}
+
+export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
+  const http = new BoundedFetch(bounds);
+  return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
+}
+
+/** One that floods us is cut off without a word. That `leave` fails is no news: a server need not be there any more. */
+function endingWith(http: BoundedFetch, transport: HttpTransport, leave?: () => Promise<unknown>): HttpTransport {
+  const close = transport.close.bind(transport);
+  transport.close = async () => {
+    if (transport.failure === undefined) await leave?.().catch(() => undefined);
+    try {
+      await close();
+    } finally {
+      http.close();
+    }
+  };
+  http.onFlood = (failure) => {
+    transport.failure ??= failure;
+    transport.close().catch(() => undefined);
+  };
+  return transport;
+}

@@ -1,0 +1,137 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { Client } from '@modelcontextprotocol/client';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { afterEach, expect } from 'vitest';
+import { z } from 'zod';
+import { verifies } from '../../../../test/verifies.js';
+import { GuardedTransport } from './guarded-transport.js';
+import { streamableTransport } from './http-transports.js';
+import { declaredHeaders, headersOf } from './param-headers.js';
+
+const schemaOf = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more });
+const header = (name: unknown, type = 'string') => ({ type, 'x-mcp-header': name });
+
+verifies('tools.param-headers', 'what may be declared, and what may not', () => {
+  const nested = schemaOf({ a: header('A'), place: schemaOf({ b: header('B', 'integer'), c: { type: 'string' } }) });
+  expect(declaredHeaders(nested)).toEqual([
+    { name: 'A', path: ['a'] },
+    { name: 'B', path: ['place', 'b'] },
+  ]);
+  // An argument of that name is one like any other.
+  expect(declaredHeaders(schemaOf({ 'x-mcp-header': header('Own') }))).toEqual([
+    { name: 'Own', path: ['x-mcp-header'] },
+  ]);
+  expect(declaredHeaders(true)).toEqual([]);
+  for (const wrong of [
+    ...['', 'a b', 'a:b', 'ä', 'a\r\n', 5, null].map((name) => schemaOf({ a: header(name) })),
+    ...['number', 'object', 'array', 'null'].map((type) => schemaOf({ a: header('A', type) })),
+    schemaOf({ a: header('Same'), b: header('same') }),
+    schemaOf({ list: { type: 'array', items: header('A') } }),
+    schemaOf({}, { anyOf: [schemaOf({ a: header('A') })] }),
+    schemaOf({}, { 'x-mcp-header': 'Root' }),
+  ]) {
+    expect([wrong, declaredHeaders(wrong)]).toEqual([wrong, undefined]);
+  }
+});
+
+verifies('tools.param-headers', 'how values are written', () => {
+  const table: [value: unknown, written: string | undefined][] = [
+    ['plain text', 'plain text'],
+    ['', ''],
+    [42, '42'],
+    [true, 'true'],
+    ['你好', '=?base64?5L2g5aW9?='],
+    [' x', '=?base64?IHg=?='],
+    ['a\r\nb', '=?base64?YQ0KYg==?='],
+    ['=?base64?YQ==?=', '=?base64?PT9iYXNlNjQ/WVE9PT89?='],
+    [null, undefined],
+    [undefined, undefined],
+    [{}, undefined],
+    [2 ** 60, undefined],
+  ];
+  for (const [value, written] of table) {
+    const headers = headersOf([{ name: 'A', path: ['at', 'a'] }], { at: { a: value } });
+    expect([value, headers['Mcp-Param-A']]).toEqual([value, written]);
+  }
+});
+
+let closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.reverse()) await close();
+  closing = [];
+});
+
+/** A server on the SDK, which refuses a call whose headers and arguments differ. */
+async function startServer() {
+  const asked: string[] = [];
+  const newServer = () => {
+    const server = new McpServer({ name: 'routed', version: '1' });
+    const region = z.string().meta({ 'x-mcp-header': 'Region' });
+    server.registerTool('route', { inputSchema: z.object({ region }) }, async ({ region: text }) => ({
+      content: [{ type: 'text', text }],
+    }));
+    const wrong = z.object({ a: z.number().meta({ 'x-mcp-header': 'A B' }) });
+    server.registerTool('wrong', { inputSchema: wrong }, async () => ({ content: [] }));
+    return server;
+  };
+  const handler = createMcpHandler(newServer);
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await buffer(request).catch(() => undefined);
+    if (body === undefined) return;
+    asked.push(`${String(request.headers['mcp-method'])} ${String(request.headers['mcp-param-region'] ?? '')}`.trim());
+    const init = { method: 'POST', headers: request.headers as Record<string, string>, body };
+    const { status, headers, body: said } = await handler.fetch(new Request('http://localhost/mcp', init));
+    response.writeHead(status, Object.fromEntries(headers));
+    if (said === null) response.end();
+    else Readable.fromWeb(said as never).pipe(response);
+  };
+  const http = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  closing.push(
+    () => http.closeAllConnections(),
+    () => http.close(),
+    () => handler.close(),
+  );
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, asked };
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  const bounds = { maxBytes: 1_000_000, connectMs: 10_000, totalMs: 30_000, maxExchanges: 16 };
+  const transport = streamableTransport({ url, headers: {}, bounds });
+  await client.connect(new GuardedTransport(transport, { cancelGraceMs: 1_000 }));
+  closing.push(() => client.close());
+  return client;
+}
+
+const raw = z.looseObject({});
+const call = (client: Client, region: string) =>
+  client.request({ method: 'tools/call', params: { name: 'route', arguments: { region } } }, raw);
+
+verifies(
+  'tools.param-headers',
+  'mirrored as the list said, or after a refusal; a wrong tool is not listed',
+  async () => {
+    const { url, asked } = await startServer();
+    const knowing = await connect(url);
+    const listed = await knowing.request(
+      { method: 'tools/list' },
+      z.looseObject({ tools: z.array(z.looseObject({ name: z.string() })) }),
+    );
+    expect(listed.tools.map(({ name }) => name)).toEqual(['route']);
+    asked.length = 0;
+    expect(await call(knowing, '北京')).toMatchObject({ content: [{ text: '北京' }] });
+    expect(asked).toEqual(['tools/call =?base64?5YyX5Lqs?=']);
+
+    const unknowing = await connect(url);
+    asked.length = 0;
+    expect(await call(unknowing, 'eu')).toMatchObject({ content: [{ text: 'eu' }] });
+    expect(asked).toEqual(['tools/call', 'tools/list', 'tools/call eu']);
+    expect(await call(unknowing, 'us')).toMatchObject({ content: [{ text: 'us' }] });
+    expect(asked.at(-1)).toBe('tools/call us');
+  },
+);

@@ -1,0 +1,16 @@
+// The bounds of what is taken from a server, in the words of the metric.
+
+/** `listing` is cut there, `exchanges` are what it leaves open; all but `listing` fail a call, or end the server. */
+export type ServerBound =
+  | 'message_bytes'
+  | 'message_values'
+  | 'content_blocks'
+  | 'unasked_messages'
+  | 'noise'
+  | 'questions'
+  | 'unread_answers'
+  | 'listing'
+  | 'exchanges'
+  | 'workspace';
+
+export type OnServerBound = (bound: ServerBound) => void;

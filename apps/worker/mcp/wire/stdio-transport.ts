@@ -1,0 +1,165 @@
+// MCP over the standard streams of a process tree of ours: bounded frames, noise logged and skipped, a closed stdout and
+// a process that ends noticed. It starts once; who closes it ends the whole tree.
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { FloodGate } from './flood-gate.js';
+import type { EndGrace, ProcessExit, ToolProcess } from '../../sandbox/tool-process.js';
+import type { OnServerBound, ServerBound } from './server-bound.js';
+import { LineReader, readFrame } from './frame-reader.js';
+import { maxValues, ValueCounter } from './value-counter.js';
+import { BoundedLineLog } from './bounded-line-log.js';
+
+export interface StdioOptions {
+  /** @throws AppError tool_unavailable, isolation_too_low */
+  start(): Promise<ToolProcess>;
+  /** `fail` ends it at once, and gives its calls the error. */
+  onStarted?: (process: ToolProcess, fail: (error: AppError) => void) => void;
+  maxMessageBytes: number;
+  grace: EndGrace;
+  logger: Logger;
+  onBound?: OnServerBound;
+}
+
+/** What a process wrote before it ended is read for so long. */
+const lastWordsMs = 200;
+/** Of answers to what the server asks. */
+const maxUnreadBytes = 1024 * 1024;
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport['onmessage'];
+  /** Why it is over, where the server is to blame. */
+  failure?: AppError;
+  /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
+  readonly stderr = null;
+  #starting?: Promise<ToolProcess>;
+  #tree?: ToolProcess;
+  #over = false;
+  /** Of the line that its messages are being told of. */
+  frameBytes = 0;
+  /** Of answers that the server has not taken. */
+  #unreadBytes = 0;
+  readonly #noise: BoundedLineLog;
+  readonly #noiseFlood = new FloodGate();
+  readonly #errors: BoundedLineLog;
+
+  constructor(private readonly options: StdioOptions) {
+    this.#noise = new BoundedLineLog(options.logger, 'stdout of a tool server that is no MCP');
+    this.#errors = new BoundedLineLog(options.logger, 'stderr of a tool server');
+  }
+
+  get pid(): number | null {
+    return this.#tree?.pid ?? null;
+  }
+
+  /** @throws AppError tool_unavailable */
+  async start(): Promise<void> {
+    if (this.#over) throw crashed('was closed before it was started');
+    this.#starting = this.options.start();
+    const tree = await this.#starting;
+    this.#tree = tree;
+    // Whoever closed it meanwhile ends the tree.
+    if (this.#over) throw crashed('was closed while it was started');
+    this.options.onStarted?.(tree, (error) => this.#end(error, atOnce));
+    const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
+    tree.stdout.on('data', (chunk: Buffer) => {
+      if (this.#over || lines.feed(chunk)) return;
+      this.#refuse('message_bytes', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
+    });
+    tree.stderr.on('data', (chunk: Buffer) => this.#errors.feed(chunk));
+    const heardOut = once(tree.stdout, 'close').catch(() => undefined);
+    tree.stdout.once('end', () => void this.#endOfOutput(tree));
+    void tree.exited.then(async (exit) => {
+      await Promise.race([heardOut, delay(lastWordsMs, undefined, { ref: false })]);
+      this.#fail('tool_crashed', described(exit));
+    });
+  }
+
+  /** Waits while the server does not read. @throws AppError tool_crashed */
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#tree?.stdin;
+    if (stdin === undefined || this.#over || !stdin.writable) throw this.failure ?? crashed('does not read any more');
+    const line = `${JSON.stringify(message)}\n`;
+    if (!('method' in message)) return this.#answer(stdin, line);
+    if (stdin.write(line)) return;
+    const over = new AbortController();
+    const wake = () => over.abort();
+    stdin.once('close', wake);
+    try {
+      await once(stdin, 'drain', { signal: over.signal });
+    } catch {
+      throw this.failure ?? crashed('does not read any more');
+    } finally {
+      stdin.off('close', wake);
+    }
+  }
+
+  /** What the server asked is not waited for: it may ask on without reading. Its calls are bounded elsewhere. */
+  #answer(stdin: ToolProcess['stdin'], line: string): void {
+    this.#unreadBytes += line.length;
+    stdin.write(line, () => (this.#unreadBytes -= line.length));
+    if (this.#unreadBytes > maxUnreadBytes) this.#refuse('unread_answers', 'asks and does not read the answers');
+  }
+
+  /** Resolves when no process of it is left. */
+  async close(): Promise<void> {
+    this.#finish();
+    const tree = await this.#starting?.catch(() => undefined);
+    await tree?.end(this.options.grace);
+  }
+
+  /** An exit tells more than its stdout's end does: it is given a moment to be known. */
+  async #endOfOutput(tree: ToolProcess): Promise<void> {
+    const exit = await Promise.race([tree.exited, delay(lastWordsMs, undefined, { ref: false })]);
+    this.#fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));
+  }
+
+  #read(line: Buffer): void {
+    if (this.#over) return;
+    if (line.length > maxValues && !new ValueCounter().feed(line)) {
+      this.#refuse('message_values', `sent a message of more than ${maxValues} values`);
+      return;
+    }
+    this.frameBytes = line.length;
+    const messages = readFrame(line);
+    if (messages !== undefined) {
+      for (const message of messages) this.onmessage?.(message);
+      return;
+    }
+    this.#noise.write(line.toString('utf8', 0, 4_096));
+    if (!this.#noiseFlood.take(line.length)) this.#refuse('noise', 'wrote more to its output than can be taken');
+  }
+
+  #refuse(bound: ServerBound, what: string): void {
+    if (!this.#over) this.options.onBound?.(bound);
+    const crashes = bound === 'noise' || bound === 'unread_answers';
+    this.#fail(crashes ? 'tool_crashed' : 'result_too_large', what);
+  }
+
+  #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
+    this.#end(new AppError(code, `The tool server ${what}`), this.options.grace);
+  }
+
+  #end(failure: AppError, grace: EndGrace): void {
+    if (this.#over) return;
+    this.failure = failure;
+    this.#finish();
+    this.#tree?.end(grace).catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#noise.close();
+    this.#errors.close();
+    this.onclose?.();
+  }
+}
+
+const atOnce: EndGrace = { stdinMs: 0, termMs: 0 };
+const described = ({ code, signal }: ProcessExit) => `ended (${signal ?? `exit code ${code ?? 'unknown'}`})`;
+const crashed = (what: string) => new AppError('tool_crashed', `The tool server ${what}`);
