@@ -29,7 +29,7 @@ describe.skipIf(!canRun('curl', ['--version']))('curl', () => {
   });
 
   verifies('doors.examples', 'every curl of the page', async () => {
-    const page = await readFile(new URL('../../docs/doors.md', import.meta.url), 'utf8');
+    const page = await readFile(new URL('../../docs/chat-apis.md', import.meta.url), 'utf8');
     const commands = [...page.matchAll(/^```sh\n(curl .*?)^```$/gms)].map(([, command]) => command!);
     const answers = await Promise.all(
       commands.map(async (command) => {

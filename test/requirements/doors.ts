@@ -1,6 +1,6 @@
 export const doorsRequirements = {
   'doors.errors': 'every door tells its errors in the shape of its standard, and names the field at fault',
-  'doors.examples': 'the examples of docs/doors.md work as written',
+  'doors.examples': 'the examples of docs/chat-apis.md work as written',
   'doors.count-tokens': 'the official SDKs count tokens through a gateway, and are told where a model counts none',
   'doors.messages.cut': 'on /v1/messages an upstream that is cut makes the official SDK throw',
   'doors.messages.events': 'on /v1/messages a stream is one message of whole blocks, one after the other',
