@@ -18,128 +18,128 @@ const closeMs = 1_000;
 const initialized: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
 export class StdioBridge {
-  readonly #client = new StdioServerTransport();
-  #server: StreamableHTTPClientTransport;
+  private readonly client = new StdioServerTransport();
+  private server: StreamableHTTPClientTransport;
   /** Requests that wait for their answer; 2026-07-28 cancels them by closing their stream. */
-  readonly #open = new Map<string | number, AbortController>();
-  readonly #sessionId = mintSessionId();
+  private readonly open = new Map<string | number, AbortController>();
+  private readonly sessionId = mintSessionId();
   /** What a client from before 2026 said first. */
-  #greeting: JSONRPCRequest | undefined;
-  #regreeting: Promise<void> | undefined;
-  #greeted: (() => void) | undefined;
-  #whenIdle: (() => void) | undefined;
+  private greeting: JSONRPCRequest | undefined;
+  private regreeting: Promise<void> | undefined;
+  private greeted: (() => void) | undefined;
+  private whenIdle: (() => void) | undefined;
   /** The client has closed its side. */
   readonly ended: Promise<void>;
 
   constructor(private readonly address: URL) {
-    this.#server = this.#connect();
+    this.server = this.connect();
     this.ended = new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve));
   }
 
   async start(): Promise<void> {
-    Object.assign(this.#client, {
-      onmessage: (message: JSONRPCMessage) => void this.#toServer(message),
+    Object.assign(this.client, {
+      onmessage: (message: JSONRPCMessage) => void this.toServer(message),
       onerror: (error: Error) => console.error(error.message),
     });
-    await this.#server.start();
-    await this.#client.start();
+    await this.server.start();
+    await this.client.start();
   }
 
   /** Resolves when every request has its answer. */
   async idle(): Promise<void> {
-    if (this.#open.size > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
+    if (this.open.size > 0) await new Promise<void>((resolve) => (this.whenIdle = resolve));
   }
 
   async close(): Promise<void> {
-    const left = this.#server.sessionId === undefined ? undefined : this.#server.terminateSession();
+    const left = this.server.sessionId === undefined ? undefined : this.server.terminateSession();
     const patience = new Promise((resolve) => setTimeout(resolve, closeMs).unref());
     await Promise.race([left?.catch(() => undefined), patience]);
-    await Promise.all([this.#server.close(), this.#client.close()]);
+    await Promise.all([this.server.close(), this.client.close()]);
   }
 
-  #connect(): StreamableHTTPClientTransport {
+  private connect(): StreamableHTTPClientTransport {
     const server = new StreamableHTTPClientTransport(this.address);
     Object.assign(server, {
-      onmessage: (message: JSONRPCMessage) => this.#toClient(message),
+      onmessage: (message: JSONRPCMessage) => this.toClient(message),
       // Each failed request is answered where it was sent.
       onerror: () => undefined,
     });
     return server;
   }
 
-  #toClient(message: JSONRPCMessage): void {
+  private toClient(message: JSONRPCMessage): void {
     if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
-      if (message.id === this.#greeting?.id && isJSONRPCResultResponse(message)) {
+      if (message.id === this.greeting?.id && isJSONRPCResultResponse(message)) {
         const { protocolVersion } = message.result;
-        if (typeof protocolVersion === 'string') this.#server.setProtocolVersion(protocolVersion);
-        const again = this.#greeted;
+        if (typeof protocolVersion === 'string') this.server.setProtocolVersion(protocolVersion);
+        const again = this.greeted;
         again?.();
         if (again !== undefined) return;
       }
-      if (message.id !== undefined) this.#open.delete(message.id);
+      if (message.id !== undefined) this.open.delete(message.id);
     }
     // Not by the transport: it closes itself with its input, and what was asked before still has a moment to be answered.
     process.stdout.write(`${JSON.stringify(message)}\n`);
-    if (this.#open.size === 0) this.#whenIdle?.();
+    if (this.open.size === 0) this.whenIdle?.();
   }
 
-  async #toServer(message: JSONRPCMessage): Promise<void> {
-    if (isJSONRPCRequest(message) && message.method === 'initialize') this.#greeting = message;
-    if (this.#cancels(message)) return;
-    const sent = this.#withWorkspace(message);
+  private async toServer(message: JSONRPCMessage): Promise<void> {
+    if (isJSONRPCRequest(message) && message.method === 'initialize') this.greeting = message;
+    if (this.cancels(message)) return;
+    const sent = this.withWorkspace(message);
     const cancel = new AbortController();
-    if (isJSONRPCRequest(sent)) this.#open.set(sent.id, cancel);
+    if (isJSONRPCRequest(sent)) this.open.set(sent.id, cancel);
     const fail = (error: unknown) => {
-      if (!isJSONRPCRequest(sent) || this.#open.get(sent.id) !== cancel) return;
-      this.#toClient({ jsonrpc: '2.0', id: sent.id, error: errorOf(error) });
+      if (!isJSONRPCRequest(sent) || this.open.get(sent.id) !== cancel) return;
+      this.toClient({ jsonrpc: '2.0', id: sent.id, error: errorOf(error) });
     };
     const onRequestStreamEnd = () => fail(new Error('it ended in the middle of the request'));
-    await this.#send(sent, { requestSignal: cancel.signal, onRequestStreamEnd }).catch(fail);
+    await this.send(sent, { requestSignal: cancel.signal, onRequestStreamEnd }).catch(fail);
   }
 
-  async #send(message: JSONRPCMessage, options: TransportSendOptions): Promise<void> {
-    await this.#regreeting;
-    const { sessionId } = this.#server;
+  private async send(message: JSONRPCMessage, options: TransportSendOptions): Promise<void> {
+    await this.regreeting;
+    const { sessionId } = this.server;
     try {
-      await this.#server.send(message, options);
+      await this.server.send(message, options);
     } catch (error) {
       const lost = error instanceof SdkHttpError && error.status === 404 && sessionId !== undefined;
-      if (!lost || this.#greeting === undefined) throw error;
-      if (this.#server.sessionId === sessionId) this.#regreeting ??= this.#greetAgain(this.#greeting);
-      await this.#regreeting;
-      await this.#server.send(message, options);
+      if (!lost || this.greeting === undefined) throw error;
+      if (this.server.sessionId === sessionId) this.regreeting ??= this.greetAgain(this.greeting);
+      await this.regreeting;
+      await this.server.send(message, options);
     }
   }
 
-  async #greetAgain(greeting: JSONRPCRequest): Promise<void> {
+  private async greetAgain(greeting: JSONRPCRequest): Promise<void> {
     try {
-      await this.#server.close();
-      this.#server = this.#connect();
-      await this.#server.start();
-      const greeted = new Promise<void>((resolve) => (this.#greeted = resolve));
-      await this.#server.send(greeting);
+      await this.server.close();
+      this.server = this.connect();
+      await this.server.start();
+      const greeted = new Promise<void>((resolve) => (this.greeted = resolve));
+      await this.server.send(greeting);
       await greeted;
-      await this.#server.send(initialized);
+      await this.server.send(initialized);
     } finally {
-      this.#greeted = undefined;
-      this.#regreeting = undefined;
+      this.greeted = undefined;
+      this.regreeting = undefined;
     }
   }
 
   /** True where closing the request's stream said it. */
-  #cancels(message: JSONRPCMessage): boolean {
+  private cancels(message: JSONRPCMessage): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false;
     const id = message.params?.['requestId'] as string | number;
-    const open = this.#open.get(id);
-    this.#open.delete(id);
-    if (this.#greeting !== undefined) return false;
+    const open = this.open.get(id);
+    this.open.delete(id);
+    if (this.greeting !== undefined) return false;
     open?.abort();
     return true;
   }
 
-  #withWorkspace(message: JSONRPCMessage): JSONRPCMessage {
+  private withWorkspace(message: JSONRPCMessage): JSONRPCMessage {
     if (!isJSONRPCRequest(message) || message.method !== 'tools/call') return message;
-    const meta = { [callMetaKeys.sessionId]: this.#sessionId, ...message.params?._meta };
+    const meta = { [callMetaKeys.sessionId]: this.sessionId, ...message.params?._meta };
     return { ...message, params: { ...message.params, _meta: meta } };
   }
 }

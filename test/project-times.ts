@@ -10,33 +10,33 @@ interface Times {
 }
 
 export default class ProjectTimes implements Reporter {
-  readonly #projects = new Map<string, Times>();
-  readonly #startedAt = new Map<string, number>();
+  private readonly projects = new Map<string, Times>();
+  private readonly startedAt = new Map<string, number>();
 
   onTestModuleStart(module: TestModule): void {
-    this.#startedAt.set(module.id, performance.now());
+    this.startedAt.set(module.id, performance.now());
   }
 
   onTestModuleEnd(module: TestModule): void {
     const endedAt = performance.now();
-    const startedAt = this.#startedAt.get(module.id) ?? endedAt;
+    const startedAt = this.startedAt.get(module.id) ?? endedAt;
     const { name } = module.project;
-    const times = this.#projects.get(name) ?? { files: 0, startedAt, endedAt, fileMs: 0 };
+    const times = this.projects.get(name) ?? { files: 0, startedAt, endedAt, fileMs: 0 };
     times.files += 1;
     times.startedAt = Math.min(times.startedAt, startedAt);
     times.endedAt = endedAt;
     times.fileMs += endedAt - startedAt;
-    this.#projects.set(name, times);
+    this.projects.set(name, times);
   }
 
   onTestRunEnd(): void {
-    for (const [name, { files, startedAt, endedAt, fileMs }] of this.#projects) {
+    for (const [name, { files, startedAt, endedAt, fileMs }] of this.projects) {
       const took = seconds(endedAt - startedAt);
       process.stdout.write(`${name.padEnd(10)} ${took} s, ${files} files of ${seconds(fileMs)} s together\n`);
     }
     // `vitest watch` goes on to another run.
-    this.#projects.clear();
-    this.#startedAt.clear();
+    this.projects.clear();
+    this.startedAt.clear();
   }
 }
 

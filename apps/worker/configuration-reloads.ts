@@ -24,53 +24,53 @@ export interface ReloadParts {
 }
 
 export class ConfigurationReloads {
-  #inForce: Config;
-  #problem?: string;
-  #reading?: Promise<void>;
-  #again?: string;
-  #watch?: { close(): void };
-  #closed = false;
+  private inForce: Config;
+  private lastProblem?: string;
+  private reading?: Promise<void>;
+  private again?: string;
+  private watch?: { close(): void };
+  private closed = false;
 
   constructor(private readonly parts: ReloadParts) {
-    this.#inForce = parts.started;
+    this.inForce = parts.started;
   }
 
   /** Why what was read last is not in force: for health, without a value or a path. */
   get problem(): string | undefined {
-    return this.#problem;
+    return this.lastProblem;
   }
 
   start(): void {
-    this.#watch = watchFile(this.parts.reader.path, { onChange: () => void this.request('the file has changed') });
+    this.watch = watchFile(this.parts.reader.path, { onChange: () => void this.request('the file has changed') });
   }
 
   /** Resolves when what is there now, or something later, has been read. */
   request(why: string): Promise<void> {
-    if (this.#reading !== undefined) {
-      this.#again = why;
-      return this.#reading;
+    if (this.reading !== undefined) {
+      this.again = why;
+      return this.reading;
     }
-    this.#reading = this.#readAll(why).finally(() => (this.#reading = undefined));
-    return this.#reading;
+    this.reading = this.readAll(why).finally(() => (this.reading = undefined));
+    return this.reading;
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#watch?.close();
-    await this.#reading;
+    this.closed = true;
+    this.watch?.close();
+    await this.reading;
   }
 
-  async #readAll(first: string): Promise<void> {
-    for (let why: string | undefined = first; why !== undefined && !this.#closed; why = this.#again) {
-      this.#again = undefined;
-      this.parts.onOutcome(await this.#readOnce(why).catch((error: unknown) => this.#reject(error)));
+  private async readAll(first: string): Promise<void> {
+    for (let why: string | undefined = first; why !== undefined && !this.closed; why = this.again) {
+      this.again = undefined;
+      this.parts.onOutcome(await this.readOnce(why).catch((error: unknown) => this.reject(error)));
     }
   }
 
-  async #readOnce(why: string): Promise<ReloadOutcome> {
+  private async readOnce(why: string): Promise<ReloadOutcome> {
     const { started, reader, apply, strikeOut, logger } = this.parts;
     const next = reader.read();
-    const before = this.#inForce;
+    const before = this.inForce;
     // Calls may still run with those of the configuration before.
     strikeOut([started, before, next].flatMap((config) => secretValues(config)));
     const settings = changedSettings(started, next);
@@ -78,17 +78,17 @@ export class ConfigurationReloads {
     const changes = compareServers(before.mcpServers, next.mcpServers);
     // Also the same ones: what was refused may be installed by now.
     await apply(next.mcpServers);
-    this.#inForce = next;
-    this.#problem = undefined;
+    this.inForce = next;
+    this.lastProblem = undefined;
     logger.info({ metadata: { why, ...changes.names } }, 'the configuration was read again');
     return changes.any ? 'applied' : 'unchanged';
   }
 
-  #reject(error: unknown): ReloadOutcome {
+  private reject(error: unknown): ReloadOutcome {
     const known = error instanceof ConfigError;
     const count = known ? error.problems.length : 1;
     const problems = count === 1 ? 'a problem' : `${count} problems`;
-    this.#problem = `what was read last has ${problems}, which the log names: the configuration before stays`;
+    this.lastProblem = `what was read last has ${problems}, which the log names: the configuration before stays`;
     this.parts.logger.error(
       known ? { metadata: { problems: error.problems.map((each) => formatProblem(each).trim()) } } : { error },
       'the configuration cannot be read again, the one before stays',

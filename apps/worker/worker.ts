@@ -70,13 +70,13 @@ export class Worker {
   readonly catalog: CatalogService;
   readonly outcomes: OutcomeWriter;
   readonly running = new RunningCalls();
-  readonly #pool: ServerPool;
+  private readonly pool: ServerPool;
   readonly affinity: SessionAffinity;
-  readonly #serverParts: Omit<ServerParts, 'config'>;
-  #configured: ConfiguredServers;
-  #egress: Promise<EgressProxy> | undefined;
+  private readonly serverParts: Omit<ServerParts, 'config'>;
+  private configured: ConfiguredServers;
+  private egress: Promise<EgressProxy> | undefined;
   readonly jobs: JobProcessor;
-  #draining = false;
+  private isDraining = false;
 
   constructor(private readonly parts: WorkerParts) {
     const { config, backing, logger, workerId, poolEvents = noPoolEvents } = parts;
@@ -86,7 +86,7 @@ export class Worker {
       limit: config.worker.server_starts ?? availableParallelism(),
       onRefused: (server) => poolEvents.onRefused(server, 'starts'),
     });
-    this.#serverParts = {
+    this.serverParts = {
       builtins: parts.builtins,
       workspaces: parts.workspaces,
       environment,
@@ -94,22 +94,22 @@ export class Worker {
       isolation: parts.isolation,
       kept: parts.kept,
       starts,
-      egress: () => this.#openEgress(),
+      egress: () => this.openEgress(),
       cache: backing.cache,
       onBound: poolEvents.onBound,
       logger,
     };
-    this.#configured = configuredServers({ ...this.#serverParts, config });
+    this.configured = configuredServers({ ...this.serverParts, config });
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
-    this.#pool = new ServerPool(this.#configured, logger, poolEvents, starts);
+    this.pool = new ServerPool(this.configured, logger, poolEvents, starts);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
     this.catalog = new CatalogService({
-      configured: this.#configured,
-      pool: this.#pool,
+      configured: this.configured,
+      pool: this.pool,
       workspaces: parts.workspaces,
       publisher: new CatalogPublisher({
         store: parts.catalog,
@@ -128,7 +128,7 @@ export class Worker {
       running: this.running,
       isKnown: async (id) => (await parts.registry.alive('worker', ANY_AGE_MS)).some((each) => each.id === id),
       sessions: parts.sessions,
-      pool: this.#pool,
+      pool: this.pool,
       workspaces: parts.workspaces,
       bounds: { maxResultBytes: config.tools.max_result_bytes, maxReadBytes: config.tools.max_read_bytes },
       sealed: new SealedValues(backing.cache),
@@ -142,8 +142,8 @@ export class Worker {
       leases: parts.leases,
       registry: parts.registry,
       queue: backing.queue,
-      idleTtlMs: (name) => this.#sessionTtlMs(name),
-      closeSession: (session) => this.#pool.closeSession(session),
+      idleTtlMs: (name) => this.sessionTtlMs(name),
+      closeSession: (session) => this.pool.closeSession(session),
       logger,
     });
     const { concurrency } = config.worker;
@@ -160,35 +160,35 @@ export class Worker {
   }
 
   /** Once it is asked for; again where that failed. */
-  #openEgress(): Promise<EgressProxy> {
+  private openEgress(): Promise<EgressProxy> {
     const { logger, onEgress = () => undefined } = this.parts;
-    this.#egress ??= EgressProxy.open({ logger, onConnection: onEgress }).catch((error: unknown) => {
-      this.#egress = undefined;
+    this.egress ??= EgressProxy.open({ logger, onConnection: onEgress }).catch((error: unknown) => {
+      this.egress = undefined;
       throw error;
     });
-    return this.#egress;
+    return this.egress;
   }
 
   get draining(): boolean {
-    return this.#draining;
+    return this.isDraining;
   }
 
   /** The levels of isolation that command servers run under here; without any, the one that they would. */
   isolationLevels(): string[] {
-    const levels = this.#configured.servers.map(({ isolation }) => isolation);
+    const levels = this.configured.servers.map(({ isolation }) => isolation);
     const used = [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
-    return used.length > 0 ? used : [this.#defaultLevel()];
+    return used.length > 0 ? used : [this.defaultLevel()];
   }
 
   /** Command servers, each with its level: 0 to 3. */
   isolationOfServers(): Record<string, number> {
-    const levels = this.#configured.servers.map(({ name, isolation }) => {
+    const levels = this.configured.servers.map(({ name, isolation }) => {
       return [name, isolationLevels.findIndex((level) => level === isolation)] as const;
     });
     return Object.fromEntries(levels.filter(([, level]) => level >= 0));
   }
 
-  #defaultLevel(): string {
+  private defaultLevel(): string {
     const { isolation, config } = this.parts;
     const level = config.isolation.minimum;
     return isolation.refusal(level) === undefined ? level : `${isolation.strongest}: commands are refused`;
@@ -196,7 +196,7 @@ export class Worker {
 
   /** Instances of tool servers by state. */
   instances(): InstanceCount[] {
-    return this.#pool.census();
+    return this.pool.census();
   }
 
   /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
@@ -205,58 +205,58 @@ export class Worker {
     const info = {
       id: this.parts.workerId,
       kind: 'worker' as const,
-      details: this.#details(),
+      details: this.details(),
     };
     await this.parts.registry.register(info);
-    this.parts.registry.describe(info.id, () => this.#details());
+    this.parts.registry.describe(info.id, () => this.details());
     await this.jobs.start();
     await this.catalog.start();
-    this.#pool.warm();
+    this.pool.warm();
   }
 
   /** Other tool servers from now on, as `ServerPool.replace` has it. Resolves when the catalog says so. */
   async reconfigure(mcpServers: Config['mcpServers']): Promise<void> {
     const config = { ...this.parts.config, mcpServers };
-    this.#configured = configuredServers({ ...this.#serverParts, config, running: this.#configured });
-    this.#pool.replace(this.#configured);
-    await this.catalog.replace(this.#configured);
+    this.configured = configuredServers({ ...this.serverParts, config, running: this.configured });
+    this.pool.replace(this.configured);
+    await this.catalog.replace(this.configured);
   }
 
   /** It was deleted, or has expired: its servers end, with the calls on them. Others may make one of that name again. */
   async endSession({ principal, id, directory }: DeletedSession): Promise<void> {
     try {
-      if (directory !== undefined) await this.#pool.endIn(directory);
+      if (directory !== undefined) await this.pool.endIn(directory);
       await this.affinity.end({ principal, sessionId: id });
     } catch (error) {
       this.parts.logger.warn({ error, sessionId: id }, 'servers of a deleted session did not end cleanly');
     }
   }
 
-  #details(): ProcessInfo['details'] {
+  private details(): ProcessInfo['details'] {
     return {
       isolation: this.isolationLevels().join(', '),
       servers: this.catalog.states().map((server) => {
-        const isolation = this.#configured.servers.find(({ name }) => name === server.name)?.isolation;
+        const isolation = this.configured.servers.find(({ name }) => name === server.name)?.isolation;
         return { ...server, ...(isolation === undefined ? {} : { isolation }) } satisfies ServerReport;
       }),
     };
   }
 
   /** Undefined where a server keeps nothing for a session. */
-  #sessionTtlMs(name: string): number | undefined {
-    const server = this.#pool.server(name);
+  private sessionTtlMs(name: string): number | undefined {
+    const server = this.pool.server(name);
     return server?.scope === 'session' ? server.idleTtlMs : undefined;
   }
 
   /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
-    this.#draining = true;
-    await this.#sayThatItLeaves();
+    this.isDraining = true;
+    await this.sayThatItLeaves();
     await this.jobs.drain(signal);
   }
 
   /** To the gateways: they send nothing here any more. One that does not hear of it finds the row within two seconds. */
-  async #sayThatItLeaves(): Promise<void> {
+  private async sayThatItLeaves(): Promise<void> {
     const { registry, backing, logger } = this.parts;
     try {
       await registry.leave();
@@ -268,12 +268,12 @@ export class Worker {
 
   /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
   async close(): Promise<void> {
-    this.#draining = true;
+    this.isDraining = true;
     const listed = this.catalog.close();
     await this.jobs.close();
     await listed;
-    await this.#pool.close();
-    await (await this.#egress)?.close();
+    await this.pool.close();
+    await (await this.egress)?.close();
     await this.affinity.close();
     await this.outcomes.close();
     await this.parts.registry.close();

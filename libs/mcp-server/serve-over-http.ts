@@ -62,80 +62,80 @@ export async function serveOverHttp(server: ToolServer, options: HttpServingOpti
 }
 
 class Serving implements HttpServing {
-  readonly #http = createServer((request, response) => void this.#take(request, response));
-  readonly #connections = new QuietConnections(this.#http);
-  readonly #endpoint: McpEndpoint;
-  readonly #hosts: ReadonlySet<string>;
-  readonly #origins: ReadonlySet<string>;
-  readonly #host: string;
-  readonly #path: string;
+  private readonly http = createServer((request, response) => void this.take(request, response));
+  private readonly connections = new QuietConnections(this.http);
+  private readonly endpoint: McpEndpoint;
+  private readonly hosts: ReadonlySet<string>;
+  private readonly origins: ReadonlySet<string>;
+  private readonly host: string;
+  private readonly path: string;
   /** Aborts what only waits. */
-  readonly #stopping = new AbortController();
-  readonly #calls = new Set<Promise<void>>();
-  readonly #stuckReaderMs: number;
-  readonly #onRefused: (limit: string) => void;
+  private readonly stopping = new AbortController();
+  private readonly calls = new Set<Promise<void>>();
+  private readonly stuckReaderMs: number;
+  private readonly onRefused: (limit: string) => void;
 
   constructor(
     server: ToolServer,
     private readonly options: HttpServingOptions,
   ) {
     const { host = '127.0.0.1', path = '/mcp', allowedHosts = [], allowedOrigins = [], maxSessions = 100 } = options;
-    this.#host = host;
-    this.#path = path;
-    this.#hosts = new Set(['localhost', host, ...allowedHosts].map((name) => name.toLowerCase()));
-    this.#origins = new Set(allowedOrigins);
+    this.host = host;
+    this.path = path;
+    this.hosts = new Set(['localhost', host, ...allowedHosts].map((name) => name.toLowerCase()));
+    this.origins = new Set(allowedOrigins);
     const { logger, stuckReaderMs = 60_000 } = options;
-    this.#stuckReaderMs = stuckReaderMs;
-    this.#onRefused = (limit) => logger.warn({ metadata: { limit } }, 'refused by a limit');
+    this.stuckReaderMs = stuckReaderMs;
+    this.onRefused = (limit) => logger.warn({ metadata: { limit } }, 'refused by a limit');
     // Connections that are refused have lines of their own.
-    const onBound = (limit: string) => void (limit === 'connections' || this.#onRefused(limit));
-    boundServer(this.#http, { stuckReaderMs, onBound, logger });
-    this.#endpoint = new McpEndpoint(
+    const onBound = (limit: string) => void (limit === 'connections' || this.onRefused(limit));
+    boundServer(this.http, { stuckReaderMs, onBound, logger });
+    this.endpoint = new McpEndpoint(
       {
         newServer: () => server.newServer(),
         onToolsChanged: (listener) => server.attach({ onToolsChanged: listener }),
         logger,
         observeError: () => undefined,
-        onRefused: this.#onRefused,
-        onEvicted: () => this.#onRefused('mcp_sessions'),
+        onRefused: this.onRefused,
+        onEvicted: () => this.onRefused('mcp_sessions'),
       },
       { sessions: maxSessions, sessionIdleMs, subscriptions: maxSessions, keepAliveMs },
     );
   }
 
   get url(): string {
-    const host = this.#host.includes(':') ? `[${this.#host}]` : this.#host;
-    return `http://${host}:${listeningPort(this.#http)}${this.#path}`;
+    const host = this.host.includes(':') ? `[${this.host}]` : this.host;
+    return `http://${host}:${listeningPort(this.http)}${this.path}`;
   }
 
   async listen(): Promise<void> {
-    this.#http.listen(this.options.port ?? 0, this.#host);
-    await once(this.#http, 'listening');
+    this.http.listen(this.options.port ?? 0, this.host);
+    await once(this.http, 'listening');
     this.options.logger.info({ metadata: { url: this.url } }, 'mcp server listens');
   }
 
   async close(graceMs = 10_000): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    const closed = once(this.#http, 'close');
-    this.#http.close();
-    this.#stopping.abort();
+    if (this.stopping.signal.aborted) return;
+    const closed = once(this.http, 'close');
+    this.http.close();
+    this.stopping.abort();
     const grace = AbortSignal.timeout(graceMs);
-    await Promise.race([Promise.allSettled(this.#calls), once(grace, 'abort')]);
-    await this.#endpoint.close();
-    this.#connections.close();
+    await Promise.race([Promise.allSettled(this.calls), once(grace, 'abort')]);
+    await this.endpoint.close();
+    this.connections.close();
     await Promise.race([closed, once(grace, 'abort')]);
-    this.#http.closeAllConnections();
+    this.http.closeAllConnections();
     await closed;
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = mintRequestId();
     let body: unknown;
     try {
-      if (!mayBeAnswered(request, response, () => this.#onRefused('pipelined_requests'))) return;
-      this.#guard(request);
-      body = request.method === 'POST' ? parseBody(await this.#read(request)) : undefined;
-      await this.#answer(request, response, { requestId, body });
+      if (!mayBeAnswered(request, response, () => this.onRefused('pipelined_requests'))) return;
+      this.guard(request);
+      body = request.method === 'POST' ? parseBody(await this.read(request)) : undefined;
+      await this.answer(request, response, { requestId, body });
     } catch (thrown) {
       const error = toAppError(thrown);
       logFailure(this.options.logger, error, requestId);
@@ -145,13 +145,13 @@ class Serving implements HttpServing {
   }
 
   /** @throws AppError host_forbidden, origin_forbidden, not_found, method_not_allowed, unsupported_media_type, shutting_down */
-  #guard({ url, method = '', headers }: IncomingMessage): void {
+  private guard({ url, method = '', headers }: IncomingMessage): void {
     const { host, origin } = headers;
-    if (!hostAllowed(host, this.#hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
-    if (origin !== undefined && !originAllowed(origin, host, this.#origins)) {
+    if (!hostAllowed(host, this.hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
+    if (origin !== undefined && !originAllowed(origin, host, this.origins)) {
       throw new AppError('origin_forbidden', 'This Origin may not call');
     }
-    if (url?.split('?', 1)[0] !== this.#path) throw new AppError('not_found', 'There is nothing at this address');
+    if (url?.split('?', 1)[0] !== this.path) throw new AppError('not_found', 'There is nothing at this address');
     if (!['GET', 'POST', 'DELETE'].includes(method)) {
       throw new AppError('method_not_allowed', 'Allowed here: POST, GET, DELETE');
     }
@@ -159,11 +159,11 @@ class Serving implements HttpServing {
     if (method === 'POST' && type !== 'application/json') {
       throw new AppError('unsupported_media_type', 'Send application/json');
     }
-    if (this.#stopping.signal.aborted) throw new AppError('shutting_down', 'This server is stopping');
+    if (this.stopping.signal.aborted) throw new AppError('shutting_down', 'This server is stopping');
   }
 
   /** @throws AppError request_too_large */
-  async #read(request: IncomingMessage): Promise<Buffer> {
+  private async read(request: IncomingMessage): Promise<Buffer> {
     const { maxBodyBytes = 4 * 1024 * 1024 } = this.options;
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -175,7 +175,7 @@ class Serving implements HttpServing {
     return Buffer.concat(pieces);
   }
 
-  async #answer(
+  private async answer(
     request: IncomingMessage,
     response: ServerResponse,
     { requestId, body }: { requestId: string; body: unknown },
@@ -185,25 +185,25 @@ class Serving implements HttpServing {
     const gone = new AbortController();
     whenGone(request, response, () => gone.abort());
     const waits = method === 'GET' || frames?.listens === true;
-    const signal = waits ? AbortSignal.any([gone.signal, this.#stopping.signal]) : gone.signal;
+    const signal = waits ? AbortSignal.any([gone.signal, this.stopping.signal]) : gone.signal;
     const context = { principal: 'anonymous', requestId, signal, deadline: steadyNow() + requestMs };
     const streams = method !== 'POST' || headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
-    if (frames?.calls === true) exchange.atEnd.push(this.#enterCall());
+    if (frames?.calls === true) exchange.atEnd.push(this.enterCall());
     try {
-      const answer = await this.#endpoint.answer(webRequest(request, signal), exchange, frames);
-      await send(answer, response, { signal, stuckReaderMs: this.#stuckReaderMs });
+      const answer = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
+      await send(answer, response, { signal, stuckReaderMs: this.stuckReaderMs });
     } finally {
       for (const end of exchange.atEnd) end();
     }
   }
 
-  #enterCall(): () => void {
+  private enterCall(): () => void {
     let end: () => void = () => undefined;
     const call = new Promise<void>((resolve) => (end = resolve));
-    this.#calls.add(call);
+    this.calls.add(call);
     return () => {
-      this.#calls.delete(call);
+      this.calls.delete(call);
       end();
     };
   }

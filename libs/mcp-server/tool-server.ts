@@ -53,9 +53,9 @@ export interface ServerListener {
 const invalidParams = -32602;
 
 export class ToolServer {
-  readonly #tools = new Map<string, ServedTool>();
-  readonly #connections = new Set<Server>();
-  readonly #listeners = new Set<ServerListener>();
+  private readonly tools = new Map<string, ServedTool>();
+  private readonly connections = new Set<Server>();
+  private readonly listeners = new Set<ServerListener>();
 
   constructor(
     private readonly declared: McpServerOptions,
@@ -68,37 +68,37 @@ export class ToolServer {
   }
 
   toolNames(): string[] {
-    return [...this.#tools.keys()];
+    return [...this.tools.keys()];
   }
 
   /** Adds a tool, also while connected. @throws Error naming both places when the name is taken. */
   register(tool: Omit<ServedTool, 'listed'>): void {
-    const other = this.#tools.get(tool.name);
+    const other = this.tools.get(tool.name);
     if (other !== undefined) {
       throw new Error(
         `Two tools of MCP server '${this.name}' are named '${tool.name}': ${other.place} and ${tool.place}`,
       );
     }
-    this.#tools.set(tool.name, serveTool(tool));
-    this.#announce();
+    this.tools.set(tool.name, serveTool(tool));
+    this.announce();
   }
 
   /** False when there is none of that name. Calls under way end as they would. */
   remove(name: string): boolean {
-    const removed = this.#tools.delete(name);
-    if (removed) this.#announce();
+    const removed = this.tools.delete(name);
+    if (removed) this.announce();
     return removed;
   }
 
   /** The tools as `tools/list` tells them. */
   list(): Tool[] {
-    return [...this.#tools.values()].map((tool) => tool.listed);
+    return [...this.tools.values()].map((tool) => tool.listed);
   }
 
   /** Users within this process need no protocol: `list` and `call` are theirs. Returns what ends it. */
   attach(listener: ServerListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
   /** Serves one connection until its transport closes. */
@@ -111,9 +111,9 @@ export class ToolServer {
   /** A connection yet without transport, for an entry that brings its own (stdio of the SDK). */
   newConnection(): Server {
     const server = this.newServer();
-    this.#connections.add(server);
+    this.connections.add(server);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
-    server.onclose = () => this.#connections.delete(server);
+    server.onclose = () => this.connections.delete(server);
     return server;
   }
 
@@ -125,12 +125,12 @@ export class ToolServer {
     );
     server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      if (!this.#tools.has(params.name)) {
+      if (!this.tools.has(params.name)) {
         throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
       }
       const { transport } = server;
       const { id, signal } = context.mcpReq;
-      const result = await this.#run(servedCall(params, context), 'info');
+      const result = await this.run(servedCall(params, context), 'info');
       if (signal.aborted) leaveUnanswered(transport, id);
       return result;
     });
@@ -138,16 +138,16 @@ export class ToolServer {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#connections].map((server) => server.close()));
-    this.#connections.clear();
-    for (const listener of this.#listeners) listener.onClosed?.();
-    this.#listeners.clear();
+    await Promise.all([...this.connections].map((server) => server.close()));
+    this.connections.clear();
+    for (const listener of this.listeners) listener.onClosed?.();
+    this.listeners.clear();
   }
 
-  #announce(): void {
-    for (const listener of this.#listeners) listener.onToolsChanged();
+  private announce(): void {
+    for (const listener of this.listeners) listener.onToolsChanged();
     // A connection that is not open yet, or has just closed, asks for the list anyway.
-    for (const server of this.#connections) {
+    for (const server of this.connections) {
       if (server.transport !== undefined) server.sendToolListChanged().catch(() => undefined);
     }
   }
@@ -158,19 +158,19 @@ export class ToolServer {
    * @throws AppError invalid_tool_arguments where there is no such tool
    */
   call(call: ServedCall): Promise<CallToolResult> {
-    return this.#run(call, 'debug');
+    return this.run(call, 'debug');
   }
 
-  async #run(call: ServedCall, level: 'info' | 'debug'): Promise<CallToolResult> {
-    const tool = this.#tools.get(call.tool);
+  private async run(call: ServedCall, level: 'info' | 'debug'): Promise<CallToolResult> {
+    const tool = this.tools.get(call.tool);
     if (tool === undefined) throw new AppError('invalid_tool_arguments', unknownTool);
     const startedAt = performance.now();
     const clock = tool.options.timeoutMs === undefined ? undefined : new ToolClock(tool.options.timeoutMs, call.signal);
     const signal = clock?.signal ?? call.signal;
-    const context = this.#context(call, signal);
+    const context = this.context(call, signal);
     let failure: unknown;
     try {
-      return await unlessAborted(this.#authorizedRun(tool, call.arguments, context), signal);
+      return await unlessAborted(this.authorizedRun(tool, call.arguments, context), signal);
     } catch (error) {
       failure = signal.aborted ? abortError(signal) : error;
       return this.declared.renderError?.(failure, call.tool) ?? failedResult(failure);
@@ -186,7 +186,7 @@ export class ToolServer {
     }
   }
 
-  async #authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
+  private async authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
     if ((await this.authorize(tool.name, context)) === false) {
       throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
     }
@@ -194,7 +194,7 @@ export class ToolServer {
     return runTool(tool, args, context);
   }
 
-  #context({ meta, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal): ToolContext {
+  private context({ meta, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal): ToolContext {
     const { openWorkspace, logger, cache } = this.options;
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
@@ -247,25 +247,25 @@ function servedCall(
 
 /** The time that a tool gives itself, beside its caller's signal. */
 class ToolClock {
-  readonly #own = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly signal = this.#own.signal;
+  private readonly own = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  readonly signal = this.own.signal;
   // Not AbortSignal.any(): what that links is let go by full collections of garbage only.
-  readonly #cancel = () => this.#own.abort(this.callers.reason);
+  private readonly cancel = () => this.own.abort(this.callers.reason);
 
   constructor(
     timeoutMs: number,
     private readonly callers: AbortSignal,
   ) {
-    const late = () => this.#own.abort(new AppError('tool_timeout', `No result within ${timeoutMs} ms`));
-    this.#timer = setTimeout(late, timeoutMs);
-    if (callers.aborted) this.#cancel();
-    else callers.addEventListener('abort', this.#cancel, { once: true });
+    const late = () => this.own.abort(new AppError('tool_timeout', `No result within ${timeoutMs} ms`));
+    this.timer = setTimeout(late, timeoutMs);
+    if (callers.aborted) this.cancel();
+    else callers.addEventListener('abort', this.cancel, { once: true });
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.callers.removeEventListener('abort', this.#cancel);
+    clearTimeout(this.timer);
+    this.callers.removeEventListener('abort', this.cancel);
   }
 }
 

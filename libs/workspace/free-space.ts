@@ -6,7 +6,7 @@ import { AppError } from '#libs/schemas/errors.js';
 const keptMs = 1_000;
 
 export class FreeSpace {
-  #looked: { bytes: Promise<number>; at: number; claimed: number } | undefined;
+  private looked: { bytes: Promise<number>; at: number; claimed: number } | undefined;
 
   constructor(
     private readonly directory: string,
@@ -16,17 +16,17 @@ export class FreeSpace {
 
   /** What is free, less what was claimed since it was looked up. Rejects when the file system does not tell. */
   async bytes(): Promise<number> {
-    if (this.#looked === undefined || performance.now() - this.#looked.at >= keptMs) {
-      this.#looked = { bytes: freeBytes(this.directory), at: performance.now(), claimed: 0 };
+    if (this.looked === undefined || performance.now() - this.looked.at >= keptMs) {
+      this.looked = { bytes: freeBytes(this.directory), at: performance.now(), claimed: 0 };
     }
-    const looked = this.#looked;
+    const looked = this.looked;
     return (await looked.bytes) - looked.claimed;
   }
 
   /** Before so many bytes are written. @throws AppError workspace_disk_full */
   async claim(bytes: number): Promise<void> {
     await this.check(bytes);
-    this.#looked!.claimed += bytes;
+    this.looked!.claimed += bytes;
   }
 
   /** The same, with nothing claimed: of what will come later. @throws AppError workspace_disk_full */

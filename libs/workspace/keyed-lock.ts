@@ -1,21 +1,21 @@
 // One at a time per key within this process, in order of asking. Waiting ends with the signal.
 
 export class KeyedLock {
-  readonly #tails = new Map<string, Promise<void>>();
+  private readonly tails = new Map<string, Promise<void>>();
 
   async run<T>(key: string, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
-    const before = this.#tails.get(key) ?? Promise.resolve();
+    const before = this.tails.get(key) ?? Promise.resolve();
     let release!: () => void;
     const mine = new Promise<void>((resolve) => (release = resolve));
     const tail = before.then(() => mine);
-    this.#tails.set(key, tail);
+    this.tails.set(key, tail);
     try {
       await before;
       signal?.throwIfAborted();
       return await body();
     } finally {
       release();
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+      if (this.tails.get(key) === tail) this.tails.delete(key);
     }
   }
 }

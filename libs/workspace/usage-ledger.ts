@@ -36,14 +36,14 @@ const maxAccounts = 10_000;
 const minAgeMs = 2_000;
 
 export class UsageLedger {
-  readonly #accounts = new Map<string, Account>();
-  readonly #lock = new KeyedLock();
+  private readonly accounts = new Map<string, Account>();
+  private readonly lock = new KeyedLock();
 
   constructor(readonly limits: WorkspaceLimits) {}
 
   /** Runs `body` while nothing else of this process changes names in that workspace. */
   exclusively<T>(key: string, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
-    return this.#lock.run(key, signal, body);
+    return this.lock.run(key, signal, body);
   }
 
   /** Scans when never done or long ago; `force`: unless just done. Call it outside `exclusively`. */
@@ -52,28 +52,28 @@ export class UsageLedger {
     scan: Scan,
     options: { force?: boolean; signal?: AbortSignal | undefined } = {},
   ): Promise<Usage> {
-    return this.#lock.run(key, options.signal, async () => {
-      const known = this.#accounts.get(key);
+    return this.lock.run(key, options.signal, async () => {
+      const known = this.accounts.get(key);
       if (known !== undefined && options.force !== true && !stale(known)) return known;
       const startedAt = performance.now();
       const scanned = await scan();
       const account = known ?? { ...scanned, scannedAt: 0, scanMs: 0, reservedBytes: 0, reservedEntries: 0 };
       Object.assign(account, scanned, { scannedAt: performance.now(), scanMs: performance.now() - startedAt });
-      this.#remember(key, account);
+      this.remember(key, account);
       return account;
     });
   }
 
   /** The place for something new; nothing is taken yet. Needs a `refresh` before. */
   reserve(key: string, credit: { bytes: number; entries: number } = { bytes: 0, entries: 0 }): Reservation {
-    const account = this.#accounts.get(key);
+    const account = this.accounts.get(key);
     if (account === undefined) throw new Error('A workspace is counted before it is written to');
     return new Reservation(account, this.limits, credit);
   }
 
   /** A write could meet a limit because of what other processes have removed since the last count. */
   nearlyFull(key: string, bytes: number): boolean {
-    const account = this.#accounts.get(key);
+    const account = this.accounts.get(key);
     if (account === undefined || performance.now() - account.scannedAt < 100) return false;
     const { maxBytes, maxFiles } = this.limits;
     return (
@@ -85,23 +85,23 @@ export class UsageLedger {
 
   /** Something is gone, or its size has changed, by these. */
   adjust(key: string, by: Partial<Usage>): void {
-    const account = this.#accounts.get(key);
+    const account = this.accounts.get(key);
     if (account !== undefined) adjust(account, by);
   }
 
   /** The next count is a new one. */
   expire(key: string): void {
-    const account = this.#accounts.get(key);
+    const account = this.accounts.get(key);
     if (account !== undefined) account.scannedAt = Number.NEGATIVE_INFINITY;
   }
 
-  #remember(key: string, account: Account): void {
-    this.#accounts.delete(key);
-    this.#accounts.set(key, account);
-    if (this.#accounts.size <= maxAccounts) return;
-    for (const [oldest, { reservedBytes, reservedEntries }] of this.#accounts) {
+  private remember(key: string, account: Account): void {
+    this.accounts.delete(key);
+    this.accounts.set(key, account);
+    if (this.accounts.size <= maxAccounts) return;
+    for (const [oldest, { reservedBytes, reservedEntries }] of this.accounts) {
       if (reservedBytes === 0 && reservedEntries === 0 && oldest !== key) {
-        this.#accounts.delete(oldest);
+        this.accounts.delete(oldest);
         return;
       }
     }
@@ -119,8 +119,8 @@ function adjust(account: Account, by: Partial<Usage>): void {
 
 /** Bytes and entries promised to one write until it is kept or given up. */
 export class Reservation {
-  #bytes = 0;
-  #entries = 0;
+  private bytes = 0;
+  private entries = 0;
 
   constructor(
     private readonly account: Account,
@@ -139,8 +139,8 @@ export class Reservation {
     if (entries > 0 && held + entries - this.credit.entries > limits.maxFiles) {
       throw quota(`at most ${limits.maxFiles} files and directories`);
     }
-    this.#bytes += bytes;
-    this.#entries += entries;
+    this.bytes += bytes;
+    this.entries += entries;
     account.reservedBytes += bytes;
     account.reservedEntries += entries;
   }
@@ -159,10 +159,10 @@ export class Reservation {
   }
 
   release(): void {
-    this.account.reservedBytes -= this.#bytes;
-    this.account.reservedEntries -= this.#entries;
-    this.#bytes = 0;
-    this.#entries = 0;
+    this.account.reservedBytes -= this.bytes;
+    this.account.reservedEntries -= this.entries;
+    this.bytes = 0;
+    this.entries = 0;
   }
 }
 

@@ -39,8 +39,8 @@ export class Workspace {
 
   /** Opens a regular file; the caller closes it. @throws AppError file_not_found, path_outside_workspace, invalid_value */
   async openFile(path: string): Promise<OpenFile> {
-    const { parents, name } = this.#target(path);
-    return this.#within(parents, path, async (parent) => {
+    const { parents, name } = this.target(path);
+    return this.within(parents, path, async (parent) => {
       const handle = await parent.openFile(name, constants.O_RDONLY, path);
       try {
         return new OpenFile(handle, toFileInfo(await handle.stat({ bigint: true })));
@@ -53,8 +53,8 @@ export class Workspace {
 
   /** What a name is; links are reported, not followed. */
   async stat(path: string): Promise<FileInfo> {
-    const names = this.#names(path);
-    return this.#within(names.slice(0, -1), path, async (parent) => {
+    const names = this.names(path);
+    return this.within(names.slice(0, -1), path, async (parent) => {
       const stats = await parent.stat(names.at(-1) ?? '.');
       if (stats === undefined) throw notFound(path);
       return toFileInfo(stats);
@@ -68,12 +68,12 @@ export class Workspace {
    * invalid_value
    */
   async write(path: string, source: WriteSource, options: WriteOptions = {}): Promise<Written> {
-    const { parents, name } = this.#target(path);
+    const { parents, name } = this.target(path);
     await this.place.space.check(sizeOf(source, options));
     await this.ensure();
     await this.usage({ signal: options.signal });
-    return this.#rescanWhenFull(sizeOf(source, options), options.signal, () =>
-      this.#within(
+    return this.rescanWhenFull(sizeOf(source, options), options.signal, () =>
+      this.within(
         parents,
         path,
         (parent) => writeFile({ ...this.place, parent, name, shown: path }, source, options),
@@ -83,20 +83,20 @@ export class Workspace {
   }
 
   async makeDirectory(path: string, signal?: AbortSignal): Promise<void> {
-    const names = this.#names(path);
+    const names = this.names(path);
     await this.place.space.check();
     await this.ensure();
     await this.usage({ signal });
-    await this.#within(names, path, async () => undefined, true);
+    await this.within(names, path, async () => undefined, true);
   }
 
   /** Of a directory; `.` is the workspace. */
   async list(path: string, options: ListOptions): Promise<Listing> {
-    const names = this.#names(path);
+    const names = this.names(path);
     const prefix = names.length === 0 ? '' : `${shownPath(names)}/`;
     const { maxDepth } = this.limits;
     try {
-      return await this.#within(names, path, (directory) => listEntries(directory, prefix, { ...options, maxDepth }));
+      return await this.within(names, path, (directory) => listEntries(directory, prefix, { ...options, maxDepth }));
     } catch (error) {
       const isNotMade = names.length === 0 && error instanceof AppError && error.code === 'file_not_found';
       if (isNotMade) return { entries: [], truncated: false };
@@ -106,14 +106,14 @@ export class Workspace {
 
   /** Runs `body` on the open directory, which is closed after it. For readers that walk (search, archive). */
   withDirectory<T>(path: string, body: (directory: Directory) => Promise<T>): Promise<T> {
-    return this.#within(this.#names(path), path, body);
+    return this.within(this.names(path), path, body);
   }
 
   /** The open directory itself; the caller closes it. */
   async openDirectory(path: string): Promise<Directory> {
-    const root = await this.#openRoot(path);
+    const root = await this.openRoot(path);
     try {
-      return await descend(root, this.#names(path));
+      return await descend(root, this.names(path));
     } catch (error) {
       throw toFileError(error, path);
     } finally {
@@ -126,18 +126,18 @@ export class Workspace {
     path: string,
     options: { recursive?: boolean; expected?: WriteOptions['expected']; signal?: AbortSignal } = {},
   ): Promise<void> {
-    const { parents, name } = this.#target(path);
+    const { parents, name } = this.target(path);
     const { ledger, key } = this.place;
     await ledger.exclusively(key, options.signal, () =>
-      this.#within(parents, path, async (parent) => {
+      this.within(parents, path, async (parent) => {
         const stats = await parent.stat(name);
         if (stats === undefined) throw notFound(path);
         options.expected?.(toFileInfo(stats));
         if (!stats.isDirectory()) {
           await unlink(parent.child(name));
           ledger.adjust(key, { bytes: -Number(stats.size), files: -1 });
-        } else if (options.recursive === true) await this.#removeTree(parent, name, options.signal);
-        else await this.#removeEmpty(parent, name, path);
+        } else if (options.recursive === true) await this.removeTree(parent, name, options.signal);
+        else await this.removeEmpty(parent, name, path);
       }),
     );
   }
@@ -148,12 +148,12 @@ export class Workspace {
     to: string,
     options: { overwrite?: boolean; createDirectories?: boolean; signal?: AbortSignal } = {},
   ): Promise<void> {
-    const source = this.#target(from);
-    const target = this.#target(to);
+    const source = this.target(from);
+    const target = this.target(to);
     await this.usage({ signal: options.signal });
     const { ledger, key } = this.place;
     await ledger.exclusively(key, options.signal, () =>
-      this.#within(source.parents, from, async (fromParent) => {
+      this.within(source.parents, from, async (fromParent) => {
         const stats = await fromParent.stat(source.name);
         if (stats === undefined) throw notFound(from);
         if (stats.isSymbolicLink()) throw isLink(from);
@@ -168,7 +168,7 @@ export class Workspace {
           });
           if (there !== undefined) ledger.adjust(key, { bytes: -Number(there.size), files: -1 });
         };
-        await this.#within(target.parents, to, toPlace, options.createDirectories === true);
+        await this.within(target.parents, to, toPlace, options.createDirectories === true);
       }),
     );
   }
@@ -194,12 +194,12 @@ export class Workspace {
     try {
       await makeOwnDirectory(this.place.hostPath, this.place.mount);
     } catch (error) {
-      throw this.#fullOf(error) ?? toStorageError(error, this.place.hostPath);
+      throw this.fullOf(error) ?? toStorageError(error, this.place.hostPath);
     }
   }
 
   /** A file system of its own that is full is the session's to solve, not the operator's. */
-  #fullOf(error: unknown): AppError | undefined {
+  private fullOf(error: unknown): AppError | undefined {
     if (this.place.mount === undefined || errorCode(error) !== 'ENOSPC') return undefined;
     const { maxBytes, maxFiles } = this.limits;
     return quota(
@@ -208,18 +208,18 @@ export class Workspace {
     );
   }
 
-  #names(path: string): string[] {
+  private names(path: string): string[] {
     return parsePath(path, this.place.sessionId);
   }
 
-  #target(path: string): { parents: string[]; name: string } {
-    const names = this.#names(path);
+  private target(path: string): { parents: string[]; name: string } {
+    const names = this.names(path);
     const name = names.at(-1);
     if (name === undefined) throw isDirectory(path);
     return { parents: names.slice(0, -1), name };
   }
 
-  async #openRoot(path: string): Promise<Directory> {
+  private async openRoot(path: string): Promise<Directory> {
     try {
       return await Directory.openPath(this.place.hostPath);
     } catch (error) {
@@ -228,19 +228,19 @@ export class Workspace {
     }
   }
 
-  async #within<T>(
+  private async within<T>(
     names: readonly string[],
     path: string,
     body: (directory: Directory) => Promise<T>,
     create = false,
   ): Promise<T> {
-    const root = await this.#openRoot(path);
+    const root = await this.openRoot(path);
     let directory: Directory | undefined;
     try {
-      directory = await descend(root, names, create ? { ...(await this.#creation(root)) } : {});
+      directory = await descend(root, names, create ? { ...(await this.creation(root)) } : {});
       return await body(directory);
     } catch (error) {
-      throw this.#fullOf(error) ?? toFileError(error, path);
+      throw this.fullOf(error) ?? toFileError(error, path);
     } finally {
       await directory?.close();
       await root.close();
@@ -248,7 +248,7 @@ export class Workspace {
   }
 
   /** Counts each directory that is made, and gives it to the owner of the workspace where root makes it. */
-  async #creation(root: Directory) {
+  private async creation(root: Directory) {
     const { ledger, key } = this.place;
     const { uid, gid } = await root.handle.stat();
     const foreign = process.getuid?.() === 0 && uid !== 0;
@@ -263,7 +263,7 @@ export class Workspace {
     };
   }
 
-  async #removeTree(parent: Directory, name: string, signal?: AbortSignal): Promise<void> {
+  private async removeTree(parent: Directory, name: string, signal?: AbortSignal): Promise<void> {
     // Out of sight at once, whole; what a crash, or more files than there is time for, leaves goes with a later count.
     const doomed = `${reservedPrefix}${randomBytes(8).toString('hex')}`;
     await rename(parent.child(name), parent.child(doomed));
@@ -271,7 +271,7 @@ export class Workspace {
     await removeTree(parent, doomed, { signal });
   }
 
-  async #removeEmpty(parent: Directory, name: string, path: string): Promise<void> {
+  private async removeEmpty(parent: Directory, name: string, path: string): Promise<void> {
     try {
       await rmdir(parent.child(name));
     } catch (error) {
@@ -282,7 +282,7 @@ export class Workspace {
   }
 
   /** A refusal may be owed to an old count: it stands only after a fresh one. A stream cannot be read twice. */
-  async #rescanWhenFull<T>(bytes: number, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
+  private async rescanWhenFull<T>(bytes: number, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
     const { ledger, key } = this.place;
     if (ledger.nearlyFull(key, bytes)) await this.usage({ signal, force: true });
     return body();

@@ -27,7 +27,7 @@ export interface WorkspaceBounds extends WorkspaceLimits {
 }
 
 export class Workspaces {
-  readonly #ledger: UsageLedger;
+  private readonly ledger: UsageLedger;
   readonly space: FreeSpace;
 
   private constructor(
@@ -36,7 +36,7 @@ export class Workspaces {
     readonly limits: WorkspaceBounds,
     private readonly isOurs: WorkspacePlace['isOurs'],
   ) {
-    this.#ledger = new UsageLedger(limits);
+    this.ledger = new UsageLedger(limits);
     this.space = new FreeSpace(root, limits.minFreeBytes ?? 0);
   }
 
@@ -48,14 +48,14 @@ export class Workspaces {
    */
   static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
     const workspaces = new Workspaces(resolve(dir), limits, isOurs);
-    await workspaces.#make().catch(() => undefined);
+    await workspaces.make().catch(() => undefined);
     if (limits.quota === 'hard') await tryMount(workspaces.root, doomedName(), limits);
     return workspaces;
   }
 
   /** Writes a file and removes it, in the directory, which is made where it is missing. @throws the system's error */
   async probe(): Promise<void> {
-    if (!existsSync(this.root)) await this.#make();
+    if (!existsSync(this.root)) await this.make();
     // What a crash leaves of it the sweeper removes.
     const path = join(this.root, doomedName());
     try {
@@ -65,7 +65,7 @@ export class Workspaces {
     }
   }
 
-  async #make(): Promise<void> {
+  private async make(): Promise<void> {
     await makeParentDirectory(this.root);
     this.root = await realpath(this.root);
   }
@@ -77,7 +77,7 @@ export class Workspaces {
       sessionId: session.id,
       hostPath,
       key: session.directory,
-      ledger: this.#ledger,
+      ledger: this.ledger,
       space: this.space,
       isOurs: this.isOurs,
       mount: this.limits.quota === 'hard' ? () => mountOwn(hostPath, this.limits) : undefined,
@@ -108,14 +108,14 @@ export class Workspaces {
       if (errorCode(error) === 'ENOENT') return true;
       throw error;
     } finally {
-      this.#ledger.expire(directory);
+      this.ledger.expire(directory);
     }
-    return this.#removeChild(doomed, options);
+    return this.removeChild(doomed, options);
   }
 
   /** Counts one anew, for whoever looks at all of them: no write of a session waits for it. */
   measure(directory: string, signal?: AbortSignal): Promise<ScannedUsage> {
-    return scanUsage({ hostPath: this.hostPath(directory), ledger: this.#ledger }, signal);
+    return scanUsage({ hostPath: this.hostPath(directory), ledger: this.ledger }, signal);
   }
 
   /** Names of the sessions' directories that exist. */
@@ -132,7 +132,7 @@ export class Workspaces {
     for (const name of await readdir(this.root)) {
       if (!name.startsWith(doomedPrefix)) continue;
       try {
-        if (await this.#removeChild(name, options)) finished += 1;
+        if (await this.removeChild(name, options)) finished += 1;
       } catch (error) {
         options.signal?.throwIfAborted();
         onError(error);
@@ -141,7 +141,7 @@ export class Workspaces {
     return finished;
   }
 
-  async #removeChild(name: string, options: RemovalOptions): Promise<boolean> {
+  private async removeChild(name: string, options: RemovalOptions): Promise<boolean> {
     const hostPath = join(this.root, name);
     // A process that died in its trial leaves one.
     if (await isMounted(hostPath)) await withoutMount(hostPath, async () => undefined);

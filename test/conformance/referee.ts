@@ -54,14 +54,14 @@ export class Referee {
 
   /** The client scenarios of a revision, or all that this version knows. */
   async clientScenarios(revision?: string): Promise<string[]> {
-    if (revision !== undefined) return (await this.#requirements(revision)).client;
-    const { output } = await this.#conformance(['list', '--client']);
+    if (revision !== undefined) return (await this.requirements(revision)).client;
+    const { output } = await this.conformance(['list', '--client']);
     return [...output.matchAll(/^ +- (\S+) \[(?!draft|extension)/gm)].map(([, scenario]) => scenario!);
   }
 
   /** What is run and reported, but no part of a revision. */
   async notScored(revision: string): Promise<Map<string, string>> {
-    const { not_scored: entries } = await this.#requirements(revision);
+    const { not_scored: entries } = await this.requirements(revision);
     return new Map(entries.map(({ scenario, reason }) => [scenario, reason]));
   }
 
@@ -69,7 +69,7 @@ export class Referee {
   async judge(args: readonly string[]): Promise<Results> {
     const directory = await mkdtemp(join(tmpdir(), 'conformance-'));
     try {
-      const { output } = await this.#conformance([...args, '--output-dir', directory]);
+      const { output } = await this.conformance([...args, '--output-dir', directory]);
       const results = await readResults(directory);
       if (results.size === 0) throw new Error(`conformance ${args.join(' ')} judged nothing:\n${output}`);
       return results;
@@ -78,16 +78,16 @@ export class Referee {
     }
   }
 
-  async #requirements(revision: string): Promise<z.infer<typeof requirementsSchema>> {
-    const file = join(this.#package, 'requirements', `${revision}.yaml`);
+  private async requirements(revision: string): Promise<z.infer<typeof requirementsSchema>> {
+    const file = join(this.package, 'requirements', `${revision}.yaml`);
     return requirementsSchema.parse(parse(await readFile(file, 'utf8')));
   }
 
-  #conformance(args: readonly string[]) {
-    return run(join(this.directory, 'node_modules/.bin/node'), [join(this.#package, 'dist/index.js'), ...args]);
+  private conformance(args: readonly string[]) {
+    return run(join(this.directory, 'node_modules/.bin/node'), [join(this.package, 'dist/index.js'), ...args]);
   }
 
-  get #package(): string {
+  private get package(): string {
     return join(this.directory, 'node_modules/@modelcontextprotocol/conformance');
   }
 }

@@ -69,7 +69,7 @@ export class ContainerFiles {
   /** An empty directory that belongs to the containers' user. */
   volume(path: string, uid: number): void {
     mkdirSync(this.inside(path), { recursive: true, mode: 0o700 });
-    this.#own(path, uid);
+    this.own(path, uid);
   }
 
   write(path: string, text: string): void {
@@ -81,7 +81,7 @@ export class ContainerFiles {
     rmSync(this.path, { recursive: true, force: true });
   }
 
-  #own(path: string, uid: number): void {
+  private own(path: string, uid: number): void {
     if (process.getuid?.() === 0) chownSync(this.inside(path), uid, uid);
   }
 }

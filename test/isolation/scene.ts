@@ -32,39 +32,39 @@ const isRoot = process.getuid?.() === 0;
 
 export class Scene {
   readonly directory: string;
-  readonly #above: string;
-  readonly #victims = new Set<Victim>();
-  #listeners?: Listeners;
-  #nextKey = 0x5000_0000 + (process.pid % 0xffff) * 0x100;
+  private readonly above: string;
+  private readonly victims = new Set<Victim>();
+  private opened?: Listeners;
+  private nextKey = 0x5000_0000 + (process.pid % 0xffff) * 0x100;
 
   private constructor(private readonly options: SceneOptions) {
-    this.#above = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'signalbox-isolation-'));
-    chmodSync(this.#above, options.worker === 'hidden-root' ? 0o700 : 0o755);
-    this.directory = join(this.#above, 'scene');
+    this.above = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'signalbox-isolation-'));
+    chmodSync(this.above, options.worker === 'hidden-root' ? 0o700 : 0o755);
+    this.directory = join(this.above, 'scene');
     mkdirSync(this.directory);
     const passable = givesUser(options.worker) ? 0o711 : 0o700;
-    this.#make('data', passable);
-    this.#make('data/workspaces', passable);
-    this.#make('data/workspaces/other-session', 0o700, this.#serverUser);
-    this.#make('secrets', 0o755);
-    this.#make('package', 0o755);
-    this.#make('run', 0o755);
+    this.make('data', passable);
+    this.make('data/workspaces', passable);
+    this.make('data/workspaces/other-session', 0o700, this.serverUser);
+    this.make('secrets', 0o755);
+    this.make('package', 0o755);
+    this.make('run', 0o755);
     copyFileSync(options.probe, this.probe);
     chmodSync(this.probe, 0o755);
     if (!isRoot) return;
-    this.#make('set-uid', 0o755, 0);
+    this.make('set-uid', 0o755, 0);
     copyFileSync(options.probe, this.setUidProbe);
     chmodSync(this.setUidProbe, 0o4755);
   }
 
   static async open(options: SceneOptions): Promise<Scene> {
     const scene = new Scene(options);
-    scene.#listeners = await openListeners(scene.probe, scene.place('run'));
+    scene.opened = await openListeners(scene.probe, scene.place('run'));
     return scene;
   }
 
   get listeners(): Listeners {
-    return this.#listeners!;
+    return this.opened!;
   }
   get probe(): string {
     return join(this.directory, 'package/probe');
@@ -82,7 +82,7 @@ export class Scene {
   /** Stand before a command, so that it is started as the worker would. */
   get asWorker(): readonly string[] {
     if (this.worker === 'bare-root') return ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'];
-    return this.workerUser === undefined ? [] : this.#as(this.workerUser);
+    return this.workerUser === undefined ? [] : this.as(this.workerUser);
   }
 
   place(place: Place | 'run'): string {
@@ -99,7 +99,7 @@ export class Scene {
     const path = join(directory, name);
     const secret = randomBytes(16).toString('hex');
     writeFileSync(path, secret, { mode: 0o600 });
-    this.#give(path, place === 'session' ? this.#serverUser : this.workerUser);
+    this.give(path, place === 'session' ? this.serverUser : this.workerUser);
     run.afterwards(() => rmSync(path, { force: true, recursive: true }));
     return { path, directory, name, secret };
   }
@@ -107,7 +107,7 @@ export class Scene {
   /** A new directory of the worker, itself the target. */
   directoryAt(path: string, run: Run): OtherFile {
     mkdirSync(path, { mode: 0o700 });
-    this.#give(path, this.workerUser);
+    this.give(path, this.workerUser);
     run.afterwards(() => rmSync(path, { recursive: true, force: true }));
     return { path, directory: dirname(path), name: basename(path), secret: '' };
   }
@@ -115,53 +115,53 @@ export class Scene {
   /** A directory for one attempt, made as the worker makes them: as root for the user of its servers. */
   workspace(level: Level): { path: string; user: number | undefined } {
     const name = randomBytes(16).toString('hex');
-    const user = level === 'none' ? this.workerUser : this.#serverUser;
-    const path = this.#make(`data/workspaces/${name}`, 0o700, user);
-    this.#make(`data/workspaces/${name}/.tmp`, 0o700, user);
+    const user = level === 'none' ? this.workerUser : this.serverUser;
+    const path = this.make(`data/workspaces/${name}`, 0o700, user);
+    this.make(`data/workspaces/${name}/.tmp`, 0o700, user);
     return { path, user: user === this.workerUser ? undefined : user };
   }
 
   async victim(kind: 'worker' | 'server', run: Run, shares = false): Promise<Victim> {
     const { path, secret } = this.file('secrets', run);
-    const user = kind === 'worker' ? undefined : this.#serverUser;
-    if (kind === 'server') this.#give(path, user);
-    const as = user === undefined ? this.asWorker : this.#as(user);
+    const user = kind === 'worker' ? undefined : this.serverUser;
+    if (kind === 'server') this.give(path, user);
+    const as = user === undefined ? this.asWorker : this.as(user);
     const busy = join(this.place(kind === 'worker' ? 'data' : 'session'), `busy-${randomBytes(4).toString('hex')}`);
     run.afterwards(() => rmSync(busy, { force: true }));
-    const key = shares ? this.#nextKey++ : undefined;
+    const key = shares ? this.nextKey++ : undefined;
     const victim = await startVictim({ probe: this.probe, as, secretFile: path, secret, busy, key });
-    this.#victims.add(victim);
+    this.victims.add(victim);
     run.afterwards(() => victim.end());
     return victim;
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#victims].map((victim) => victim.end()));
-    await this.#listeners?.close();
-    rmSync(this.#above, { recursive: true, force: true });
+    await Promise.all([...this.victims].map((victim) => victim.end()));
+    await this.opened?.close();
+    rmSync(this.above, { recursive: true, force: true });
   }
 
   /** Of all servers. */
-  get #serverUser(): number | undefined {
+  private get serverUser(): number | undefined {
     return isRoot && givesUser(this.worker) ? toolUser : this.workerUser;
   }
 
-  #as(user: number): string[] {
+  private as(user: number): string[] {
     const words = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
     const right = '+dac_read_search';
     if (this.worker !== 'hidden-root') return [...words, '--inh-caps=-all', '--'];
     return [...words, '--securebits=+no_setuid_fixup', `--inh-caps=${right}`, `--ambient-caps=${right}`, '--'];
   }
 
-  #make(name: string, mode: number, user = this.workerUser): string {
+  private make(name: string, mode: number, user = this.workerUser): string {
     const path = join(this.directory, name);
     mkdirSync(path, { mode });
     chmodSync(path, mode);
-    this.#give(path, user);
+    this.give(path, user);
     return path;
   }
 
-  #give(path: string, user: number | undefined): void {
+  private give(path: string, user: number | undefined): void {
     if (user !== undefined) chownSync(path, user, user);
   }
 }

@@ -90,16 +90,16 @@ export class RawClient {
 
   /** Resolves when so much has been received. */
   async until(text: string): Promise<void> {
-    await this.#when(() => this.closed || this.received.includes(text));
+    await this.when(() => this.closed || this.received.includes(text));
     if (!this.received.includes(text)) throw new Error(`closed after ${JSON.stringify(this.received)}`);
   }
 
   /** Resolves when the other side has ended, or broken off. */
   gone(): Promise<void> {
-    return this.#when(() => this.ended || this.closed);
+    return this.when(() => this.ended || this.closed);
   }
 
-  #when(holds: () => boolean): Promise<void> {
+  private when(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
         if (!holds()) return;

@@ -54,44 +54,44 @@ export function guardedLookup(
 }
 
 export class AddressGuard {
-  readonly #hosts = new Set<string>();
-  readonly #nets = new BlockList();
+  private readonly hosts = new Set<string>();
+  private readonly nets = new BlockList();
 
   /** @param allow host, host:port, address or CIDR. @throws Error for an entry that is none of them. */
   constructor(allow: readonly string[]) {
-    for (const entry of allow) this.#add(entry.trim().toLowerCase());
+    for (const entry of allow) this.add(entry.trim().toLowerCase());
   }
 
   /** @throws AppError tool_denied. For literals, which are looked up by nobody. */
   checkAddress(address: string, url: URL): void {
-    if (!isPublicAddress(address) && !this.#allows(address, url)) throw refused(url);
+    if (!isPublicAddress(address) && !this.allows(address, url)) throw refused(url);
   }
 
   /** A lookup for connections of one URL: hands out only addresses that may be connected to. */
   lookup(url: URL, resolve: Lookup): Lookup {
     return guardedLookup(resolve, {
-      mayConnect: (address) => isPublicAddress(address) || this.#allows(address, url),
+      mayConnect: (address) => isPublicAddress(address) || this.allows(address, url),
       refusal: () => refused(url),
     });
   }
 
-  #allows(address: string, url: URL): boolean {
+  private allows(address: string, url: URL): boolean {
     const host = hostOf(url);
-    if (this.#hosts.has(host) || this.#hosts.has(`${host}:${portOf(url)}`)) return true;
+    if (this.hosts.has(host) || this.hosts.has(`${host}:${portOf(url)}`)) return true;
     const family = isIP(address);
-    return family !== 0 && this.#nets.check(address, family === 4 ? 'ipv4' : 'ipv6');
+    return family !== 0 && this.nets.check(address, family === 4 ? 'ipv4' : 'ipv6');
   }
 
-  #add(entry: string): void {
+  private add(entry: string): void {
     const [net = '', prefix] = entry.split('/');
     const family = isIP(net);
     if (prefix === undefined) {
-      this.#hosts.add(entry.replaceAll(/[[\]]/g, ''));
+      this.hosts.add(entry.replaceAll(/[[\]]/g, ''));
       return;
     }
     if (family === 0 || !/^\d{1,3}$/.test(prefix))
       throw new Error(`tools.fetch_allow: '${entry}' is no host and no CIDR`);
-    this.#nets.addSubnet(net, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
+    this.nets.addSubnet(net, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
   }
 }
 

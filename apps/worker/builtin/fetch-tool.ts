@@ -32,10 +32,10 @@ const shownErrorLength = 2_000;
 
 @McpServer({ name: 'workspace' })
 export class FetchTool {
-  readonly #requester: GuardedRequester;
+  private readonly requester: GuardedRequester;
 
   constructor(private readonly options: FetchOptions) {
-    this.#requester = new GuardedRequester(new AddressGuard(options.allow), options.lookup);
+    this.requester = new GuardedRequester(new AddressGuard(options.allow), options.lookup);
   }
 
   @McpTool({
@@ -52,8 +52,8 @@ export class FetchTool {
     const signal = AbortSignal.any([context.signal, timeout]);
     let incoming: Incoming | undefined;
     try {
-      incoming = await this.#requester.send(input, signal);
-      return await this.#result(incoming, input.save_to, {
+      incoming = await this.requester.send(input, signal);
+      return await this.result(incoming, input.save_to, {
         ...context,
         workspace: workspaceOf(context, input),
         signal,
@@ -69,11 +69,11 @@ export class FetchTool {
     }
   }
 
-  async #result(incoming: Incoming, saveTo: string | undefined, context: FetchContext) {
+  private async result(incoming: Incoming, saveTo: string | undefined, context: FetchContext) {
     const type = incoming.headers['content-type'] ?? 'application/octet-stream';
     const facts = { status: incoming.status, url: incoming.url, content_type: type };
     if (incoming.status >= 400) {
-      const { text } = await this.#text(incoming, type);
+      const { text } = await this.text(incoming, type);
       throw new AppError(
         'tool_failed',
         `HTTP ${incoming.status} of ${incoming.url}\n${text.slice(0, shownErrorLength)}`,
@@ -90,14 +90,14 @@ export class FetchTool {
         structuredContent: { ...facts, bytes: info.size, saved_to: saveTo },
       };
     }
-    const { text, bytes, truncated } = await this.#text(incoming, type);
+    const { text, bytes, truncated } = await this.text(incoming, type);
     const content = [{ type: 'text' as const, text }];
     if (truncated) content.push({ type: 'text', text: `[cut after ${bytes} bytes: use save_to for the whole]` });
     return { content, structuredContent: { ...facts, bytes, truncated } };
   }
 
   /** As much as a result may hold; the rest is not read. */
-  async #text(incoming: Incoming, type: string): Promise<{ text: string; bytes: number; truncated: boolean }> {
+  private async text(incoming: Incoming, type: string): Promise<{ text: string; bytes: number; truncated: boolean }> {
     if (incoming.status < 400 && !textType.test(type) && incoming.headers['content-length'] !== '0') {
       const first = await firstChunk(incoming.body);
       if (first?.includes(0) === true) {

@@ -43,7 +43,7 @@ export class GuardedRequester {
     let current = { ...outgoing, headers: checkHeaders(outgoing.headers) };
     for (let redirects = 0; ; redirects += 1) {
       const url = readUrl(current.url);
-      const incoming = await this.#hop(url, current, signal);
+      const incoming = await this.hop(url, current, signal);
       const location = incoming.headers['location'];
       if (!isRedirect(incoming.status) || location === undefined) return incoming;
       incoming.close();
@@ -52,7 +52,7 @@ export class GuardedRequester {
     }
   }
 
-  #hop(url: URL, outgoing: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
+  private hop(url: URL, outgoing: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
     const host = hostOf(url);
     if (isIP(host) !== 0) this.guard.checkAddress(host, url);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;

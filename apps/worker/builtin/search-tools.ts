@@ -84,7 +84,7 @@ export class SearchTools {
         `Results are kept under ${resultsDirectory}/: use read_file for others`,
       );
     }
-    if (input.grep !== undefined) return this.#grep(workspace, { ...input, path, grep: input.grep }, signal);
+    if (input.grep !== undefined) return this.grep(workspace, { ...input, path, grep: input.grep }, signal);
     const maxTextBytes = this.maxTextBytes;
     return textResult(
       await readText(workspace, { ...input, path, encoding: 'utf8', maxTextBytes }, signal),
@@ -106,7 +106,7 @@ export class SearchTools {
     return { content: [{ type: 'text' as const, text: String(timestamp) }], structuredContent };
   }
 
-  async #grep(
+  private async grep(
     workspace: Workspace,
     input: { path: string; offset: number; limit?: number | undefined; grep: string },
     signal: AbortSignal,

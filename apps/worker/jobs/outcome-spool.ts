@@ -26,10 +26,10 @@ const FILE_NAME = /^[A-Za-z0-9_-]+\.json$/;
 
 export class OutcomeSpool {
   /** Bytes by call. */
-  readonly #spooled = new Map<string, number>();
-  #bytes = 0;
+  private readonly spooled = new Map<string, number>();
+  private bytes = 0;
   /** The last outcome could not be kept: the disk is full, or gone. */
-  #broken = false;
+  private broken = false;
 
   constructor(
     private readonly directory: string,
@@ -40,29 +40,29 @@ export class OutcomeSpool {
   /** Counts what an earlier process left. */
   async open(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
-    await this.#look();
+    await this.look();
   }
 
   /** In the directory, whoever put them there; what others do shows with the next `load`. */
   get rows(): number {
-    return this.#spooled.size;
+    return this.spooled.size;
   }
 
   has(callId: string): boolean {
-    return this.#spooled.has(callId);
+    return this.spooled.has(callId);
   }
 
   /** Whether an outcome of so many bytes can be taken, as far as is known without writing it. */
   hasRoom(bytes: number): boolean {
-    return !this.#broken && this.#bytes + bytes <= this.maxBytes;
+    return !this.broken && this.bytes + bytes <= this.maxBytes;
   }
 
   /** Resolves when the outcome is on the disk. @throws AppError store_unavailable when the spool is full or the disk is. */
   async add(end: CallEnd): Promise<void> {
     const text = JSON.stringify(end);
     const bytes = Buffer.byteLength(text);
-    if (this.#bytes + bytes > this.maxBytes) throw new AppError('store_unavailable', 'The outcome spool is full');
-    this.#bytes += bytes;
+    if (this.bytes + bytes > this.maxBytes) throw new AppError('store_unavailable', 'The outcome spool is full');
+    this.bytes += bytes;
     const path = join(this.directory, `${end.callId}.json`);
     try {
       const file = await open(`${path}.part`, 'w', 0o600);
@@ -80,19 +80,19 @@ export class OutcomeSpool {
         await directory.close();
       }
     } catch (error) {
-      this.#bytes -= bytes;
-      this.#broken = true;
+      this.bytes -= bytes;
+      this.broken = true;
       await unlink(`${path}.part`).catch(() => undefined);
       throw new AppError('store_unavailable', 'The outcome spool cannot be written', { cause: error });
     }
-    this.#broken = false;
-    this.#bytes -= bytes;
-    this.#count(end.callId, bytes);
+    this.broken = false;
+    this.bytes -= bytes;
+    this.count(end.callId, bytes);
   }
 
   /** Hands each outcome to `write` until it throws; what was taken is removed. */
   async load(write: (end: CallEnd) => Promise<boolean>): Promise<void> {
-    for (const name of await this.#look()) {
+    for (const name of await this.look()) {
       const path = join(this.directory, name);
       const text = await readFile(path, 'utf8').catch(unlessGone);
       if (text === undefined) continue;
@@ -104,17 +104,17 @@ export class OutcomeSpool {
         this.logger.info({ metadata: { callId: end.callId, written } }, 'a spooled outcome was loaded');
       }
       await (end === undefined ? rename(path, `${path}.unreadable`) : unlink(path)).catch(unlessGone);
-      this.#forget(callIdOf(name));
+      this.forget(callIdOf(name));
     }
   }
 
   /** Tries the disk again after a failure. */
   async recover(): Promise<void> {
-    if (!this.#broken) return;
+    if (!this.broken) return;
     const path = join(this.directory, 'probe.part');
     try {
       await writeFile(path, 'x'.repeat(PROBE_BYTES));
-      this.#broken = false;
+      this.broken = false;
     } catch (error) {
       this.logger.debug({ error }, 'the outcome spool cannot be written yet');
     } finally {
@@ -122,28 +122,28 @@ export class OutcomeSpool {
     }
   }
 
-  #count(callId: string, bytes: number): void {
-    this.#forget(callId);
-    this.#spooled.set(callId, bytes);
-    this.#bytes += bytes;
+  private count(callId: string, bytes: number): void {
+    this.forget(callId);
+    this.spooled.set(callId, bytes);
+    this.bytes += bytes;
   }
 
-  #forget(callId: string): void {
-    this.#bytes -= this.#spooled.get(callId) ?? 0;
-    this.#spooled.delete(callId);
+  private forget(callId: string): void {
+    this.bytes -= this.spooled.get(callId) ?? 0;
+    this.spooled.delete(callId);
   }
 
   /** Counts what is there: others add to it, and what another one has loaded is settled too. */
-  async #look(): Promise<string[]> {
+  private async look(): Promise<string[]> {
     // Taken before: what is added meanwhile may not be seen.
-    const known = [...this.#spooled.keys()];
+    const known = [...this.spooled.keys()];
     const names = (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
     const there = new Set(names.map(callIdOf));
-    for (const callId of known) if (!there.has(callId)) this.#forget(callId);
+    for (const callId of known) if (!there.has(callId)) this.forget(callId);
     for (const name of names) {
-      if (this.#spooled.has(callIdOf(name))) continue;
+      if (this.spooled.has(callIdOf(name))) continue;
       const found = await stat(join(this.directory, name)).catch(unlessGone);
-      if (found !== undefined) this.#count(callIdOf(name), found.size);
+      if (found !== undefined) this.count(callIdOf(name), found.size);
     }
     return names;
   }

@@ -14,11 +14,11 @@ const RETRY_DELAYS_MS = [100, 300, 1_000];
 const LOAD_INTERVAL_MS = 500;
 
 export class OutcomeWriter {
-  #timer?: NodeJS.Timeout;
-  #loading?: Promise<void>;
+  private timer?: NodeJS.Timeout;
+  private loading?: Promise<void>;
   /** Outcomes that neither the store nor the disk has taken. */
-  #homeless = 0;
-  readonly #closed = new AbortController();
+  private homeless = 0;
+  private readonly closed = new AbortController();
 
   constructor(
     private readonly journal: Journal,
@@ -30,20 +30,20 @@ export class OutcomeWriter {
 
   async start(): Promise<void> {
     await this.spool.open();
-    this.#timer = setInterval(() => void this.#load(), LOAD_INTERVAL_MS);
-    this.#timer.unref();
-    await this.#load();
+    this.timer = setInterval(() => void this.load(), LOAD_INTERVAL_MS);
+    this.timer.unref();
+    await this.load();
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#closed.abort();
-    await this.#loading;
+    clearInterval(this.timer);
+    this.closed.abort();
+    await this.loading;
   }
 
   /** False: an outcome that the store does not take could not be kept either, so no new call may begin. */
   canKeep(callsUnderWay: number): boolean {
-    return this.#homeless === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
+    return this.homeless === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
   }
 
   /** The call has ended, here or in a worker that shares the spool, and the store will be told. */
@@ -71,22 +71,22 @@ export class OutcomeWriter {
         { error, metadata: { callId: end.callId } },
         'an outcome cannot be spooled: it is kept in memory',
       );
-      this.#homeless += 1;
+      this.homeless += 1;
       const ask = () => this.journal.end(end);
-      const asked = untilStoreAnswers(ask, Infinity, this.#closed.signal).finally(() => (this.#homeless -= 1));
+      const asked = untilStoreAnswers(ask, Infinity, this.closed.signal).finally(() => (this.homeless -= 1));
       return (await asked) ? 'written' : 'stale';
     }
     this.logger.warn({ metadata: { callId: end.callId } }, 'the store is away: an outcome was spooled');
     return 'spooled';
   }
 
-  #load(): Promise<void> {
-    this.#loading ??= this.spool
+  private load(): Promise<void> {
+    this.loading ??= this.spool
       .recover()
       .then(() => this.spool.load((end) => this.journal.end(end)))
       .catch((error: unknown) => this.logger.debug({ error }, 'spooled outcomes could not be loaded yet'))
-      .finally(() => (this.#loading = undefined));
-    return this.#loading;
+      .finally(() => (this.loading = undefined));
+    return this.loading;
   }
 }
 

@@ -20,16 +20,16 @@ export interface ProcessorParts {
 }
 
 export class JobProcessor {
-  #consumer?: JobConsumer;
-  #unsubscribe?: () => Promise<void>;
+  private consumer?: JobConsumer;
+  private unsubscribe?: () => Promise<void>;
 
   constructor(private readonly parts: ProcessorParts) {}
 
   /** Can be cancelled before anything is taken. */
   async start(): Promise<void> {
     const { backing, workerId, concurrency } = this.parts;
-    this.#unsubscribe = await backing.channels.subscribe(channelNames.workers, (message) => this.#control(message));
-    this.#consumer = await backing.consume((delivery) => this.handle(delivery), { worker: workerId, concurrency });
+    this.unsubscribe = await backing.channels.subscribe(channelNames.workers, (message) => this.control(message));
+    this.consumer = await backing.consume((delivery) => this.handle(delivery), { worker: workerId, concurrency });
   }
 
   async handle(delivery: JobDelivery): Promise<void> {
@@ -39,7 +39,7 @@ export class JobProcessor {
   /** No new job; resolves when those under way have ended and their replies are out. Rejects when the signal aborts. */
   async drain(signal: AbortSignal): Promise<void> {
     const { affinity, replies } = this.parts;
-    await Promise.all([this.#consumer?.drain(signal), affinity.leave()]);
+    await Promise.all([this.consumer?.drain(signal), affinity.leave()]);
     // Calls that were sent here before their gateways knew.
     await affinity.handBack();
     await replies.settle();
@@ -47,12 +47,12 @@ export class JobProcessor {
 
   /** At once: jobs under way are delivered again, the journal judges them. */
   async close(): Promise<void> {
-    await this.#unsubscribe?.();
-    await this.#consumer?.close();
+    await this.unsubscribe?.();
+    await this.consumer?.close();
     await this.parts.replies.settle();
   }
 
-  #control(message: string): void {
+  private control(message: string): void {
     const parsed = toolControlSchema.safeParse(parseJson(message));
     if (!parsed.success) {
       this.parts.logger.warn(

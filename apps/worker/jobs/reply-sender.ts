@@ -10,10 +10,10 @@ const ENVELOPE_BYTES = 64;
 
 export class ReplySender {
   /** Serialised replies by gateway, of this tick. */
-  #pending = new Map<string, string[]>();
-  #scheduled = false;
-  #held?: NodeJS.Timeout | undefined;
-  readonly #publishing = new Set<Promise<void>>();
+  private pending = new Map<string, string[]>();
+  private scheduled = false;
+  private held?: NodeJS.Timeout | undefined;
+  private readonly publishing = new Set<Promise<void>>();
 
   constructor(
     private readonly channels: Channels,
@@ -21,28 +21,28 @@ export class ReplySender {
   ) {}
 
   send(gatewayId: string, reply: ToolReply): void {
-    const text = this.#fit(reply);
+    const text = this.fit(reply);
     if (text === undefined) return;
-    const replies = this.#pending.get(gatewayId);
-    if (replies === undefined) this.#pending.set(gatewayId, [text]);
+    const replies = this.pending.get(gatewayId);
+    if (replies === undefined) this.pending.set(gatewayId, [text]);
     else replies.push(text);
-    if (this.#scheduled) return;
+    if (this.scheduled) return;
     if (reply.kind === 'started') {
-      this.#held ??= setTimeout(() => this.#flush(), STARTED_HOLD_MS);
+      this.held ??= setTimeout(() => this.flush(), STARTED_HOLD_MS);
       return;
     }
-    this.#scheduled = true;
-    process.nextTick(() => this.#flush());
+    this.scheduled = true;
+    process.nextTick(() => this.flush());
   }
 
   /** Resolves when all that was sent so far is out or lost. */
   async settle(): Promise<void> {
-    this.#flush();
-    await Promise.all(this.#publishing);
+    this.flush();
+    await Promise.all(this.publishing);
   }
 
   /** An outcome that is too large goes as a reference; a progress message that is too large goes without its text. */
-  #fit(reply: ToolReply): string | undefined {
+  private fit(reply: ToolReply): string | undefined {
     const room = this.channels.maxMessageBytes - ENVELOPE_BYTES;
     const text = JSON.stringify(reply);
     if (Buffer.byteLength(text) <= room) return text;
@@ -52,18 +52,18 @@ export class ReplySender {
     return JSON.stringify(rest);
   }
 
-  #flush(): void {
-    this.#scheduled = false;
-    clearTimeout(this.#held);
-    this.#held = undefined;
-    const pending = this.#pending;
-    this.#pending = new Map();
+  private flush(): void {
+    this.scheduled = false;
+    clearTimeout(this.held);
+    this.held = undefined;
+    const pending = this.pending;
+    this.pending = new Map();
     for (const [gatewayId, replies] of pending) {
-      for (const message of this.#messages(replies)) this.#publish(gatewayId, message);
+      for (const message of this.messages(replies)) this.publish(gatewayId, message);
     }
   }
 
-  *#messages(replies: readonly string[]): Generator<string> {
+  private *messages(replies: readonly string[]): Generator<string> {
     const room = this.channels.maxMessageBytes - ENVELOPE_BYTES;
     let batch: string[] = [];
     let bytes = 0;
@@ -80,12 +80,12 @@ export class ReplySender {
     if (batch.length > 0) yield envelope(batch);
   }
 
-  #publish(gatewayId: string, message: string): void {
+  private publish(gatewayId: string, message: string): void {
     const publishing = this.channels
       .publish(channelNames.replies(gatewayId), message)
       .catch((error: unknown) => this.logger.warn({ error }, 'a reply could not be sent, the gateway will look itself'))
-      .finally(() => this.#publishing.delete(publishing));
-    this.#publishing.add(publishing);
+      .finally(() => this.publishing.delete(publishing));
+    this.publishing.add(publishing);
   }
 }
 

@@ -46,8 +46,8 @@ export class RunToolCall implements CallListener {
     const call = new ToolCall(delivery, this);
     running.begin(call);
     try {
-      if (await this.#mayRun(call)) await this.#runPermitted(call);
-      await this.#fault('before-ack');
+      if (await this.mayRun(call)) await this.runPermitted(call);
+      await this.fault('before-ack');
     } finally {
       running.end(callId);
     }
@@ -72,67 +72,67 @@ export class RunToolCall implements CallListener {
     }
   }
 
-  async #runPermitted(call: ToolCall): Promise<void> {
+  private async runPermitted(call: ToolCall): Promise<void> {
     const { replies, running, workerId } = this.parts;
     const { callId, replyTo } = call.job;
-    await this.#fault('after-dispatch');
+    await this.fault('after-dispatch');
     running.markStarted(callId);
     replies.send(replyTo, { kind: 'started', callId, worker: workerId });
     // Asked now: its server may be configured otherwise when it ends.
-    call.isolation = this.#isolationOf(call);
+    call.isolation = this.isolationOf(call);
     const read = await runTool(this.parts, call);
-    await this.#end(call, read, call.queueWaitMs);
+    await this.end(call, read, call.queueWaitMs);
   }
 
   /** False: this delivery may not run the call, and what there was to say has been said. */
-  async #mayRun(call: ToolCall): Promise<boolean> {
+  private async mayRun(call: ToolCall): Promise<boolean> {
     const { job, redelivered } = call;
-    await this.#fault('before-dispatch');
+    await this.fault('before-dispatch');
     if (redelivered || call.repeated || (job.safe && call.queueWaitMs > LOOK_AFTER_MS)) {
-      const stored = await this.#stored(job);
-      if (stored?.state !== 'planned') return this.#judge(call, stored);
+      const stored = await this.stored(job);
+      if (stored?.state !== 'planned') return this.judge(call, stored);
     }
-    if (await this.#refusedBeforeStart(call)) return false;
+    if (await this.refusedBeforeStart(call)) return false;
     // A safe call is written with its outcome only: running it twice harms nobody.
     if (job.safe && job.arguments !== undefined) return true;
     const claim = { callId: job.callId, worker: this.parts.workerId, withArguments: job.arguments === undefined };
-    const claimed = await this.#ask(job, () => this.parts.journal.claim(claim));
-    if (claimed === undefined) return this.#judge(call, await this.#stored(job));
+    const claimed = await this.ask(job, () => this.parts.journal.claim(claim));
+    if (claimed === undefined) return this.judge(call, await this.stored(job));
     call.fence = claimed.fence;
     call.arguments ??= claimed.arguments;
     return true;
   }
 
   /** Its time is over, or it was cancelled before it came here: it ends without having begun. */
-  async #refusedBeforeStart(call: ToolCall): Promise<boolean> {
-    const late = await this.#isLate(call.job);
+  private async refusedBeforeStart(call: ToolCall): Promise<boolean> {
+    const late = await this.isLate(call.job);
     if (!late && !this.parts.running.wasCancelled(call.job.callId)) return false;
     const read = late
       ? failed('tool_timeout', 'The call waited in the queue for longer than its time')
       : failed('cancelled', 'The call was cancelled');
-    call.isolation = this.#isolationOf(call);
-    await this.#end(call, read, call.queueWaitMs);
+    call.isolation = this.isolationOf(call);
+    await this.end(call, read, call.queueWaitMs);
     return true;
   }
 
   /** Its time was written by its gateway's clock. Where that and ours disagree, the database's is asked. */
-  async #isLate(job: ToolJob): Promise<boolean> {
+  private async isLate(job: ToolJob): Promise<boolean> {
     if (steadyNow() <= job.deadline) return false;
     const ask = () => this.parts.journal.plannedSinceMs(job.callId);
     const plannedSinceMs = await untilStoreAnswers(ask, steadyNow() + STORE_PATIENCE_MS);
     return plannedSinceMs !== undefined && plannedSinceMs > job.deadline - job.queuedAt;
   }
 
-  #stored(job: ToolJob): Promise<StoredCall | undefined> {
-    return this.#ask(job, () => this.parts.journal.get(job.callId));
+  private stored(job: ToolJob): Promise<StoredCall | undefined> {
+    return this.ask(job, () => this.parts.journal.get(job.callId));
   }
 
-  #ask<T>({ deadline }: ToolJob, ask: () => Promise<T>): Promise<T> {
+  private ask<T>({ deadline }: ToolJob, ask: () => Promise<T>): Promise<T> {
     return untilStoreAnswers(ask, Math.max(deadline, steadyNow() + STORE_PATIENCE_MS));
   }
 
-  /** As `#mayRun`, by what the journal says of the call. */
-  async #judge(call: ToolCall, stored: StoredCall | undefined): Promise<boolean> {
+  /** As `mayRun`, by what the journal says of the call. */
+  private async judge(call: ToolCall, stored: StoredCall | undefined): Promise<boolean> {
     const { job } = call;
     const { logger, running, workerId } = this.parts;
     if (stored === undefined) {
@@ -140,7 +140,7 @@ export class RunToolCall implements CallListener {
       return false;
     }
     if ((terminalStates as readonly string[]).includes(stored.state)) {
-      await this.#reply(job, stored.outcome);
+      await this.reply(job, stored.outcome);
       return false;
     }
     // Planned (put back between two looks) and parked calls get a job of their own when their time comes.
@@ -151,21 +151,21 @@ export class RunToolCall implements CallListener {
     const isUnstarted = stored.worker === workerId && !running.wasStarted(job.callId);
     if (isUnstarted || job.safe) return true;
     if (!call.redelivered) return false;
-    await this.#leaveToItsWorker(stored);
-    call.isolation = this.#isolationOf(call);
-    await this.#end(call, failed('tool_outcome_unknown', UNKNOWN));
+    await this.leaveToItsWorker(stored);
+    call.isolation = this.isolationOf(call);
+    await this.end(call, failed('tool_outcome_unknown', UNKNOWN));
     return false;
   }
 
   /** A lost lock is no death: while nobody has given its worker up, that one's outcome is on its way. */
-  async #leaveToItsWorker({ worker }: StoredCall): Promise<void> {
+  private async leaveToItsWorker({ worker }: StoredCall): Promise<void> {
     if (worker === null || worker === this.parts.workerId) return;
     const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + STORE_PATIENCE_MS);
     if (known) throw new PutBack('its worker has not been given up');
   }
 
   /** Records the outcome and replies with it. When the call had ended, or runs elsewhere, that is for the journal to say. */
-  async #end(call: ToolCall, read: ReadOutcome, queueWaitMs?: number): Promise<void> {
+  private async end(call: ToolCall, read: ReadOutcome, queueWaitMs?: number): Promise<void> {
     const { job } = call;
     const outcome: ToolOutcome = {
       state: read.state,
@@ -188,23 +188,23 @@ export class RunToolCall implements CallListener {
       ip: job.ip,
       model: job.model,
     });
-    this.#log(job, outcome, ended);
+    this.log(job, outcome, ended);
     // Ended by this very outcome, perhaps: its writing got no answer and was tried again.
-    if (ended === 'stale') return this.#reply(job, undefined);
-    await this.#fault('after-outcome');
-    await this.#reply(job, outcome);
+    if (ended === 'stale') return this.reply(job, undefined);
+    await this.fault('after-outcome');
+    await this.reply(job, outcome);
   }
 
-  #isolationOf({ job }: ToolCall): string | undefined {
+  private isolationOf({ job }: ToolCall): string | undefined {
     return this.parts.pool.server(job.server)?.isolation;
   }
 
-  async #reply({ callId, replyTo }: ToolJob, outcome: ToolOutcome | undefined): Promise<void> {
-    await this.#fault('before-reply');
+  private async reply({ callId, replyTo }: ToolJob, outcome: ToolOutcome | undefined): Promise<void> {
+    await this.fault('before-reply');
     this.parts.replies.send(replyTo, { kind: 'outcome', callId, outcome });
   }
 
-  #log(job: ToolJob, outcome: ToolOutcome, ended: string): void {
+  private log(job: ToolJob, outcome: ToolOutcome, ended: string): void {
     const metadata = { server: job.server, state: outcome.state, code: outcome.error?.code, ended };
     this.parts.logger.info(
       {
@@ -220,7 +220,7 @@ export class RunToolCall implements CallListener {
     );
   }
 
-  #fault(point: WorkerFaultPoint): Promise<void> | undefined {
+  private fault(point: WorkerFaultPoint): Promise<void> | undefined {
     return this.parts.faults?.at(point);
   }
 }

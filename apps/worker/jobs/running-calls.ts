@@ -4,44 +4,44 @@ import type { StopReason, ToolCall } from './tool-call.js';
 const REMEMBERED = 10_000;
 
 export class RunningCalls {
-  readonly #running = new Map<string, ToolCall>();
+  private readonly running = new Map<string, ToolCall>();
   /** Ids that were cancelled before they came here, oldest first. */
-  readonly #cancelled = new Set<string>();
+  private readonly cancelled = new Set<string>();
   /** Calls whose tool was started in this process, oldest first. */
-  readonly #started = new Set<string>();
+  private readonly started = new Set<string>();
 
   get size(): number {
-    return this.#running.size;
+    return this.running.size;
   }
 
   has(callId: string): boolean {
-    return this.#running.has(callId);
+    return this.running.has(callId);
   }
 
   wasCancelled(callId: string): boolean {
-    return this.#cancelled.has(callId);
+    return this.cancelled.has(callId);
   }
 
   wasStarted(callId: string): boolean {
-    return this.#started.has(callId);
+    return this.started.has(callId);
   }
 
   begin(call: ToolCall): void {
-    this.#running.set(call.job.callId, call);
+    this.running.set(call.job.callId, call);
   }
 
   markStarted(callId: string): void {
-    remember(this.#started, callId);
+    remember(this.started, callId);
   }
 
   end(callId: string): void {
-    this.#running.delete(callId);
+    this.running.delete(callId);
   }
 
   cancel(callIds: readonly string[], reason: StopReason): void {
     for (const callId of callIds) {
-      const call = this.#running.get(callId);
-      if (call === undefined) remember(this.#cancelled, callId);
+      const call = this.running.get(callId);
+      if (call === undefined) remember(this.cancelled, callId);
       else call.stop(reason);
     }
   }

@@ -38,14 +38,14 @@ const QUEUE_TIMEOUT_MS = 2_000;
 
 export class SessionAffinity {
   /** Least recently used first. */
-  readonly #seats = new Map<string, Seat>();
-  readonly #lock = new KeyedLock();
-  #leaving = false;
+  private readonly seats = new Map<string, Seat>();
+  private readonly lock = new KeyedLock();
+  private leaving = false;
 
   constructor(private readonly parts: SessionAffinityParts) {}
 
   get sessions(): number {
-    return this.#seats.size;
+    return this.seats.size;
   }
 
   /**
@@ -55,28 +55,28 @@ export class SessionAffinity {
   async run(job: ToolJob, work: () => Promise<void>): Promise<void> {
     const idleTtlMs = this.parts.idleTtlMs(job.server);
     if (idleTtlMs === undefined) return work();
-    const seat = await this.#lock.run(keyOf(job), undefined, () => this.#take(job, idleTtlMs));
+    const seat = await this.lock.run(keyOf(job), undefined, () => this.take(job, idleTtlMs));
     if (seat === undefined) return;
     try {
       await work();
     } finally {
       seat.calls -= 1;
-      this.#rest(seat);
+      this.rest(seat);
     }
   }
 
   /** The session is no more: what this worker has of it is freed once the calls that run have ended. */
   async end(session: SessionName): Promise<void> {
-    const seat = await this.#lock.run(keyOf(session), undefined, async () => this.#seats.get(keyOf(session)));
+    const seat = await this.lock.run(keyOf(session), undefined, async () => this.seats.get(keyOf(session)));
     if (seat === undefined) return;
     seat.over = true;
-    await this.#freeIdle(seat);
+    await this.freeIdle(seat);
   }
 
   /** From now on nothing is taken: idle sessions are freed at once, the others when their last call has ended. */
   async leave(): Promise<void> {
-    this.#leaving = true;
-    await Promise.all([...this.#seats.values()].map((seat) => this.#freeIdle(seat)));
+    this.leaving = true;
+    await Promise.all([...this.seats.values()].map((seat) => this.freeIdle(seat)));
     await this.handBack();
   }
 
@@ -97,9 +97,9 @@ export class SessionAffinity {
 
   /** Frees all that is left. */
   async close(): Promise<void> {
-    this.#leaving = true;
-    for (const seat of this.#seats.values()) clearTimeout(seat.idle);
-    this.#seats.clear();
+    this.leaving = true;
+    for (const seat of this.seats.values()) clearTimeout(seat.idle);
+    this.seats.clear();
     const { leases, workerId, logger } = this.parts;
     await leases
       .releaseAll(workerId)
@@ -109,43 +109,47 @@ export class SessionAffinity {
   }
 
   /** Undefined: the job is another worker's now. */
-  async #take(job: ToolJob, idleTtlMs: number): Promise<Seat | undefined> {
-    if (this.#leaving) throw new PutBack('this worker is stopping');
-    const known = this.#seats.get(keyOf(job));
-    if (known !== undefined && this.#isHeld(known)) return this.#sit(known, idleTtlMs);
+  private async take(job: ToolJob, idleTtlMs: number): Promise<Seat | undefined> {
+    if (this.leaving) throw new PutBack('this worker is stopping');
+    const known = this.seats.get(keyOf(job));
+    if (known !== undefined && this.isHeld(known)) return this.sit(known, idleTtlMs);
     const { leases, workerId } = this.parts;
     const session = { principal: job.principal, sessionId: job.sessionId };
     const askedAt = performance.now();
     const lease = await untilStoreAnswers(() => leases.take(session, workerId), job.deadline);
     if (lease === undefined) throw new PutBack('this worker is not among the living');
     // What its servers remember is not what the session has done since.
-    if (known !== undefined && known.fence !== lease.fence) await this.#lose(known);
-    if (lease.worker !== workerId) return this.#handOn(job, lease, askedAt);
-    const seat = this.#seats.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
+    if (known !== undefined && known.fence !== lease.fence) await this.lose(known);
+    if (lease.worker !== workerId) return this.handOn(job, lease, askedAt);
+    const seat = this.seats.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
     seat.askedAt = askedAt;
-    return this.#sit(seat, idleTtlMs);
+    return this.sit(seat, idleTtlMs);
   }
 
-  #sit(seat: Seat, idleTtlMs: number): Seat {
+  private sit(seat: Seat, idleTtlMs: number): Seat {
     clearTimeout(seat.idle);
     seat.calls += 1;
     seat.idleTtlMs = Math.max(seat.idleTtlMs, idleTtlMs);
-    this.#seats.delete(keyOf(seat));
-    this.#seats.set(keyOf(seat), seat);
-    if (this.#seats.size > MAX_SEATS) {
-      const oldest = [...this.#seats.values()].find(({ calls }) => calls === 0);
-      if (oldest !== undefined) void this.#freeIdle(oldest);
+    this.seats.delete(keyOf(seat));
+    this.seats.set(keyOf(seat), seat);
+    if (this.seats.size > MAX_SEATS) {
+      const oldest = [...this.seats.values()].find(({ calls }) => calls === 0);
+      if (oldest !== undefined) void this.freeIdle(oldest);
     }
     return seat;
   }
 
   /** Known without asking: nobody can have given this worker up since the lease was looked at. */
-  #isHeld(seat: Seat): boolean {
+  private isHeld(seat: Seat): boolean {
     const since = this.parts.registry.heldSince();
     return since !== undefined && seat.askedAt >= since;
   }
 
-  async #handOn(job: ToolJob, { worker, draining, expiresInMs }: SessionLease, askedAt: number): Promise<undefined> {
+  private async handOn(
+    job: ToolJob,
+    { worker, draining, expiresInMs }: SessionLease,
+    askedAt: number,
+  ): Promise<undefined> {
     if (draining) throw new PutBack('the worker of the session is stopping');
     const { queue } = this.parts;
     const { callId } = job;
@@ -161,18 +165,18 @@ export class SessionAffinity {
     throw new PutBack('the worker of the session is not heard of');
   }
 
-  #rest(seat: Seat): void {
-    if (seat.calls > 0 || this.#seats.get(keyOf(seat)) !== seat) return;
-    if (this.#leaving || seat.over === true) return void this.#freeIdle(seat);
-    seat.idle = setTimeout(() => void this.#freeIdle(seat), seat.idleTtlMs);
+  private rest(seat: Seat): void {
+    if (seat.calls > 0 || this.seats.get(keyOf(seat)) !== seat) return;
+    if (this.leaving || seat.over === true) return void this.freeIdle(seat);
+    seat.idle = setTimeout(() => void this.freeIdle(seat), seat.idleTtlMs);
     seat.idle.unref();
   }
 
   /** Its servers end before another worker can begin new ones. */
-  #freeIdle(seat: Seat): Promise<void> {
-    return this.#lock.run(keyOf(seat), undefined, async () => {
-      if (seat.calls > 0 || this.#seats.get(keyOf(seat)) !== seat) return;
-      await this.#lose(seat);
+  private freeIdle(seat: Seat): Promise<void> {
+    return this.lock.run(keyOf(seat), undefined, async () => {
+      if (seat.calls > 0 || this.seats.get(keyOf(seat)) !== seat) return;
+      await this.lose(seat);
       try {
         await this.parts.leases.release(seat, seat.fence);
       } catch (error) {
@@ -181,9 +185,9 @@ export class SessionAffinity {
     });
   }
 
-  async #lose(seat: Seat): Promise<void> {
+  private async lose(seat: Seat): Promise<void> {
     clearTimeout(seat.idle);
-    this.#seats.delete(keyOf(seat));
+    this.seats.delete(keyOf(seat));
     await this.parts.closeSession(seat);
   }
 }

@@ -46,14 +46,14 @@ export class ToolCall implements UseOptions, CallOptions {
   /** From the start of its tool to the result. */
   durationMs = 0;
   /** These three by `performance.now()`. */
-  #startedAt = 0;
+  private startedAt = 0;
   /** The tool's own time: from its start, moved by progress, never past its maximum. */
-  #limitAt = Infinity;
-  #claimAt = Infinity;
-  #timer: NodeJS.Timeout | undefined;
-  #claiming: Promise<void> | undefined;
-  #stopped: Stopped | undefined;
-  #controller: AbortController | undefined;
+  private limitAt = Infinity;
+  private claimAt = Infinity;
+  private timer: NodeJS.Timeout | undefined;
+  private claiming: Promise<void> | undefined;
+  private stopped: Stopped | undefined;
+  private controller: AbortController | undefined;
 
   constructor(
     { job, redelivered, repeated = false }: JobDelivery,
@@ -74,71 +74,71 @@ export class ToolCall implements UseOptions, CallOptions {
   /** Which of its limits is over: the silence that is allowed, or the whole. */
   get limitMs(): number {
     const { timeoutMs, maxTimeoutMs } = this.job;
-    return performance.now() - this.#startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
+    return performance.now() - this.startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
   }
 
   /** Made for whoever needs it first. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped);
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.stopped !== undefined) this.controller.abort(this.stopped);
     }
-    return this.#controller.signal;
+    return this.controller.signal;
   }
 
   /** Its time begins. */
   start(): void {
     const { timeoutMs, maxTimeoutMs } = this.job;
     this.deadline = steadyNow() + timeoutMs;
-    this.#startedAt = performance.now();
-    this.#limitAt = this.#startedAt + Math.min(timeoutMs, maxTimeoutMs);
-    if (this.fence === undefined) this.#claimAt = this.#startedAt + CLAIM_AFTER_MS;
-    this.#arm();
+    this.startedAt = performance.now();
+    this.limitAt = this.startedAt + Math.min(timeoutMs, maxTimeoutMs);
+    if (this.fence === undefined) this.claimAt = this.startedAt + CLAIM_AFTER_MS;
+    this.arm();
   }
 
   /** The timer finds out by itself that there is more time. */
   onProgress(progress: Progress): void {
     const { timeoutMs, maxTimeoutMs } = this.job;
-    if (this.#limitAt !== Infinity) {
-      this.#limitAt = Math.min(performance.now() + timeoutMs, this.#startedAt + maxTimeoutMs);
+    if (this.limitAt !== Infinity) {
+      this.limitAt = Math.min(performance.now() + timeoutMs, this.startedAt + maxTimeoutMs);
     }
     this.listener.onProgress(this, progress);
   }
 
   stop(reason: StopReason): void {
-    this.#stopped ??= new Stopped(reason);
-    this.#controller?.abort(this.#stopped);
+    this.stopped ??= new Stopped(reason);
+    this.controller?.abort(this.stopped);
   }
 
   /** The tool has answered: its time is over, a claim may still be due. */
   answered(): void {
-    this.#limitAt = Infinity;
+    this.limitAt = Infinity;
   }
 
   /** There is an outcome. Resolves when a claim that has begun is known. */
   async end(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.durationMs = Math.round((performance.now() - this.#startedAt) * 1_000) / 1_000;
-    await this.#claiming;
+    clearTimeout(this.timer);
+    this.durationMs = Math.round((performance.now() - this.startedAt) * 1_000) / 1_000;
+    await this.claiming;
   }
 
-  #arm(): void {
-    const at = Math.min(this.#limitAt, this.#claimAt);
-    if (at !== Infinity) this.#timer = setTimeout(wake, Math.max(0, at - performance.now()), this);
+  private arm(): void {
+    const at = Math.min(this.limitAt, this.claimAt);
+    if (at !== Infinity) this.timer = setTimeout(wake, Math.max(0, at - performance.now()), this);
   }
 
   /** Something may be due. */
   wake(): void {
     const now = performance.now();
-    if (now >= this.#claimAt) {
-      this.#claimAt = Infinity;
-      this.#claiming = this.listener.onLong(this);
+    if (now >= this.claimAt) {
+      this.claimAt = Infinity;
+      this.claiming = this.listener.onLong(this);
     }
-    if (now >= this.#limitAt) {
-      this.#limitAt = Infinity;
+    if (now >= this.limitAt) {
+      this.limitAt = Infinity;
       this.stop('tool_timeout');
     }
-    this.#arm();
+    this.arm();
   }
 }
 

@@ -55,20 +55,20 @@ interface Client {
 }
 
 export class EgressProxy {
-  readonly #bounds: EgressBounds;
-  readonly #resolve: Lookup;
-  readonly #server: Server;
-  readonly #clients = new Map<string, Client>();
-  readonly #open = new Set<Socket>();
+  private readonly bounds: EgressBounds;
+  private readonly resolve: Lookup;
+  private readonly server: Server;
+  private readonly clients = new Map<string, Client>();
+  private readonly sockets = new Set<Socket>();
   /** Of one request each, so that nothing can hide behind it. */
-  readonly #used = new WeakSet<Socket>();
-  readonly #told = new Set<string>();
+  private readonly used = new WeakSet<Socket>();
+  private readonly told = new Set<string>();
 
   private constructor(private readonly options: EgressOptions) {
-    this.#bounds = { ...defaultBounds, ...options.bounds };
-    this.#resolve = options.resolve ?? dnsLookup;
-    const { headerBytes, headerMs, allConnections } = this.#bounds;
-    this.#server = createServer({
+    this.bounds = { ...defaultBounds, ...options.bounds };
+    this.resolve = options.resolve ?? dnsLookup;
+    const { headerBytes, headerMs, allConnections } = this.bounds;
+    this.server = createServer({
       maxHeaderSize: headerBytes,
       headersTimeout: headerMs,
       // A long upload is none of our business: idleMs bounds it.
@@ -76,36 +76,36 @@ export class EgressProxy {
       connectionsCheckingInterval: Math.min(headerMs, 1_000),
       insecureHTTPParser: false,
     });
-    this.#server.maxRequestsPerSocket = 1;
-    this.#server.maxConnections = allConnections;
-    this.#server.on('drop', () => options.onConnection('', 'connections'));
-    this.#server.on('connection', (socket: Socket) => {
-      this.#open.add(socket);
-      socket.once('close', () => this.#open.delete(socket));
+    this.server.maxRequestsPerSocket = 1;
+    this.server.maxConnections = allConnections;
+    this.server.on('drop', () => options.onConnection('', 'connections'));
+    this.server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
     });
-    this.#server.on('connect', (request, socket, head) => void this.#onConnect(request, socket as Socket, head));
-    this.#server.on('request', (request, response) => void this.#onRequest(request, response));
-    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      this.#onClientError(error, socket as Socket),
+    this.server.on('connect', (request, socket, head) => void this.onConnect(request, socket as Socket, head));
+    this.server.on('request', (request, response) => void this.onRequest(request, response));
+    this.server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      this.onClientError(error, socket as Socket),
     );
   }
 
   static async open(options: EgressOptions): Promise<EgressProxy> {
     const proxy = new EgressProxy(options);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
+    proxy.server.listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
     return proxy;
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return (this.server.address() as AddressInfo).port;
   }
 
   /** What a program of the server is started with. The list counts from now on, for programs that run already too. */
   environmentFor({ name, allow }: { name: string; allow: readonly string[] }): Record<string, string> {
-    const known = this.#clients.get(name) ?? { token: randomBytes(32).toString('base64url'), sockets: new Set() };
+    const known = this.clients.get(name) ?? { token: randomBytes(32).toString('base64url'), sockets: new Set() };
     const client: Client = { ...known, name, rules: new EgressRules(allow) };
-    this.#clients.set(name, client);
+    this.clients.set(name, client);
     const url = `http://${name}:${client.token}@127.0.0.1:${this.port}`;
     const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
     return {
@@ -118,25 +118,25 @@ export class EgressProxy {
 
   /** Ends what the server has open; its token is worth nothing any more. */
   forget(name: string): void {
-    for (const socket of this.#clients.get(name)?.sockets ?? []) socket.destroy();
-    this.#clients.delete(name);
+    for (const socket of this.clients.get(name)?.sockets ?? []) socket.destroy();
+    this.clients.delete(name);
   }
 
   /** Resolves when nothing is open any more. */
   async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    for (const socket of this.#open) socket.destroy();
+    if (!this.server.listening) return;
+    const closed = once(this.server, 'close');
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
     await closed;
   }
 
-  async #onConnect(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+  private async onConnect(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => undefined);
-    if (this.#used.has(socket)) return void socket.destroy();
+    if (this.used.has(socket)) return void socket.destroy();
     try {
-      const { client, upstream } = await this.#admit(request, readAuthority(request.url!));
-      this.#watchIdle(socket, client);
+      const { client, upstream } = await this.admit(request, readAuthority(request.url!));
+      this.watchIdle(socket, client);
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       if (head.length > 0) socket.unshift(head);
       joinSockets(socket, upstream);
@@ -145,37 +145,37 @@ export class EgressProxy {
     }
   }
 
-  async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket } = request;
-    this.#used.add(socket);
+    this.used.add(socket);
     response.on('error', () => undefined);
     try {
       const target = readAbsolute(request.url!);
-      const { client, upstream } = await this.#admit(request, target);
-      this.#watchIdle(socket, client);
-      forward(target!, { request, response, upstream }, this.#bounds.headerBytes);
+      const { client, upstream } = await this.admit(request, target);
+      this.watchIdle(socket, client);
+      forward(target!, { request, response, upstream }, this.bounds.headerBytes);
     } catch (error) {
       answerPlainly(response, asRefusal(error));
     }
   }
 
   /** @throws EgressRefusal */
-  async #admit(request: IncomingMessage, target: EgressTarget | undefined) {
-    const client = this.#clientOf(request.headers['proxy-authorization']);
+  private async admit(request: IncomingMessage, target: EgressTarget | undefined) {
+    const client = this.clientOf(request.headers['proxy-authorization']);
     const count = (outcome: EgressOutcome) => this.options.onConnection(client?.name ?? '', outcome);
     try {
       const malformed = target === undefined || (request.headersDistinct['host']?.length ?? 0) > 1;
       if (malformed)
         throw new EgressRefusal(400, 'malformed', 'This is a proxy: CONNECT host:port, or GET http://host/');
       if (client === undefined) throw new EgressRefusal(407, 'unauthorized', 'The token of a tool server is missing');
-      this.#take(client, request.socket);
+      this.take(client, request.socket);
       if (!client.rules.allows(target)) {
         const what = `${target.host}:${target.port} is not in mcpServers.${client.name}.network.allow`;
         throw new EgressRefusal(403, 'not_allowed', what);
       }
       const { name, rules } = client;
-      const { connectMs } = this.#bounds;
-      const parts = { server: name, rules, resolve: this.#resolve, connectMs };
+      const { connectMs } = this.bounds;
+      const parts = { server: name, rules, resolve: this.resolve, connectMs };
       const upstream = await connectTo(target, request.socket, parts);
       count('connected');
       return { client, upstream };
@@ -183,21 +183,21 @@ export class EgressProxy {
       const refusal = asRefusal(error);
       // One that has gone was refused nothing.
       if (!request.socket.destroyed) count(refusal.outcome);
-      if (refusal.status === 403 && client !== undefined) this.#tell(client, target!, refusal);
+      if (refusal.status === 403 && client !== undefined) this.tell(client, target!, refusal);
       throw refusal;
     }
   }
 
-  #clientOf(authorization: string | undefined): Client | undefined {
+  private clientOf(authorization: string | undefined): Client | undefined {
     const [, encoded] = /^basic +([a-z0-9+/=]+)$/i.exec(authorization ?? '') ?? [];
     const [, name = '', token = ''] = /^([^:]*):(.*)$/.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
-    const client = this.#clients.get(name);
+    const client = this.clients.get(name);
     return client !== undefined && isEqual(client.token, token) ? client : undefined;
   }
 
   /** @throws EgressRefusal connections */
-  #take({ name, sockets }: Client, socket: Socket): void {
-    const { connections } = this.#bounds;
+  private take({ name, sockets }: Client, socket: Socket): void {
+    const { connections } = this.bounds;
     if (sockets.size >= connections) {
       const what = `mcpServers.${name} has ${connections} connections open, and may have no more`;
       throw new EgressRefusal(503, 'connections', what);
@@ -207,24 +207,24 @@ export class EgressProxy {
   }
 
   /** Every byte of a connection passes the client's side of it. */
-  #watchIdle(socket: Socket, { name }: Client): void {
-    socket.setTimeout(this.#bounds.idleMs);
+  private watchIdle(socket: Socket, { name }: Client): void {
+    socket.setTimeout(this.bounds.idleMs);
     socket.once('timeout', () => {
       this.options.onConnection(name, 'idle');
       socket.resetAndDestroy();
     });
   }
 
-  #tell({ name }: Client, { host, port }: EgressTarget, { outcome }: EgressRefusal): void {
+  private tell({ name }: Client, { host, port }: EgressTarget, { outcome }: EgressRefusal): void {
     const key = `${name} ${host}:${port}`;
-    if (this.#told.has(key) || this.#told.size >= maxTold) return;
-    this.#told.add(key);
+    if (this.told.has(key) || this.told.size >= maxTold) return;
+    this.told.add(key);
     const metadata = { server: name, host, port, reason: outcome };
     this.options.logger.info({ metadata }, 'a tool server was refused a connection');
   }
 
-  #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || this.#used.has(socket) || !socket.writable) return void socket.destroy();
+  private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || this.used.has(socket) || !socket.writable) return void socket.destroy();
     const refusal = refusalOf(error.code);
     this.options.onConnection('', refusal.outcome);
     answerBare(socket, refusal);

@@ -14,11 +14,11 @@ export interface EgressTarget {
 const defaultPorts: readonly number[] = [80, 443];
 
 export class EgressRules {
-  readonly #entries: readonly AllowedHost[];
+  private readonly entries: readonly AllowedHost[];
 
   /** @throws Error for an entry that is no host: the configuration has refused it before. */
   constructor(allow: readonly string[]) {
-    this.#entries = allow.map((entry) => {
+    this.entries = allow.map((entry) => {
       const read = readAllowedHost(entry);
       if (read === undefined) throw new Error(`'${entry}' is no host`);
       return read;
@@ -26,7 +26,7 @@ export class EgressRules {
   }
 
   allows({ host, port }: EgressTarget): boolean {
-    return this.#entries.some(
+    return this.entries.some(
       (entry) =>
         (entry.below ? isIP(host) === 0 && host.endsWith(`.${entry.host}`) : host === entry.host) &&
         (entry.port === undefined ? defaultPorts.includes(port) : port === entry.port),

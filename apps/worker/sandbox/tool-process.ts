@@ -53,29 +53,29 @@ export class ToolProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  readonly #control: Duplex | undefined;
-  #ended?: Promise<void>;
+  private readonly control: Duplex | undefined;
+  private ended?: Promise<void>;
 
   private constructor(private readonly child: ChildProcess) {
     this.stdin = child.stdin!;
     this.stdout = child.stdout!;
     this.stderr = child.stderr!;
-    this.#control = child.stdio[3] as Duplex | undefined;
+    this.control = child.stdio[3] as Duplex | undefined;
     running.add(this);
     this.exited = once(child, 'exit').then(([code, signal]) => ({
       code: code as number | null,
       signal: signal as NodeJS.Signals | null,
     }));
     this.exited.catch(() => undefined);
-    child.once('exit', () => this.#forget());
-    child.once('error', () => this.#forget());
+    child.once('exit', () => this.forget());
+    child.once('error', () => this.forget());
   }
 
   /** @throws AppError tool_unavailable */
   static async start(start: ToolProcessStart): Promise<ToolProcess> {
     const process = new ToolProcess(spawnProgram(start));
     // Their ends are known by the exit; a pipe that breaks before it is no news.
-    for (const stream of process.#streams()) stream.on('error', () => undefined);
+    for (const stream of process.streams()) stream.on('error', () => undefined);
     try {
       await once(process.child, 'spawn');
     } catch (error) {
@@ -92,19 +92,19 @@ export class ToolProcess {
   /** Processes that there are now. */
   async count(): Promise<number> {
     const below = await descendantsOf(this.pid);
-    return this.#control === undefined ? below.length + 1 : below.length;
+    return this.control === undefined ? below.length + 1 : below.length;
   }
 
   /** Resolves when nothing of the tree runs. @throws Error where the launcher does not say so in time. */
   async stop(): Promise<void> {
-    if (this.#control === undefined) return this.#command('stop');
-    const answered = once(this.#control, 'data', { signal: AbortSignal.timeout(stopDeadlineMs) });
-    this.#command('stop');
+    if (this.control === undefined) return this.command('stop');
+    const answered = once(this.control, 'data', { signal: AbortSignal.timeout(stopDeadlineMs) });
+    this.command('stop');
     await Promise.race([answered, this.exited]);
   }
 
   resume(): void {
-    this.#command('continue');
+    this.command('continue');
   }
 
   /**
@@ -112,24 +112,24 @@ export class ToolProcess {
    * @throws Error when something survives SIGKILL for five seconds.
    */
   end(grace: EndGrace): Promise<void> {
-    this.#ended ??= this.#end(grace);
-    return this.#ended;
+    this.ended ??= this.endTree(grace);
+    return this.ended;
   }
 
-  async #end({ stdinMs, termMs }: EndGrace): Promise<void> {
+  private async endTree({ stdinMs, termMs }: EndGrace): Promise<void> {
     this.stdin.end();
     try {
-      if (await this.#exitsWithin(stdinMs)) return;
-      this.#command('term');
-      if (await this.#exitsWithin(termMs)) return;
-      this.#command('kill');
-      if (!(await this.#exitsWithin(killDeadlineMs))) throw new Error('a process of a tool server cannot be ended');
+      if (await this.exitsWithin(stdinMs)) return;
+      this.command('term');
+      if (await this.exitsWithin(termMs)) return;
+      this.command('kill');
+      if (!(await this.exitsWithin(killDeadlineMs))) throw new Error('a process of a tool server cannot be ended');
     } finally {
-      for (const stream of this.#streams()) stream.destroy();
+      for (const stream of this.streams()) stream.destroy();
     }
   }
 
-  async #exitsWithin(ms: number): Promise<boolean> {
+  private async exitsWithin(ms: number): Promise<boolean> {
     const stop = new AbortController();
     const late = delay(ms, false, { signal: stop.signal }).catch(() => false);
     const gone = await Promise.race([this.exited.then(() => true), late]);
@@ -137,24 +137,24 @@ export class ToolProcess {
     return gone;
   }
 
-  #command(command: Command): void {
-    if (this.#control !== undefined) {
+  private command(command: Command): void {
+    if (this.control !== undefined) {
       // One letter, and its end is `kill` too: this cannot be lost. A server that is not confined may have stopped it.
       if (command === 'kill') {
         send(this.pid, 'SIGCONT');
-        this.#control.end('k');
-      } else if (this.#control.writable) this.#control.write(command[0]!);
+        this.control.end('k');
+      } else if (this.control.writable) this.control.write(command[0]!);
       return;
     }
     const signals = { term: 'SIGTERM', stop: 'SIGSTOP', continue: 'SIGCONT', kill: 'SIGKILL' } as const;
     send(-this.pid, signals[command]);
   }
 
-  #streams(): (Readable | Writable)[] {
-    return [this.stdin, this.stdout, this.stderr, ...(this.#control === undefined ? [] : [this.#control])];
+  private streams(): (Readable | Writable)[] {
+    return [this.stdin, this.stdout, this.stderr, ...(this.control === undefined ? [] : [this.control])];
   }
 
-  #forget(): void {
+  private forget(): void {
     running.delete(this);
   }
 }

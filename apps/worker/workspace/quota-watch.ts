@@ -40,29 +40,29 @@ const restPerCount = 4;
 
 /** Whether calls are under way on an instance. */
 export class CallActivity {
-  #running = 0;
-  #onBegun: (() => void) | undefined;
+  private running = 0;
+  private onBegun: (() => void) | undefined;
 
   get isBusy(): boolean {
-    return this.#running > 0;
+    return this.running > 0;
   }
 
   async during<T>(call: () => Promise<T>): Promise<T> {
-    this.#running += 1;
-    this.#onBegun?.();
+    this.running += 1;
+    this.onBegun?.();
     try {
       return await call();
     } finally {
-      this.#running -= 1;
+      this.running -= 1;
     }
   }
 
   /** Resolves when a call begins, or after so long. Of one waiter. */
   begun(withinMs: number, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
-    this.#onBegun = () => woken.abort();
+    this.onBegun = () => woken.abort();
     const rest = delay(withinMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) });
-    return rest.catch(() => undefined).finally(() => (this.#onBegun = undefined));
+    return rest.catch(() => undefined).finally(() => (this.onBegun = undefined));
   }
 }
 

@@ -21,69 +21,69 @@ const defaultRemovalBudgetMs = 30_000;
 const defaultOrphanGraceMs = 10 * 60 * 1_000;
 
 export class Sweeper {
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  readonly #stop = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private readonly stop = new AbortController();
   /** Directory → when it was first seen without a session, on the monotonic clock. */
-  #orphans = new Map<string, number>();
+  private orphans = new Map<string, number>();
 
   constructor(private readonly options: SweeperOptions) {}
 
-  get #removal() {
-    return { signal: this.#stop.signal, budgetMs: this.options.removalBudgetMs ?? defaultRemovalBudgetMs };
+  private get removal() {
+    return { signal: this.stop.signal, budgetMs: this.options.removalBudgetMs ?? defaultRemovalBudgetMs };
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.sweep(), this.options.intervalMs);
-    this.#timer.unref();
+    this.timer ??= setInterval(() => void this.sweep(), this.options.intervalMs);
+    this.timer.unref();
   }
 
   /** One round; while one is under way, that one. Never throws: what failed is logged and tried again. */
   sweep(): Promise<void> {
-    this.#running ??= this.#round().finally(() => (this.#running = undefined));
-    return this.#running;
+    this.running ??= this.round().finally(() => (this.running = undefined));
+    return this.running;
   }
 
   /** Resolves when nothing is being removed any more. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#stop.abort();
-    await this.#running;
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.stop.abort();
+    await this.running;
   }
 
   /** Each step whatever became of the one before: what cannot be asked or removed holds nothing else up. */
-  async #round(): Promise<void> {
-    for (const step of [() => this.#removeExpired(), () => this.#removeOrphans(), () => this.#finishRemovals()]) {
+  private async round(): Promise<void> {
+    for (const step of [() => this.removeExpired(), () => this.removeOrphans(), () => this.finishRemovals()]) {
       try {
         await step();
       } catch (error) {
-        if (this.#stop.signal.aborted) return;
+        if (this.stop.signal.aborted) return;
         this.options.logger.warn({ error }, 'workspace sweep failed');
       }
     }
   }
 
-  async #finishRemovals(): Promise<void> {
+  private async finishRemovals(): Promise<void> {
     const { logger, workspaces } = this.options;
     const onError = (error: unknown) => logger.warn({ error }, 'a workspace could not be removed');
-    const finished = await workspaces.finishRemovals(onError, this.#removal);
+    const finished = await workspaces.finishRemovals(onError, this.removal);
     if (finished > 0) logger.info({ metadata: { count: finished } }, 'unfinished workspace removals finished');
   }
 
-  async #removeExpired(): Promise<void> {
+  private async removeExpired(): Promise<void> {
     for (;;) {
-      this.#stop.signal.throwIfAborted();
+      this.stop.signal.throwIfAborted();
       const expired = await this.options.sessions.takeExpired(batch);
       for (const session of expired) {
         const fields = { sessionId: session.id, userId: session.principal };
-        await this.#remove(session.directory, fields, 'workspace of an expired session removed');
+        await this.remove(session.directory, fields, 'workspace of an expired session removed');
       }
       if (expired.length < batch) return;
     }
   }
 
-  async #removeOrphans(): Promise<void> {
+  private async removeOrphans(): Promise<void> {
     const { sessions, workspaces, orphanGraceMs = defaultOrphanGraceMs } = this.options;
     const directories = await workspaces.directories();
     const orphans = new Map<string, number>();
@@ -91,26 +91,30 @@ export class Sweeper {
       const names = directories.slice(from, from + 1_000);
       const known = await sessions.existing(names);
       for (const name of names) {
-        if (!known.has(name)) orphans.set(name, this.#orphans.get(name) ?? performance.now());
+        if (!known.has(name)) orphans.set(name, this.orphans.get(name) ?? performance.now());
       }
     }
     // Those that have a session again, or are gone, are forgotten.
-    this.#orphans = orphans;
+    this.orphans = orphans;
     for (const [name, since] of orphans) {
       if (performance.now() - since < orphanGraceMs) continue;
-      if (await this.#remove(name, {}, 'workspace without a session removed')) this.#orphans.delete(name);
+      if (await this.remove(name, {}, 'workspace without a session removed')) this.orphans.delete(name);
     }
   }
 
-  async #remove(directory: string, fields: { sessionId?: string; userId?: string }, message: string): Promise<boolean> {
+  private async remove(
+    directory: string,
+    fields: { sessionId?: string; userId?: string },
+    message: string,
+  ): Promise<boolean> {
     const { logger, workspaces } = this.options;
-    this.#stop.signal.throwIfAborted();
+    this.stop.signal.throwIfAborted();
     try {
-      const gone = await workspaces.remove(directory, this.#removal);
+      const gone = await workspaces.remove(directory, this.removal);
       logger.info({ ...fields, metadata: { directory, ...(gone ? {} : { unfinished: true }) } }, message);
       return true;
     } catch (error) {
-      if (this.#stop.signal.aborted) throw error;
+      if (this.stop.signal.aborted) throw error;
       logger.warn({ ...fields, error, metadata: { directory } }, 'a workspace could not be removed');
       return false;
     }

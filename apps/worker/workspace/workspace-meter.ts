@@ -14,62 +14,62 @@ export interface WorkspaceMeterOptions {
 const everyMs = 10_000;
 
 export class WorkspaceMeter {
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  readonly #stop = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private readonly stop = new AbortController();
   /** Of the round under way: what is left of it, and what has been counted. */
-  #left: string[] = [];
-  #sum = 0;
-  #bytes: number | undefined;
+  private left: string[] = [];
+  private sum = 0;
+  private lastSum: number | undefined;
 
   constructor(private readonly options: WorkspaceMeterOptions) {}
 
   /** As the last complete round found it. @throws Error before there was one. */
   get bytes(): number {
-    if (this.#bytes === undefined) throw new Error('the workspaces have not been counted yet');
-    return this.#bytes;
+    if (this.lastSum === undefined) throw new Error('the workspaces have not been counted yet');
+    return this.lastSum;
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.look(), everyMs);
-    this.#timer.unref();
+    this.timer ??= setInterval(() => void this.look(), everyMs);
+    this.timer.unref();
     void this.look();
   }
 
   /** Counts for as long as the budget lasts; while one is under way, that one. Never throws. */
   look(): Promise<void> {
-    this.#running ??= this.#look()
+    this.running ??= this.lookOnce()
       .catch((error: unknown) => {
-        if (this.#stop.signal.aborted) return;
+        if (this.stop.signal.aborted) return;
         this.options.logger.warn({ error }, 'the workspaces could not be counted');
       })
-      .finally(() => (this.#running = undefined));
-    return this.#running;
+      .finally(() => (this.running = undefined));
+    return this.running;
   }
 
   /** Resolves when nothing is looked at any more. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#stop.abort();
-    await this.#running;
+    clearInterval(this.timer);
+    this.stop.abort();
+    await this.running;
   }
 
-  async #look(): Promise<void> {
+  private async lookOnce(): Promise<void> {
     const { workspaces, logger, budgetMs = 100 } = this.options;
     const until = performance.now() + budgetMs;
-    if (this.#left.length === 0) {
-      this.#left = await workspaces.directories();
-      this.#sum = 0;
+    if (this.left.length === 0) {
+      this.left = await workspaces.directories();
+      this.sum = 0;
     }
-    for (let name = this.#left.pop(); name !== undefined; name = this.#left.pop()) {
+    for (let name = this.left.pop(); name !== undefined; name = this.left.pop()) {
       try {
-        this.#sum += (await workspaces.measure(name, this.#stop.signal)).bytes;
+        this.sum += (await workspaces.measure(name, this.stop.signal)).bytes;
       } catch (error) {
-        this.#stop.signal.throwIfAborted();
+        this.stop.signal.throwIfAborted();
         logger.debug({ error, metadata: { directory: name } }, 'a workspace could not be counted');
       }
       if (performance.now() >= until) break;
     }
-    if (this.#left.length === 0) this.#bytes = this.#sum;
+    if (this.left.length === 0) this.lastSum = this.sum;
   }
 }

@@ -38,14 +38,14 @@ const sweepsPerIdleTime = 4;
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 export class LegacySessions {
-  readonly #sessions = new Map<string, Session>();
+  private readonly sessions = new Map<string, Session>();
   /** The streams of SSE sessions. */
-  readonly #streams = new WeakMap<Session, McpExchange>();
-  readonly #timer: NodeJS.Timeout;
+  private readonly streams = new WeakMap<Session, McpExchange>();
+  private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: LegacySessionOptions) {
-    this.#timer = setInterval(() => this.#sweep(), Math.max(1, options.idleMs / sweepsPerIdleTime));
-    this.#timer.unref();
+    this.timer = setInterval(() => this.sweep(), Math.max(1, options.idleMs / sweepsPerIdleTime));
+    this.timer.unref();
   }
 
   /** Answers `initialize`. @throws AppError concurrency_exceeded */
@@ -53,13 +53,13 @@ export class LegacySessions {
     const { keepAliveMs } = this.options;
     const newTransport = (id: string) =>
       new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => id, keepAliveMs });
-    const { session, transport } = await this.#start(exchange, newTransport);
+    const { session, transport } = await this.start(exchange, newTransport);
     return handle(session, transport, request, { exchange, frames });
   }
 
   /** Answers everything else of a session. @throws AppError session_not_found, invalid_value */
   async serve(id: string, request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
-    const session = this.#find(id, exchange);
+    const session = this.find(id, exchange);
     const { transport } = session;
     if (!(transport instanceof WebStandardStreamableHTTPServerTransport)) throw notFound();
     return handle(session, transport, request, { exchange, frames });
@@ -68,8 +68,8 @@ export class LegacySessions {
   /** A new SSE session: its stream, with which it ends. @throws AppError concurrency_exceeded */
   async openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
     const newTransport = (id: string) => new SseTransport(id, `${messagesPath}?sessionId=${id}`);
-    const { session, transport } = await this.#start(exchange, newTransport);
-    this.#streams.set(session, exchange);
+    const { session, transport } = await this.start(exchange, newTransport);
+    this.streams.set(session, exchange);
     exchange.atEnd.push(() => void session.server.close());
     return new Response(transport.body, { headers: { 'content-type': 'text/event-stream' } });
   }
@@ -79,9 +79,9 @@ export class LegacySessions {
    * @throws AppError session_not_found, invalid_value, concurrency_exceeded
    */
   receive(id: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
-    const session = this.#find(id, exchange);
+    const session = this.find(id, exchange);
     const { transport } = session;
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (!(transport instanceof SseTransport) || stream === undefined) throw notFound();
     if (transport.unreadBytes > maxUnreadBytes) {
       this.options.onRefused('mcp_unread_answers');
@@ -106,50 +106,50 @@ export class LegacySessions {
 
   /** Told to those who listen. */
   toolsChanged(): void {
-    for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(() => undefined);
+    for (const { server } of this.sessions.values()) server.sendToolListChanged().catch(() => undefined);
   }
 
   /** Ends the streams of SSE sessions that run no tool: nothing else would. */
   endIdleStreams(): void {
-    for (const session of this.#sessions.values()) {
-      if (this.#streams.has(session) && session.calls === 0) void session.server.close();
+    for (const session of this.sessions.values()) {
+      if (this.streams.has(session) && session.calls === 0) void session.server.close();
     }
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+    clearInterval(this.timer);
+    await Promise.all([...this.sessions.values()].map(({ server }) => server.close()));
   }
 
-  async #start<T extends Transport>(
+  private async start<T extends Transport>(
     { context: { principal } }: McpExchange,
     newTransport: (id: string) => T,
   ): Promise<{ session: Session; transport: T }> {
-    this.#makeRoom();
+    this.makeRoom();
     const id = mintSessionId();
     const transport = newTransport(id);
     const server = this.options.newServer();
     const counts = { openIds: new Set<string | number>(), exchanges: 0, calls: 0, usedAt: steadyNow() };
     const session: Session = { principal, server, transport, ...counts };
-    this.#sessions.set(id, session);
+    this.sessions.set(id, session);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is no EventTarget
-    server.onclose = () => this.#sessions.delete(id);
+    server.onclose = () => this.sessions.delete(id);
     await server.connect(transport);
     return { session, transport };
   }
 
-  #find(id: string, { context: { principal } }: McpExchange): Session {
-    const session = this.#sessions.get(id);
+  private find(id: string, { context: { principal } }: McpExchange): Session {
+    const session = this.sessions.get(id);
     if (session === undefined || session.principal !== principal) throw notFound();
     return session;
   }
 
   /** @throws AppError concurrency_exceeded where every session runs a tool */
-  #makeRoom(): void {
+  private makeRoom(): void {
     const { limit, onRefused, onEvicted } = this.options;
-    if (this.#sessions.size < limit) return;
+    if (this.sessions.size < limit) return;
     let idlest: [string, Session] | undefined;
-    for (const entry of this.#sessions) {
+    for (const entry of this.sessions) {
       const [, { calls, usedAt }] = entry;
       if (calls === 0 && (idlest === undefined || usedAt < idlest[1].usedAt)) idlest = entry;
     }
@@ -158,13 +158,13 @@ export class LegacySessions {
       throw new AppError('concurrency_exceeded', `${limit} MCP sessions run tools here`, { retryAfterSeconds: 60 });
     }
     onEvicted();
-    this.#sessions.delete(idlest[0]);
+    this.sessions.delete(idlest[0]);
     void idlest[1].server.close();
   }
 
-  #sweep(): void {
+  private sweep(): void {
     const before = steadyNow() - this.options.idleMs;
-    for (const { exchanges, usedAt, server } of this.#sessions.values()) {
+    for (const { exchanges, usedAt, server } of this.sessions.values()) {
       if (exchanges === 0 && usedAt < before) void server.close();
     }
   }

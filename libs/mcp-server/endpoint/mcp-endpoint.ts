@@ -38,11 +38,11 @@ export interface McpEndpointLimits {
 }
 
 export class McpEndpoint {
-  readonly #modern: McpHttpHandler;
-  readonly #stateless: ReturnType<typeof legacyStatelessFallback>;
-  readonly #sessions: LegacySessions;
-  readonly #stopWatching: () => void;
-  #subscriptions = 0;
+  private readonly modern: McpHttpHandler;
+  private readonly stateless: ReturnType<typeof legacyStatelessFallback>;
+  private readonly sessions: LegacySessions;
+  private readonly stopWatching: () => void;
+  private subscriptions = 0;
 
   constructor(
     private readonly ports: McpEndpointPorts,
@@ -51,14 +51,14 @@ export class McpEndpoint {
     const { newServer, onRefused, onEvicted } = ports;
     const { keepAliveMs } = limits;
     const onerror = (error: Error) => ports.logger.debug({ error }, 'mcp request');
-    this.#modern = createMcpHandler(newServer, {
+    this.modern = createMcpHandler(newServer, {
       legacy: 'reject',
       keepAliveMs,
       onerror,
       maxSubscriptions: limits.subscriptions,
     });
-    this.#stateless = legacyStatelessFallback(newServer, onerror);
-    this.#sessions = new LegacySessions({
+    this.stateless = legacyStatelessFallback(newServer, onerror);
+    this.sessions = new LegacySessions({
       limit: limits.sessions,
       idleMs: limits.sessionIdleMs,
       keepAliveMs,
@@ -66,23 +66,23 @@ export class McpEndpoint {
       onRefused,
       onEvicted,
     });
-    this.#stopWatching = ports.onToolsChanged(() => {
-      this.#modern.notify.toolsChanged();
-      this.#sessions.toolsChanged();
+    this.stopWatching = ports.onToolsChanged(() => {
+      this.modern.notify.toolsChanged();
+      this.sessions.toolsChanged();
     });
   }
 
   /** `frames`: of a POST. @throws AppError session_not_found, concurrency_exceeded, invalid_value, method_not_allowed */
   async answer(request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
     bindExchange(request, exchange);
-    const response = await this.#dispatch(request, exchange, frames);
+    const response = await this.dispatch(request, exchange, frames);
     if (response.status >= 400) this.ports.observeError(new AppError('invalid_value', 'Refused by the protocol'));
     return exchange.streams || frames === undefined || frames.listens ? response : collapseStream(response, frames);
   }
 
   /** HTTP+SSE: the stream, which names `messagesPath` and the session. @throws AppError concurrency_exceeded */
   openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
-    return this.#sessions.openStream(messagesPath, exchange);
+    return this.sessions.openStream(messagesPath, exchange);
   }
 
   /**
@@ -90,44 +90,44 @@ export class McpEndpoint {
    * @throws AppError session_not_found, concurrency_exceeded, invalid_value
    */
   receive(sessionId: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
-    this.#sessions.receive(sessionId, request, exchange, frames);
+    this.sessions.receive(sessionId, request, exchange, frames);
   }
 
   /** Ends what only waits and is not ended by its request. */
   stopWaiting(): void {
-    this.#sessions.endIdleStreams();
+    this.sessions.endIdleStreams();
   }
 
   async close(): Promise<void> {
-    this.#stopWatching();
-    await Promise.all([this.#modern.close(), this.#sessions.close()]);
+    this.stopWatching();
+    await Promise.all([this.modern.close(), this.sessions.close()]);
   }
 
-  async #dispatch(request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
+  private async dispatch(request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
     const sessionId = request.headers.get('mcp-session-id');
     if (frames === undefined) {
       if (sessionId === null) throw new AppError('method_not_allowed', 'Without an MCP session only POST is served');
-      return this.#sessions.serve(sessionId, request, exchange);
+      return this.sessions.serve(sessionId, request, exchange);
     }
     const parsedBody = bodyOf(frames);
     if (!(await isLegacyRequest(request, parsedBody))) {
-      if (frames.listens) this.#enterSubscription(exchange);
-      return this.#modern.fetch(request, { parsedBody });
+      if (frames.listens) this.enterSubscription(exchange);
+      return this.modern.fetch(request, { parsedBody });
     }
-    if (isInitializeRequest(parsedBody)) return this.#sessions.open(request, frames, exchange);
-    if (sessionId !== null) return this.#sessions.serve(sessionId, request, exchange, frames);
-    return this.#stateless(request, { parsedBody });
+    if (isInitializeRequest(parsedBody)) return this.sessions.open(request, frames, exchange);
+    if (sessionId !== null) return this.sessions.serve(sessionId, request, exchange, frames);
+    return this.stateless(request, { parsedBody });
   }
 
-  #enterSubscription(exchange: McpExchange): void {
+  private enterSubscription(exchange: McpExchange): void {
     const { subscriptions } = this.limits;
-    if (this.#subscriptions >= subscriptions) {
+    if (this.subscriptions >= subscriptions) {
       this.ports.onRefused('mcp_subscriptions');
       throw new AppError('concurrency_exceeded', `${subscriptions} MCP subscriptions are open here`, {
         retryAfterSeconds: 60,
       });
     }
-    this.#subscriptions += 1;
-    exchange.atEnd.push(() => (this.#subscriptions -= 1));
+    this.subscriptions += 1;
+    exchange.atEnd.push(() => (this.subscriptions -= 1));
   }
 }

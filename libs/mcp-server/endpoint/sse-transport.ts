@@ -23,16 +23,16 @@ export class SseTransport implements Transport {
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void;
   /** What the client reads. */
   readonly body: ReadableStream<Uint8Array>;
-  readonly #encoder = new TextEncoder();
-  readonly #unanswered = new Map<string | number, { method: string; onEnd: () => void }>();
+  private readonly encoder = new TextEncoder();
+  private readonly unanswered = new Map<string | number, { method: string; onEnd: () => void }>();
   /** Requests whose progress was told. */
-  readonly #progressed = new Set<RequestId>();
+  private readonly progressed = new Set<RequestId>();
   /** Pings under way. */
-  readonly #asked = new Map<RequestId, () => void>();
-  #pings = 0;
-  #answersPings = true;
-  #stream!: ReadableStreamDefaultController<Uint8Array>;
-  #closed = false;
+  private readonly asked = new Map<RequestId, () => void>();
+  private pings = 0;
+  private answersPings = true;
+  private stream!: ReadableStreamDefaultController<Uint8Array>;
+  private closed = false;
 
   /** `messagesPath`: where the client is told to post. */
   constructor(
@@ -41,90 +41,90 @@ export class SseTransport implements Transport {
   ) {
     // Nothing is read ahead of the reader: what is in the queue is what it has not taken.
     const strategy = { highWaterMark: 0, size: (bytes?: Uint8Array) => bytes?.byteLength ?? 0 };
-    this.body = new ReadableStream<Uint8Array>({ start: (stream) => void (this.#stream = stream) }, strategy);
+    this.body = new ReadableStream<Uint8Array>({ start: (stream) => void (this.stream = stream) }, strategy);
   }
 
   /** Bytes that the client has been sent and has not read. */
   get unreadBytes(): number {
-    return this.#closed ? 0 : -this.#stream.desiredSize!;
+    return this.closed ? 0 : -this.stream.desiredSize!;
   }
 
   async start(): Promise<void> {
-    this.#write('endpoint', this.messagesPath);
+    this.write('endpoint', this.messagesPath);
   }
 
   /** Hands on a posted message. `onEnd`: called once, when a request has its answer or will have none. */
   receive(message: JSONRPCMessage, request: Request, onEnd: () => void): void {
-    const read = isAnswer(message) && message.id !== undefined ? this.#asked.get(message.id) : undefined;
+    const read = isAnswer(message) && message.id !== undefined ? this.asked.get(message.id) : undefined;
     if (read !== undefined) {
       read();
       onEnd();
       return;
     }
-    if (isJSONRPCRequest(message)) this.#unanswered.set(message.id, { method: message.method, onEnd });
+    if (isJSONRPCRequest(message)) this.unanswered.set(message.id, { method: message.method, onEnd });
     this.onmessage?.(message, { request });
     if (isJSONRPCRequest(message)) return;
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id = message.params?.['requestId'] as string | number;
       // A call says itself when it has stopped; whatever else is cancelled is over.
-      if (this.#unanswered.get(id)?.method !== 'tools/call') this.leaveUnanswered(id);
+      if (this.unanswered.get(id)?.method !== 'tools/call') this.leaveUnanswered(id);
     }
     onEnd();
   }
 
   /** For a request that was cancelled: nobody waits for an answer. */
   leaveUnanswered(id: string | number): void {
-    const request = this.#unanswered.get(id);
-    this.#progressed.delete(id);
-    this.#unanswered.delete(id);
+    const request = this.unanswered.get(id);
+    this.progressed.delete(id);
+    this.unanswered.delete(id);
     request?.onEnd();
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (!isAnswer(message) || message.id === undefined) {
-      this.#write('message', JSON.stringify(message));
+      this.write('message', JSON.stringify(message));
       const progress = 'method' in message && message.method === 'notifications/progress';
-      if (progress && options?.relatedRequestId !== undefined) this.#progressed.add(options.relatedRequestId);
+      if (progress && options?.relatedRequestId !== undefined) this.progressed.add(options.relatedRequestId);
       return;
     }
-    if (this.#progressed.delete(message.id) && this.#answersPings) await this.#untilRead();
-    this.#write('message', JSON.stringify(message));
+    if (this.progressed.delete(message.id) && this.answersPings) await this.untilRead();
+    this.write('message', JSON.stringify(message));
     this.leaveUnanswered(message.id);
   }
 
   /** Resolves when the client has taken what it was sent so far, or will not say so. */
-  async #untilRead(): Promise<void> {
-    const id = `read-${(this.#pings += 1)}`;
+  private async untilRead(): Promise<void> {
+    const id = `read-${(this.pings += 1)}`;
     await new Promise<void>((resolve) => {
       const late = setTimeout(() => {
-        this.#answersPings = false;
+        this.answersPings = false;
         settle();
       }, readMs);
       const settle = () => {
         clearTimeout(late);
-        this.#asked.delete(id);
+        this.asked.delete(id);
         resolve();
       };
-      this.#asked.set(id, settle);
-      this.#write('message', JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
+      this.asked.set(id, settle);
+      this.write('message', JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }));
     });
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.closed) return;
+    this.closed = true;
     try {
-      this.#stream.close();
+      this.stream.close();
     } catch {
       // Its reader has left already.
     }
-    for (const settle of this.#asked.values()) settle();
-    for (const id of this.#unanswered.keys()) this.leaveUnanswered(id);
+    for (const settle of this.asked.values()) settle();
+    for (const id of this.unanswered.keys()) this.leaveUnanswered(id);
     this.onclose?.();
   }
 
-  #write(event: string, data: string): void {
-    if (!this.#closed) this.#stream.enqueue(this.#encoder.encode(`event: ${event}\ndata: ${data}\n\n`));
+  private write(event: string, data: string): void {
+    if (!this.closed) this.stream.enqueue(this.encoder.encode(`event: ${event}\ndata: ${data}\n\n`));
   }
 }
 

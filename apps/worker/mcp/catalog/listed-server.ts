@@ -23,30 +23,30 @@ export interface ListingParts {
 }
 
 export class ListedServer {
-  #state: 'starting' | 'ready' | 'unavailable' = 'starting';
-  #timer?: NodeJS.Timeout;
+  private currentState: 'starting' | 'ready' | 'unavailable' = 'starting';
+  private timer?: NodeJS.Timeout;
   /** When the timer fires, by performance.now(). */
-  #due = Infinity;
-  #failures = 0;
+  private due = Infinity;
+  private failures = 0;
   /** Of the last failure, for the operator. */
-  #why = '';
+  private why = '';
   /** A change that no listing has begun after. */
-  #changed = false;
-  readonly #pause: GrowingPause;
+  private changed = false;
+  private readonly pause: GrowingPause;
   /** The listing under way: there is one at a time. */
-  #listing: Promise<void> | undefined;
+  private listing: Promise<void> | undefined;
   /** Its time came while another one was under way. */
-  #again = false;
+  private again = false;
   /** What is being written of them. */
-  readonly #writing = new Set<Promise<unknown>>();
-  readonly #watched = new WeakSet<ToolConnection>();
-  readonly #leaving = new AbortController();
+  private readonly writing = new Set<Promise<unknown>>();
+  private readonly watched = new WeakSet<ToolConnection>();
+  private readonly leaving = new AbortController();
 
   constructor(
     private configured: ConfiguredServer,
     private readonly parts: ListingParts,
   ) {
-    this.#pause = new GrowingPause(changeDelayMs[configured.scope]);
+    this.pause = new GrowingPause(changeDelayMs[configured.scope]);
   }
 
   get server(): ConfiguredServer {
@@ -56,113 +56,113 @@ export class ListedServer {
   /** The same server may have another place among the others. Resolves when nothing of the old one is being written. */
   async place(server: ConfiguredServer): Promise<void> {
     this.configured = server;
-    await Promise.allSettled(this.#writing);
+    await Promise.allSettled(this.writing);
   }
 
   get state(): { state: 'starting' | 'ready' | 'unavailable'; reason?: string } {
-    const state = this.#state;
+    const state = this.currentState;
     if (state !== 'unavailable') return { state };
-    return { state, reason: `its tools could not be listed or published${this.#why}` };
+    return { state, reason: `its tools could not be listed or published${this.why}` };
   }
 
   list(): Promise<void> {
-    this.#listing ??= this.#listNow().finally(() => {
-      this.#listing = undefined;
-      if (!this.#again) return;
-      this.#again = false;
+    this.listing ??= this.listNow().finally(() => {
+      this.listing = undefined;
+      if (!this.again) return;
+      this.again = false;
       void this.list();
     });
-    return this.#listing;
+    return this.listing;
   }
 
   /** It may have changed while nobody was connected to it; what only sessions are connected to is listed by itself. */
   onConnected(connection: ToolConnection): void {
-    if (this.#watched.has(connection)) return;
-    this.#watch(connection);
+    if (this.watched.has(connection)) return;
+    this.watch(connection);
     const { scope, builtin, forwardHeaders } = this.server;
     const forAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
-    if (forAll && this.#listing === undefined) this.#onChanged();
+    if (forAll && this.listing === undefined) this.onChanged();
   }
 
   onUnreachable(): void {
-    if (this.#state !== 'ready') return;
-    this.#why = '';
-    void this.#notReached();
+    if (this.currentState !== 'ready') return;
+    this.why = '';
+    void this.notReached();
   }
 
   /** Resolves when nothing more is published; `ended` when no instance of its own runs any more either. */
   async leave(): Promise<void> {
-    this.#leaving.abort(new Error('the server is no longer configured like this, or the worker is stopping'));
-    clearTimeout(this.#timer);
-    await Promise.allSettled(this.#writing);
+    this.leaving.abort(new Error('the server is no longer configured like this, or the worker is stopping'));
+    clearTimeout(this.timer);
+    await Promise.allSettled(this.writing);
   }
 
   async ended(): Promise<void> {
-    await this.#listing;
+    await this.listing;
   }
 
-  async #listNow(): Promise<void> {
-    const { signal } = this.#leaving;
+  private async listNow(): Promise<void> {
+    const { signal } = this.leaving;
     if (signal.aborted) return;
     const { pool, workspaces, publisher, logger } = this.parts;
     const { name } = this.server;
-    this.#changed = false;
+    this.changed = false;
     try {
       const listed = await listTools(
         this.server,
         { pool, workspaces, timeoutMs: listTimeoutMs },
-        { signal, onConnection: (connection) => this.#watch(connection) },
+        { signal, onConnection: (connection) => this.watch(connection) },
       );
       if (signal.aborted) return;
-      const tools = await this.#write(publisher.publish(this.server, listed));
-      this.#state = 'ready';
-      this.#failures = 0;
+      const tools = await this.write(publisher.publish(this.server, listed));
+      this.currentState = 'ready';
+      this.failures = 0;
       logger.info({ metadata: { server: name, tools: tools.length } }, 'tools of a server were published');
     } catch (error) {
       if (signal.aborted) return;
       logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
-      this.#why = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
-      await this.#notReached();
+      this.why = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
+      await this.notReached();
     }
   }
 
-  async #notReached(): Promise<void> {
-    this.#state = 'unavailable';
-    this.#failures += 1;
-    this.#listLater(Math.min(retryMs.most, retryMs.first * 2 ** (this.#failures - 1)));
-    if (this.#leaving.signal.aborted) return;
-    await this.#write(this.parts.publisher.markUnavailable(this.server.name)).catch(() => undefined);
+  private async notReached(): Promise<void> {
+    this.currentState = 'unavailable';
+    this.failures += 1;
+    this.listLater(Math.min(retryMs.most, retryMs.first * 2 ** (this.failures - 1)));
+    if (this.leaving.signal.aborted) return;
+    await this.write(this.parts.publisher.markUnavailable(this.server.name)).catch(() => undefined);
   }
 
   /** Whoever comes after this one waits for what it still writes. */
-  async #write<T>(writing: Promise<T>): Promise<T> {
-    this.#writing.add(writing);
-    return writing.finally(() => this.#writing.delete(writing));
+  private async write<T>(writing: Promise<T>): Promise<T> {
+    this.writing.add(writing);
+    return writing.finally(() => this.writing.delete(writing));
   }
 
-  #watch(connection: ToolConnection): void {
-    if (this.#watched.has(connection)) return;
-    this.#watched.add(connection);
-    connection.onToolsChanged(() => this.#onChanged());
+  private watch(connection: ToolConnection): void {
+    if (this.watched.has(connection)) return;
+    this.watched.add(connection);
+    connection.onToolsChanged(() => this.onChanged());
   }
 
-  #onChanged(): void {
-    if (this.#changed) return;
-    this.#changed = true;
-    this.#listLater(this.server.builtin ? changeDelayMs.shared.least : this.#pause.next());
+  private onChanged(): void {
+    if (this.changed) return;
+    this.changed = true;
+    this.listLater(this.server.builtin ? changeDelayMs.shared.least : this.pause.next());
   }
 
   /** A listing that is planned for sooner is enough. */
-  #listLater(afterMs: number): void {
+  private listLater(afterMs: number): void {
     const due = performance.now() + afterMs;
-    if (this.#leaving.signal.aborted || due >= this.#due) return;
-    clearTimeout(this.#timer);
-    this.#due = due;
-    this.#timer = setTimeout(() => {
-      this.#due = Infinity;
-      if (this.#listing === undefined) void this.list();
-      else this.#again = true;
+    if (this.leaving.signal.aborted || due >= this.due) return;
+    clearTimeout(this.timer);
+    this.due = due;
+    this.timer = setTimeout(() => {
+      this.due = Infinity;
+      if (this.listing === undefined) void this.list();
+      else this.again = true;
     }, afterMs);
-    this.#timer.unref();
+    this.timer.unref();
   }
 }

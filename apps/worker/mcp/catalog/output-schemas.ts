@@ -13,7 +13,7 @@ type Check = (value: JsonObject, bytes: number) => string | undefined;
 
 export class OutputSchemas {
   /** By server and definition hash, the least recently used first; null: the definition promises nothing. */
-  readonly #compiled = new Map<string, CompiledSchema | null>();
+  private readonly compiled = new Map<string, CompiledSchema | null>();
 
   constructor(
     private readonly store: Pick<CatalogStore, 'outputSchema'>,
@@ -24,17 +24,17 @@ export class OutputSchemas {
   /** What is wrong with structured content, in words; undefined where nothing was promised. */
   async checkOf(job: { server: string; tool: string; definitionHash: string }): Promise<Check | undefined> {
     const key = `${job.server}\n${job.definitionHash}`;
-    const known = this.#compiled.get(key);
-    const compiled = known === undefined ? await this.#read(job) : known;
+    const known = this.compiled.get(key);
+    const compiled = known === undefined ? await this.read(job) : known;
     if (compiled === undefined) return undefined;
-    this.#compiled.delete(key);
-    this.#compiled.set(key, compiled);
-    if (this.#compiled.size > KEPT) this.#compiled.delete(this.#compiled.keys().next().value!);
+    this.compiled.delete(key);
+    this.compiled.set(key, compiled);
+    if (this.compiled.size > KEPT) this.compiled.delete(this.compiled.keys().next().value!);
     return compiled === null ? undefined : (value, bytes) => compiled.check(value, bytes);
   }
 
   /** Undefined where it is not known (any more): the call, which has had its effect, is not to fail for that. */
-  async #read(job: {
+  private async read(job: {
     server: string;
     tool: string;
     definitionHash: string;

@@ -29,17 +29,17 @@ export class CatalogPublisher {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(listed, limits);
     const { firstListing } = await store.place(server.name, server.order);
-    const { published, refused: twice } = await this.#write(server, definitions, firstListing);
+    const { published, refused: twice } = await this.write(server, definitions, firstListing);
     const leftOut = [...refused, ...twice];
     if (leftOut.length > 0) {
       const metadata = { server: server.name, refused: leftOut.slice(0, namesInLog), count: leftOut.length };
       logger.warn({ metadata }, 'tools were left out');
     }
-    await this.#announce();
+    await this.announce();
     return published;
   }
 
-  async #write(server: ConfiguredServer, listed: readonly ListedDefinition[], firstListing: boolean) {
+  private async write(server: ConfiguredServer, listed: readonly ListedDefinition[], firstListing: boolean) {
     const { store } = this.parts;
     let changed = false;
     for (let left = tries; ; left -= 1) {
@@ -49,23 +49,23 @@ export class CatalogPublisher {
       const written = await store.write(server.name, plan.writes);
       await store.forget(server.name, plan.forgotten);
       changed ||= plan.changed;
-      this.#tell(server, plan);
+      this.tell(server, plan);
       if (written < plan.writes.length && left > 1) continue;
       await store.settle(server.name, changed);
       return plan;
     }
   }
 
-  #tell(server: ConfiguredServer, { writes }: Publication): void {
+  private tell(server: ConfiguredServer, { writes }: Publication): void {
     const seen = writes.flatMap((write) => (write.seen === undefined ? [] : [{ ...write, seen: write.seen }]));
     for (const { seen: change } of seen) this.parts.onChange?.(change.grade, change.outcome);
     for (const outcome of ['allowed', 'held'] as const) {
       const of = seen.filter((each) => each.seen.outcome === outcome);
-      if (of.length > 0) this.#log(server, outcome, of);
+      if (of.length > 0) this.log(server, outcome, of);
     }
   }
 
-  #log(
+  private log(
     server: ConfiguredServer,
     outcome: 'allowed' | 'held',
     changes: readonly Required<Pick<ToolWrite, 'tool' | 'seen'>>[],
@@ -78,17 +78,17 @@ export class CatalogPublisher {
 
   async markUnavailable(server: string): Promise<void> {
     await this.parts.store.markUnavailable(server);
-    await this.#announce();
+    await this.announce();
   }
 
   /** Only these servers stay, in this order. @throws AppError store_unavailable */
   async retain(servers: readonly string[]): Promise<void> {
     await this.parts.store.retain(servers);
-    await this.#announce();
+    await this.announce();
   }
 
   /** What is lost here is found by the gateways' own slow reading. */
-  async #announce(): Promise<void> {
+  private async announce(): Promise<void> {
     try {
       await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(2_000));
     } catch (error) {

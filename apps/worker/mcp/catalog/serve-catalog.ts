@@ -15,13 +15,13 @@ export interface CatalogParts extends ListingParts {
 }
 
 export class CatalogService implements PoolListener {
-  readonly #listed = new Map<string, ListedServer>();
-  #refused: readonly RefusedServer[] = [];
+  private readonly listed = new Map<string, ListedServer>();
+  private refused: readonly RefusedServer[] = [];
   /** Of a configuration before this one: their last processes may still be ending. */
-  readonly #ending = new Set<Promise<void>>();
-  #retry?: NodeJS.Timeout;
-  #retrying: Promise<void> = Promise.resolve();
-  #closed = false;
+  private readonly ending = new Set<Promise<void>>();
+  private retry?: NodeJS.Timeout;
+  private retrying: Promise<void> = Promise.resolve();
+  private closed = false;
 
   constructor(private readonly parts: CatalogParts) {
     parts.pool.listen(this);
@@ -34,23 +34,23 @@ export class CatalogService implements PoolListener {
 
   /** Servers that have not changed keep what is known of them; the others are listed anew, as at the start. */
   async replace({ servers, refused }: ConfiguredServers): Promise<void> {
-    const settled: Promise<unknown>[] = [this.#retrying];
-    for (const [name, listed] of this.#listed) {
+    const settled: Promise<unknown>[] = [this.retrying];
+    for (const [name, listed] of this.listed) {
       const same = servers.find((server) => isSameServer(server, listed.server));
-      settled.push(same === undefined ? this.#letGo(listed) : listed.place(same));
-      if (same === undefined) this.#listed.delete(name);
+      settled.push(same === undefined ? this.letGo(listed) : listed.place(same));
+      if (same === undefined) this.listed.delete(name);
     }
-    this.#refused = refused;
+    this.refused = refused;
     for (const { name, reason } of refused) {
       this.parts.logger.error({ metadata: { server: name, reason } }, 'a tool server was refused');
     }
     const added = servers
-      .filter(({ name }) => !this.#listed.has(name))
+      .filter(({ name }) => !this.listed.has(name))
       .map((server) => new ListedServer(server, this.parts));
-    for (const listed of added) this.#listed.set(listed.server.name, listed);
-    clearTimeout(this.#retry);
+    for (const listed of added) this.listed.set(listed.server.name, listed);
+    clearTimeout(this.retry);
     await Promise.all(settled);
-    await this.#retain([...servers, ...refused].map(({ name }) => name));
+    await this.retain([...servers, ...refused].map(({ name }) => name));
     for (const { name } of refused) await this.parts.publisher.markUnavailable(name).catch(() => undefined);
     const builtins = added.filter(({ server }) => server.builtin);
     for (const listed of added) if (!listed.server.builtin) void listed.list();
@@ -59,50 +59,50 @@ export class CatalogService implements PoolListener {
 
   /** Resolves when no server is being asked any more. */
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#retry);
-    await Promise.all([...this.#listed.values()].map((listed) => this.#letGo(listed)));
-    await Promise.all(this.#ending);
+    this.closed = true;
+    clearTimeout(this.retry);
+    await Promise.all([...this.listed.values()].map((listed) => this.letGo(listed)));
+    await Promise.all(this.ending);
   }
 
   /** For health: each server with its state, and why where it is not ready. */
   states(): { name: string; state: ServerState; reason?: string }[] {
     return [
-      ...this.#refused.map(({ name, reason }) => ({ name, state: 'refused' as const, reason })),
-      ...[...this.#listed].map(([name, { state }]) => ({ name, ...state })),
+      ...this.refused.map(({ name, reason }) => ({ name, state: 'refused' as const, reason })),
+      ...[...this.listed].map(([name, { state }]) => ({ name, ...state })),
     ];
   }
 
   onConnected(server: ConfiguredServer, connection: ToolConnection): void {
-    this.#current(server)?.onConnected(connection);
+    this.current(server)?.onConnected(connection);
   }
 
   onUnreachable(server: ConfiguredServer): void {
-    this.#current(server)?.onUnreachable();
+    this.current(server)?.onUnreachable();
   }
 
-  #current(server: ConfiguredServer): ListedServer | undefined {
-    const listed = this.#listed.get(server.name);
+  private current(server: ConfiguredServer): ListedServer | undefined {
+    const listed = this.listed.get(server.name);
     return isSameServer(listed?.server, server) ? listed : undefined;
   }
 
-  async #letGo(listed: ListedServer): Promise<void> {
-    const ended = listed.ended().finally(() => this.#ending.delete(ended));
-    this.#ending.add(ended);
+  private async letGo(listed: ListedServer): Promise<void> {
+    const ended = listed.ended().finally(() => this.ending.delete(ended));
+    this.ending.add(ended);
     await listed.leave();
   }
 
   /** A store that is away is told later: until then what is gone is still offered, and refused when it is called. */
-  async #retain(names: readonly string[]): Promise<void> {
+  private async retain(names: readonly string[]): Promise<void> {
     try {
       await this.parts.publisher.retain(names);
     } catch (error) {
       this.parts.logger.warn({ error }, 'servers that are gone are still in the catalog');
-      if (this.#closed) return;
-      this.#retry = setTimeout(() => {
-        this.#retrying = this.#retain(names);
+      if (this.closed) return;
+      this.retry = setTimeout(() => {
+        this.retrying = this.retain(names);
       }, RETAIN_RETRY_MS);
-      this.#retry.unref();
+      this.retry.unref();
     }
   }
 }

@@ -7,7 +7,7 @@ import { closeReasons, type CloseReason, type PoolEvents } from './pool-events.j
 import { logInstance, type Instance } from './pool-instance.js';
 
 export class ClosingInstances {
-  readonly #closing = new Map<Instance, Promise<void>>();
+  private readonly closing = new Map<Instance, Promise<void>>();
 
   constructor(
     private readonly logger: Logger,
@@ -16,7 +16,7 @@ export class ClosingInstances {
 
   /** Those that still run. */
   get all(): readonly Instance[] {
-    return [...this.#closing.keys()];
+    return [...this.closing.keys()];
   }
 
   /** Once an instance: the first reason stands. */
@@ -24,23 +24,23 @@ export class ClosingInstances {
     if (instance.closing !== undefined) return;
     instance.closing = reason;
     if (!instance.connected) instance.start.abort(new AppError('tool_unavailable', closeReasons[reason]));
-    const closed = this.#close(instance, reason).finally(() => this.#closing.delete(instance));
-    this.#closing.set(instance, closed);
+    const closed = this.closeOne(instance, reason).finally(() => this.closing.delete(instance));
+    this.closing.set(instance, closed);
   }
 
   /** Undefined where fewer of the server are ending than it may have; else resolves when the first of them has ended. */
   untilFewer({ name, maxInstances }: ConfiguredServer): Promise<void> | undefined {
     const same = this.all.filter(({ server }) => server.name === name);
-    return same.length <= maxInstances ? undefined : this.#closing.get(same[0]!);
+    return same.length <= maxInstances ? undefined : this.closing.get(same[0]!);
   }
 
   /** Resolves when none is left of those that `belongs` names. */
   async ended(belongs: (instance: Instance) => boolean): Promise<void> {
-    const waited = [...this.#closing].filter(([instance]) => belongs(instance));
+    const waited = [...this.closing].filter(([instance]) => belongs(instance));
     await Promise.all(waited.map(([, closed]) => closed));
   }
 
-  async #close(instance: Instance, reason: CloseReason): Promise<void> {
+  private async closeOne(instance: Instance, reason: CloseReason): Promise<void> {
     const connection = await instance.connection.catch(() => undefined);
     if (connection === undefined) return;
     this.events.onClosed(instance.server.name, reason);

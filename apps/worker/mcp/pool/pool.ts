@@ -39,21 +39,21 @@ const UNWANTED_START_MS = 3_000;
 const REMEMBERED_GONE = 10_000;
 
 export class ServerPool {
-  #servers: ReadonlyMap<string, ConfiguredServer>;
+  private servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
-  readonly #instances = new Map<string, Instance>();
-  readonly #circuits = new ServerCircuits();
+  private readonly byKey = new Map<string, Instance>();
+  private readonly circuits = new ServerCircuits();
   /** Of instances that end unproven. */
-  readonly #crashes = new ServerCircuits();
-  readonly #stop = new AbortController();
-  /** Taken out of `#instances` while calls ran on them. */
-  readonly #outgoing = new Set<Instance>();
+  private readonly crashes = new ServerCircuits();
+  private readonly stop = new AbortController();
+  /** Taken out of `byKey` while calls ran on them. */
+  private readonly outgoing = new Set<Instance>();
   /** What is in neither any more, but has not ended. */
-  readonly #closing: ClosingInstances;
-  readonly #spares: Spares;
+  private readonly closing: ClosingInstances;
+  private readonly spares: Spares;
   /** Oldest first. */
-  readonly #gone = new Set<string>();
-  #listener?: PoolListener;
+  private readonly gone = new Set<string>();
+  private listener?: PoolListener;
 
   constructor(
     private configured: ConfiguredServers,
@@ -61,44 +61,44 @@ export class ServerPool {
     private readonly events: PoolEvents = noPoolEvents,
     private readonly starts: Pick<ServerStarts, 'waiting'> = { waiting: () => 0 },
   ) {
-    this.#servers = serversByName(configured);
-    this.#closing = new ClosingInstances(logger, events);
-    this.#spares = new Spares({
-      room: (server) => server.maxInstances - this.#of(server).length - this.#spares.count(server.name),
-      isCurrent: (server) => this.#isCurrent(server),
-      onFailed: (server, error) => this.#countFailure(server, error),
-      signal: this.#stop.signal,
+    this.servers = serversByName(configured);
+    this.closing = new ClosingInstances(logger, events);
+    this.spares = new Spares({
+      room: (server) => server.maxInstances - this.of(server).length - this.spares.count(server.name),
+      isCurrent: (server) => this.isCurrent(server),
+      onFailed: (server, error) => this.countFailure(server, error),
+      signal: this.stop.signal,
       logger,
     });
   }
 
   /** Starts what is kept ready for new sessions. */
   warm(): void {
-    for (const server of this.#servers.values()) this.#spares.fill(server);
+    for (const server of this.servers.values()) this.spares.fill(server);
   }
 
   /** Other servers from now on. What runs for one that has changed or gone takes no new call, and ends with its last. */
   replace(configured: ConfiguredServers): void {
-    const before = this.#servers;
+    const before = this.servers;
     this.configured = configured;
-    this.#servers = serversByName(configured);
-    for (const server of before.values()) if (!this.#isCurrent(server)) this.#circuits.forget(server.name);
-    for (const instance of this.#instances.values()) {
+    this.servers = serversByName(configured);
+    for (const server of before.values()) if (!this.isCurrent(server)) this.circuits.forget(server.name);
+    for (const instance of this.byKey.values()) {
       const { server } = instance;
-      if (!this.#isCurrent(server)) this.#letGo(instance, this.#servers.has(server.name) ? 'changed' : 'removed');
+      if (!this.isCurrent(server)) this.letGo(instance, this.servers.has(server.name) ? 'changed' : 'removed');
     }
-    this.#spares.replace();
+    this.spares.replace();
     this.warm();
   }
 
   get instances(): number {
-    return this.#instances.size;
+    return this.byKey.size;
   }
 
   /** Of every server that is configured or has instances still. */
   census(): InstanceCount[] {
-    const instances = [...this.#instances.values(), ...this.#outgoing, ...this.#closing.all];
-    return countInstances(this.#servers.keys(), instances, { spares: this.#spares, starts: this.starts });
+    const instances = [...this.byKey.values(), ...this.outgoing, ...this.closing.all];
+    return countInstances(this.servers.keys(), instances, { spares: this.spares, starts: this.starts });
   }
 
   /** Runs `ensure` with the directory of a spare instance, where there is one: a session that takes it finds that running. */
@@ -106,15 +106,15 @@ export class ServerPool {
     server: string,
     ensure: (directory: string | undefined) => Promise<T>,
   ): Promise<T> {
-    return this.#spares.offer(this.#servers.get(server), ensure);
+    return this.spares.offer(this.servers.get(server), ensure);
   }
 
   listen(listener: PoolListener): void {
-    this.#listener = listener;
+    this.listener = listener;
   }
 
   server(name: string): ConfiguredServer | undefined {
-    return this.#servers.get(name);
+    return this.servers.get(name);
   }
 
   /**
@@ -123,128 +123,128 @@ export class ServerPool {
    */
   async use<T>(name: string, options: UseOptions, work: PoolWork<T>): Promise<T> {
     try {
-      return await this.#useInstance(this.#known(name), options, work);
+      return await this.useInstance(this.known(name), options, work);
     } catch (error) {
       if (!(error instanceof SessionLost)) throw error;
-      return this.#useInstance(this.#known(name), options, work);
+      return this.useInstance(this.known(name), options, work);
     }
   }
 
-  #isCurrent(server: ConfiguredServer): boolean {
-    return isSameServer(server, this.#servers.get(server.name));
+  private isCurrent(server: ConfiguredServer): boolean {
+    return isSameServer(server, this.servers.get(server.name));
   }
 
   /** @throws AppError tool_unavailable, isolation_too_low */
-  #known(name: string): ConfiguredServer {
-    const server = this.#servers.get(name);
-    if (server !== undefined && !this.#stop.signal.aborted) return server;
+  private known(name: string): ConfiguredServer {
+    const server = this.servers.get(name);
+    if (server !== undefined && !this.stop.signal.aborted) return server;
     throw unknownServer(
       name,
       this.configured.refused.find((each) => each.name === name),
     );
   }
 
-  async #useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
-    if (this.#gone.has(options.user.directory)) throw new AppError('tool_unavailable', 'The session is no more');
-    const instance = this.#instance(server, options.user);
+  private async useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
+    if (this.gone.has(options.user.directory)) throw new AppError('tool_unavailable', 'The session is no more');
+    const instance = this.instance(server, options.user);
     instance.inUse += 1;
     instance.wantedUntil = Math.max(instance.wantedUntil, options.deadline);
     clearTimeout(instance.idleTimer);
     try {
       const giveBack = await instance.slots.take(options.line ?? 'calls', options).catch((error: unknown) => {
-        throw options.signal.aborted ? error : this.#refusal(server, 'concurrency');
+        throw options.signal.aborted ? error : this.refusal(server, 'concurrency');
       });
       try {
         const { connected, connection: opening } = instance;
         const connection = await (connected ? opening : unlessAborted(opening, options.signal));
-        return await work(connection, server).finally(() => connection.closed || this.#proven(instance));
+        return await work(connection, server).finally(() => connection.closed || this.proven(instance));
       } catch (error) {
         // Others may still get their answers from it: it is closed by the last of them.
-        if (error instanceof SessionLost) this.#letGo(instance, 'forgotten');
+        if (error instanceof SessionLost) this.letGo(instance, 'forgotten');
         throw error;
       } finally {
         giveBack();
       }
     } finally {
       instance.inUse -= 1;
-      this.#leaveIdle(instance);
+      this.leaveIdle(instance);
     }
   }
 
   /** Ends a session's own instances; resolves when they have ended, others take their time. */
   async closeSession(session: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
-    for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
-      if (isOwn(instance, session)) this.#remove(instance, 'session_left');
+    for (const instance of [...this.byKey.values(), ...this.outgoing]) {
+      if (isOwn(instance, session)) this.remove(instance, 'session_left');
     }
-    await this.#closing.ended((instance) => isOwn(instance, session));
+    await this.closing.ended((instance) => isOwn(instance, session));
   }
 
   /** Its session is no more: what runs there ends at once, with its calls, and nothing is started there again. */
   async endIn(directory: string): Promise<void> {
-    this.#gone.add(directory);
-    if (this.#gone.size > REMEMBERED_GONE) this.#gone.delete(this.#gone.values().next().value!);
+    this.gone.add(directory);
+    if (this.gone.size > REMEMBERED_GONE) this.gone.delete(this.gone.values().next().value!);
     const isThere = ({ server, user }: Instance) => server.scope === 'session' && user.directory === directory;
-    for (const instance of [...this.#instances.values(), ...this.#outgoing]) {
-      if (isThere(instance)) this.#remove(instance, 'session_gone');
+    for (const instance of [...this.byKey.values(), ...this.outgoing]) {
+      if (isThere(instance)) this.remove(instance, 'session_gone');
     }
-    await Promise.all([this.#spares.endIn(directory), this.#closing.ended(isThere)]);
+    await Promise.all([this.spares.endIn(directory), this.closing.ended(isThere)]);
   }
 
   async close(): Promise<void> {
-    this.#stop.abort(new Error('the worker is stopping'));
-    for (const instance of [...this.#instances.values(), ...this.#outgoing]) this.#remove(instance, 'stopping');
-    await Promise.all([this.#spares.close(), this.#closing.ended(() => true)]);
+    this.stop.abort(new Error('the worker is stopping'));
+    for (const instance of [...this.byKey.values(), ...this.outgoing]) this.remove(instance, 'stopping');
+    await Promise.all([this.spares.close(), this.closing.ended(() => true)]);
   }
 
-  #instance(server: ConfiguredServer, user: PoolUser): Instance {
+  private instance(server: ConfiguredServer, user: PoolUser): Instance {
     const key = instanceKey(server, user);
-    const known = this.#instances.get(key);
+    const known = this.byKey.get(key);
     if (known !== undefined) {
-      this.#instances.delete(key);
-      this.#instances.set(key, known);
+      this.byKey.delete(key);
+      this.byKey.set(key, known);
       return known;
     }
     const start = new AbortController();
-    const connection = this.#connect(server, user, AbortSignal.any([this.#stop.signal, start.signal]));
+    const connection = this.connect(server, user, AbortSignal.any([this.stop.signal, start.signal]));
     const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
     const state = { inUse: 0, connected: false, proven: false, wantedUntil: 0 };
     const instance: Instance = { key, server, user, slots, connection, start, ...state };
-    this.#instances.set(key, instance);
-    this.#spares.used(server);
+    this.byKey.set(key, instance);
+    this.spares.used(server);
     instance.connection.then(
       (connection) => {
         instance.connected = true;
         // From now on it has the time of one that is idle.
-        if (instance.inUse === 0) this.#leaveIdle(instance);
-        if (instance.leaving === undefined) this.#circuits.forget(server.name);
+        if (instance.inUse === 0) this.leaveIdle(instance);
+        if (instance.leaving === undefined) this.circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
-        connection.onClosed(() => this.#ended(instance, connection));
-        if (connection.closed) this.#ended(instance, connection);
-        else if (instance.leaving === undefined) this.#listener?.onConnected(server, connection);
+        connection.onClosed(() => this.ended(instance, connection));
+        if (connection.closed) this.ended(instance, connection);
+        else if (instance.leaving === undefined) this.listener?.onConnected(server, connection);
       },
       (error: unknown) => {
-        this.#forget(instance);
+        this.forget(instance);
         // What we ended says nothing about the server, unless there was no time left for it.
         const ours = instance.closing !== undefined && !(instance.closing === 'unwanted' && isLate(instance));
-        if (instance.leaving === undefined && !ours) this.#countFailure(server, error);
+        if (instance.leaving === undefined && !ours) this.countFailure(server, error);
       },
     );
     return instance;
   }
 
-  /** Not bound to the signal of the first call: others wait too, and `#leaveIdle` ends it. @throws AppError tool_unavailable */
-  #connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
-    const adopted = this.#spares.adopt(server, user);
+  /** Not bound to the signal of the first call: others wait too, and `leaveIdle` ends it. @throws AppError tool_unavailable */
+  private connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
+    const adopted = this.spares.adopt(server, user);
     if (adopted !== undefined) {
       this.events.onConnect(server.name, 'adopted');
       return Promise.resolve(adopted);
     }
-    const mayTry = this.#circuits.mayTry(server.name) && this.#crashes.mayTry(instanceKey(server, user));
-    if (!mayTry) throw this.#refusal(server, 'circuit');
-    return this.#open(server, user, { room: this.#makeRoom(server), signal });
+    const mayTry = this.circuits.mayTry(server.name) && this.crashes.mayTry(instanceKey(server, user));
+    if (!mayTry) throw this.refusal(server, 'circuit');
+    return this.open(server, user, { room: this.makeRoom(server), signal });
   }
 
-  async #open(
+  private async open(
     server: ConfiguredServer,
     user: PoolUser,
     { room, signal }: { room: Promise<void> | undefined; signal: AbortSignal },
@@ -255,81 +255,81 @@ export class ServerPool {
     return connection;
   }
 
-  #proven(instance: Instance): void {
+  private proven(instance: Instance): void {
     instance.proven = true;
-    this.#crashes.forget(instance.key);
+    this.crashes.forget(instance.key);
   }
 
   /** By itself or by us; a server's own end is noticed here at once. */
-  #ended(instance: Instance, { failure }: ToolConnection): void {
-    this.#forget(instance);
+  private ended(instance: Instance, { failure }: ToolConnection): void {
+    this.forget(instance);
     if (instance.closing !== undefined) return;
-    if (!instance.proven) this.#crashes.failed(instance.key);
+    if (!instance.proven) this.crashes.failed(instance.key);
     logInstance(this.logger, instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
     // Of its processes some may be left.
-    this.#remove(instance, 'ended');
+    this.remove(instance, 'ended');
   }
 
-  #refusal({ name }: ConfiguredServer, reason: RefusalReason): AppError {
+  private refusal({ name }: ConfiguredServer, reason: RefusalReason): AppError {
     this.events.onRefused(name, reason);
     const what = reason === 'circuit' ? 'does not answer' : 'is busy';
     return new AppError('tool_unavailable', `The tool server '${name}' ${what}`);
   }
 
-  #countFailure(server: ConfiguredServer, error: unknown): void {
+  private countFailure(server: ConfiguredServer, error: unknown): void {
     if (error instanceof StartRefused) return;
     this.events.onConnect(server.name, 'failed');
-    const { failures, open } = this.#circuits.failed(server.name);
+    const { failures, open } = this.circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name, failures } }, 'a tool server could not be connected');
-    if (open) this.#listener?.onUnreachable(server);
+    if (open) this.listener?.onUnreachable(server);
   }
 
   /** Resolves when there is room; undefined where there is. @throws AppError tool_unavailable when all are in use. */
-  #makeRoom(server: ConfiguredServer): Promise<void> | undefined {
-    const same = this.#of(server);
-    if (same.length + this.#spares.ready(server.name) < server.maxInstances) return undefined;
-    if (this.#spares.giveUpOne(server.name)) return undefined;
+  private makeRoom(server: ConfiguredServer): Promise<void> | undefined {
+    const same = this.of(server);
+    if (same.length + this.spares.ready(server.name) < server.maxInstances) return undefined;
+    if (this.spares.giveUpOne(server.name)) return undefined;
     const idle = same.filter(({ inUse }) => inUse === 0);
     const oldest = idle.find(({ connected }) => connected) ?? idle[0];
-    if (oldest === undefined) throw this.#refusal(server, 'instances');
-    this.#remove(oldest, 'room');
-    return this.#closing.untilFewer(server);
+    if (oldest === undefined) throw this.refusal(server, 'instances');
+    this.remove(oldest, 'room');
+    return this.closing.untilFewer(server);
   }
 
   /** Least recently used first. */
-  #of({ name }: ConfiguredServer): Instance[] {
-    return [...this.#instances.values()].filter(({ server }) => server.name === name);
+  private of({ name }: ConfiguredServer): Instance[] {
+    return [...this.byKey.values()].filter(({ server }) => server.name === name);
   }
 
-  #leaveIdle(instance: Instance): void {
+  private leaveIdle(instance: Instance): void {
     if (instance.inUse > 0 || instance.closing !== undefined) return;
-    if (this.#instances.get(instance.key) !== instance) return this.#remove(instance, instance.leaving ?? 'ended');
+    if (this.byKey.get(instance.key) !== instance) return this.remove(instance, instance.leaving ?? 'ended');
     clearTimeout(instance.idleTimer);
     const { connected, server, wantedUntil } = instance;
     const unwantedMs = Math.max(0, Math.min(UNWANTED_START_MS, wantedUntil - steadyNow()));
     const [reason, ms] = connected ? (['idle', server.idleTtlMs] as const) : (['unwanted', unwantedMs] as const);
-    instance.idleTimer = setTimeout(() => this.#remove(instance, reason), ms);
+    instance.idleTimer = setTimeout(() => this.remove(instance, reason), ms);
     instance.idleTimer.unref();
   }
 
   /** New calls get another instance, or none; those that run on it get their answers. */
-  #letGo(instance: Instance, reason: CloseReason): void {
-    this.#forget(instance);
+  private letGo(instance: Instance, reason: CloseReason): void {
+    this.forget(instance);
     if (instance.closing !== undefined) return;
     instance.leaving ??= reason;
-    this.#outgoing.add(instance);
-    this.#leaveIdle(instance);
+    this.outgoing.add(instance);
+    this.leaveIdle(instance);
   }
 
-  #forget(instance: Instance): void {
+  private forget(instance: Instance): void {
     clearTimeout(instance.idleTimer);
-    this.#outgoing.delete(instance);
-    if (this.#instances.get(instance.key) === instance) this.#instances.delete(instance.key);
+    this.outgoing.delete(instance);
+    if (this.byKey.get(instance.key) === instance) this.byKey.delete(instance.key);
   }
 
-  #remove(instance: Instance, reason: CloseReason): void {
-    this.#forget(instance);
-    this.#closing.close(instance, reason);
+  private remove(instance: Instance, reason: CloseReason): void {
+    this.forget(instance);
+    this.closing.close(instance, reason);
   }
 }
 

@@ -13,11 +13,11 @@ const halfOpenMs = 30_000;
 const maxCircuits = 1_000;
 
 export class ServerCircuits {
-  readonly #circuits = new Map<string, Circuit>();
+  private readonly circuits = new Map<string, Circuit>();
 
   /** Whether the server may be connected now; where it is left alone, this is the one try of the next thirty seconds. */
   mayTry(name: string): boolean {
-    const circuit = this.#circuits.get(name);
+    const circuit = this.circuits.get(name);
     if (circuit === undefined || circuit.failures < failuresToOpen) return true;
     const now = performance.now();
     if (now < circuit.closedUntil) return false;
@@ -26,16 +26,16 @@ export class ServerCircuits {
   }
 
   failed(name: string): { failures: number; open: boolean } {
-    const failures = (this.#circuits.get(name)?.failures ?? 0) + 1;
-    this.#circuits.delete(name);
-    this.#circuits.set(name, { failures, closedUntil: performance.now() + halfOpenMs });
-    const [oldest] = this.#circuits.keys();
-    if (this.#circuits.size > maxCircuits) this.#circuits.delete(oldest!);
+    const failures = (this.circuits.get(name)?.failures ?? 0) + 1;
+    this.circuits.delete(name);
+    this.circuits.set(name, { failures, closedUntil: performance.now() + halfOpenMs });
+    const [oldest] = this.circuits.keys();
+    if (this.circuits.size > maxCircuits) this.circuits.delete(oldest!);
     return { failures, open: failures >= failuresToOpen };
   }
 
   /** It has been connected, has answered, or is configured otherwise. */
   forget(name: string): void {
-    this.#circuits.delete(name);
+    this.circuits.delete(name);
   }
 }

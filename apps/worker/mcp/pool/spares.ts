@@ -31,20 +31,20 @@ const maxLifeMs = 300_000;
 
 export class Spares {
   /** Oldest first. */
-  readonly #ready = new Set<Spare>();
+  private readonly readySpares = new Set<Spare>();
   /** Being started, at most one a server. */
-  readonly #starting = new Map<ConfiguredServer, Promise<boolean>>();
-  readonly #ending = new Set<Promise<void>>();
-  readonly #usedAt = new Map<string, number>();
+  private readonly starts = new Map<ConfiguredServer, Promise<boolean>>();
+  private readonly ending = new Set<Promise<void>>();
+  private readonly usedAt = new Map<string, number>();
 
   constructor(private readonly parts: SparesParts) {}
 
   ready(name: string): number {
-    return this.#of(name).length;
+    return this.of(name).length;
   }
 
   starting(name: string): number {
-    return [...this.#starting.keys()].filter((server) => server.name === name).length;
+    return [...this.starts.keys()].filter((server) => server.name === name).length;
   }
 
   count(name: string): number {
@@ -54,17 +54,17 @@ export class Spares {
   /** A session begins to use the server: what is missing is started, one after another. */
   used(server: ConfiguredServer): void {
     if (server.spares === undefined) return;
-    this.#usedAt.set(server.name, performance.now());
+    this.usedAt.set(server.name, performance.now());
     this.fill(server);
   }
 
   /** No more are started than there should be: what ends as soon as it runs is not replaced without end. */
   fill(server: ConfiguredServer, most = server.spares?.count ?? 0): void {
     const { room, signal } = this.parts;
-    if (server.spares === undefined || most === 0 || signal.aborted || this.#starting.has(server)) return;
+    if (server.spares === undefined || most === 0 || signal.aborted || this.starts.has(server)) return;
     if (this.count(server.name) >= server.spares.count || room(server) <= 0) return;
-    const starting = this.#start(server, server.spares.open).finally(() => this.#starting.delete(server));
-    this.#starting.set(server, starting);
+    const starting = this.start(server, server.spares.open).finally(() => this.starts.delete(server));
+    this.starts.set(server, starting);
     void starting.then((started) => started && this.fill(server, most - 1));
   }
 
@@ -73,7 +73,7 @@ export class Spares {
     server: ConfiguredServer | undefined,
     ensure: (directory: string | undefined) => Promise<T>,
   ): Promise<T> {
-    const spare = this.#of(server?.name).find((each) => !each.offered && !each.taken && this.#mayGo(each));
+    const spare = this.of(server?.name).find((each) => !each.offered && !each.taken && this.mayGo(each));
     if (spare === undefined) return ensure(undefined);
     spare.offered = true;
     try {
@@ -82,7 +82,7 @@ export class Spares {
       return session;
     } catch (error) {
       // The store may have it all the same: no other session may get this directory.
-      this.#end(spare);
+      this.end(spare);
       throw error;
     } finally {
       spare.offered = false;
@@ -91,47 +91,50 @@ export class Spares {
 
   /** The instance that was born in the user's directory, where there is one that still lives. */
   adopt(server: ConfiguredServer, user: PoolUser): ToolConnection | undefined {
-    const spare = this.#of(server.name).find((each) => each.taken && each.instance.directory === user.directory);
-    if (spare === undefined || !this.#mayGo(spare)) return undefined;
-    this.#forget(spare);
+    const spare = this.of(server.name).find((each) => each.taken && each.instance.directory === user.directory);
+    if (spare === undefined || !this.mayGo(spare)) return undefined;
+    this.forget(spare);
     return spare.instance.adopt(user.sessionId);
   }
 
   /** Ends one that nobody has been promised; false where there is none. */
   giveUpOne(name: string): boolean {
-    const spare = this.#of(name).find(({ offered, taken }) => !offered && !taken);
-    if (spare !== undefined) this.#end(spare);
+    const spare = this.of(name).find(({ offered, taken }) => !offered && !taken);
+    if (spare !== undefined) this.end(spare);
     return spare !== undefined;
   }
 
   /** Ends those of servers that are configured otherwise now. */
   replace(): void {
-    for (const spare of this.#ready) if (!this.parts.isCurrent(spare.server)) this.#end(spare);
+    for (const spare of this.readySpares) if (!this.parts.isCurrent(spare.server)) this.end(spare);
   }
 
   /** The session that took this directory is no more. Resolves when nothing of it is left to end. */
   async endIn(directory: string): Promise<void> {
-    for (const spare of this.#ready) if (spare.instance.directory === directory) this.#end(spare);
-    await Promise.all(this.#ending);
+    for (const spare of this.readySpares) if (spare.instance.directory === directory) this.end(spare);
+    await Promise.all(this.ending);
   }
 
   /** Resolves when none is left; the signal has aborted before. */
   async close(): Promise<void> {
-    await Promise.all(this.#starting.values());
-    for (const spare of this.#ready) this.#end(spare);
-    await Promise.all(this.#ending);
+    await Promise.all(this.starts.values());
+    for (const spare of this.readySpares) this.end(spare);
+    await Promise.all(this.ending);
   }
 
-  #of(name: string | undefined): Spare[] {
-    return name === undefined ? [] : [...this.#ready].filter(({ server }) => server.name === name);
+  private of(name: string | undefined): Spare[] {
+    return name === undefined ? [] : [...this.readySpares].filter(({ server }) => server.name === name);
   }
 
-  #mayGo({ server, until, instance }: Spare): boolean {
+  private mayGo({ server, until, instance }: Spare): boolean {
     return this.parts.isCurrent(server) && performance.now() < until && !instance.connection.closed;
   }
 
   /** Resolves with whether there is one more. */
-  async #start(server: ConfiguredServer, open: NonNullable<ConfiguredServer['spares']>['open']): Promise<boolean> {
+  private async start(
+    server: ConfiguredServer,
+    open: NonNullable<ConfiguredServer['spares']>['open'],
+  ): Promise<boolean> {
     try {
       const instance = await open(this.parts.signal);
       // Sessions have taken its place meanwhile.
@@ -141,13 +144,13 @@ export class Spares {
       }
       const lifeMs = Math.min(server.idleTtlMs, maxLifeMs);
       const bornAt = performance.now();
-      const timer = setTimeout(() => this.#tooOld(spare, bornAt), lifeMs);
+      const timer = setTimeout(() => this.tooOld(spare, bornAt), lifeMs);
       timer.unref();
       const spare: Spare = { server, instance, until: bornAt + lifeMs, timer, offered: false, taken: false };
-      this.#ready.add(spare);
-      instance.connection.onClosed(() => this.#end(spare));
-      if (this.#mayGo(spare)) return true;
-      this.#end(spare);
+      this.readySpares.add(spare);
+      instance.connection.onClosed(() => this.end(spare));
+      if (this.mayGo(spare)) return true;
+      this.end(spare);
       return false;
     } catch (error) {
       if (!this.parts.signal.aborted) this.parts.onFailed(server, error);
@@ -156,26 +159,26 @@ export class Spares {
   }
 
   /** Followed by another one only where a session has begun to use the server meanwhile. */
-  #tooOld(spare: Spare, bornAt: number): void {
-    this.#end(spare);
-    if ((this.#usedAt.get(spare.server.name) ?? 0) > bornAt) this.fill(spare.server);
+  private tooOld(spare: Spare, bornAt: number): void {
+    this.end(spare);
+    if ((this.usedAt.get(spare.server.name) ?? 0) > bornAt) this.fill(spare.server);
   }
 
-  #forget(spare: Spare): void {
+  private forget(spare: Spare): void {
     clearTimeout(spare.timer);
-    this.#ready.delete(spare);
+    this.readySpares.delete(spare);
   }
 
-  #end(spare: Spare): void {
-    if (!this.#ready.has(spare)) return;
-    this.#forget(spare);
+  private end(spare: Spare): void {
+    if (!this.readySpares.has(spare)) return;
+    this.forget(spare);
     const { instance, server, offered, taken } = spare;
     // A directory that a session has, or may have, stays.
     const ending = (offered || taken ? instance.connection.close() : instance.discard())
       .catch((error: unknown) =>
         this.parts.logger.warn({ error, metadata: { server: server.name } }, 'a spare instance did not end cleanly'),
       )
-      .finally(() => this.#ending.delete(ending));
-    this.#ending.add(ending);
+      .finally(() => this.ending.delete(ending));
+    this.ending.add(ending);
   }
 }

@@ -72,10 +72,10 @@ interface WatchedProcess {
 export class CommandServer {
   readonly isolation: IsolationLevel;
   readonly spares: ConfiguredServer['spares'];
-  readonly #program: Program;
-  readonly #readable: readonly string[];
-  readonly #isShared: boolean;
-  readonly #logger: Logger;
+  private readonly program: Program;
+  private readonly readable: readonly string[];
+  private readonly isShared: boolean;
+  private readonly logger: Logger;
 
   /** @throws CommandRefused with what the operator can do. */
   constructor(
@@ -87,48 +87,48 @@ export class CommandServer {
     this.isolation = server.isolation ?? config.isolation.minimum;
     const refusal = isolation.refusal(this.isolation);
     if (refusal !== undefined) throw new CommandRefused(refusal, 'isolation_too_low');
-    this.#isShared = server.scope === 'shared';
+    this.isShared = server.scope === 'shared';
     const texts = [...server.args, ...Object.values(server.env)];
-    if (this.#isShared && texts.some((text) => text.includes(workspaceVariable))) {
+    if (this.isShared && texts.some((text) => text.includes(workspaceVariable))) {
       throw new CommandRefused(`${workspaceVariable} is the directory of a session, and its scope is shared`);
     }
-    this.#program = resolveCommand(server.command, server.args, { path: environment['PATH'] ?? '', packageRoots });
-    this.#logger = logger.child({ metadata: { server: name } });
+    this.program = resolveCommand(server.command, server.args, { path: environment['PATH'] ?? '', packageRoots });
+    this.logger = logger.child({ metadata: { server: name } });
     if (server.network !== 'full' && levelNumber(this.isolation) < levelNumber('confined')) {
-      this.#logger.warn({}, `its network is not restricted: this server runs with isolation '${this.isolation}'`);
+      this.logger.warn({}, `its network is not restricted: this server runs with isolation '${this.isolation}'`);
     }
-    this.#readable = this.#readablePaths();
-    if (isolation.needsOpenPaths(this.isolation) && ![...this.#readable, workspaces.root].every(isOpenToAll)) {
+    this.readable = this.readablePaths();
+    if (isolation.needsOpenPaths(this.isolation) && ![...this.readable, workspaces.root].every(isOpenToAll)) {
       throw new CommandRefused(
         `with isolation '${this.isolation}' a server of a worker that is root runs as another user, who cannot enter the directories ` +
           'of its program or of the workspaces: run it with isolation confined, or move them',
       );
     }
     const { spares: count } = server;
-    this.spares = count === 0 ? undefined : { count, open: (signal) => this.#openSpare(signal) };
+    this.spares = count === 0 ? undefined : { count, open: (signal) => this.openSpare(signal) };
   }
 
   readonly open: OpenServer = async ({ sessionId, directory }, signal) => {
     const { workspaces } = this.parts;
-    const place = this.#isShared ? await this.#ownPlace() : { workspaces, directory };
+    const place = this.isShared ? await this.ownPlace() : { workspaces, directory };
     await place.workspaces.workspace({ id: sessionId, directory: place.directory }).ensure();
     const host = place.workspaces.hostPath(place.directory);
-    const shown = this.#isShared ? `/mcp_servers/${this.name}` : shownWorkspacePath(sessionId);
-    return this.#show(await this.#start(place, signal), { host, shown });
+    const shown = this.isShared ? `/mcp_servers/${this.name}` : shownWorkspacePath(sessionId);
+    return this.show(await this.start(place, signal), { host, shown });
   };
 
-  async #openSpare(signal: AbortSignal): Promise<SpareInstance> {
+  private async openSpare(signal: AbortSignal): Promise<SpareInstance> {
     const { workspaces } = this.parts;
     const directory = randomBytes(16).toString('hex');
     const host = workspaces.hostPath(directory);
     try {
       await workspaces.workspace({ id: directory, directory }).ensure();
-      const started = await this.#start({ workspaces, directory }, signal);
+      const started = await this.start({ workspaces, directory }, signal);
       const { connection } = started;
       return {
         directory,
         connection,
-        adopt: (sessionId) => this.#show(started, { host, shown: shownWorkspacePath(sessionId) }),
+        adopt: (sessionId) => this.show(started, { host, shown: shownWorkspacePath(sessionId) }),
         discard: async () => {
           await connection.close();
           await workspaces.remove(directory);
@@ -141,10 +141,10 @@ export class CommandServer {
     }
   }
 
-  async #start({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> {
+  private async start({ workspaces, directory }: Place, signal: AbortSignal): Promise<Started> {
     const { name, parts } = this;
     const host = workspaces.hostPath(directory);
-    const launch = await this.#launch(host);
+    const launch = await this.launch(host);
     const onBound = (bound: ServerBound) => parts.onBound?.(name, bound);
     const activity = new CallActivity();
     const process: StdioOptions = {
@@ -154,11 +154,11 @@ export class CommandServer {
           onBound('workspace');
           fail(error);
         };
-        void this.#watch({ workspaces, directory }, { process, activity, end });
+        void this.watch({ workspaces, directory }, { process, activity, end });
       },
       grace: parts.grace ?? defaultGrace,
       maxMessageBytes: messageBytes(parts.config),
-      logger: this.#logger,
+      logger: this.logger,
       onBound,
     };
     const options: ConnectOptions = {
@@ -166,7 +166,7 @@ export class CommandServer {
       cancelGraceMs: parts.config.tools.cancel_grace_ms,
       memory: parts.memory,
       onBound,
-      root: this.#isShared ? undefined : host,
+      root: this.isShared ? undefined : host,
       connectTimeoutMs: parts.connectTimeoutMs,
     };
     const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
@@ -174,7 +174,7 @@ export class CommandServer {
   }
 
   /** It writes its files itself: keeps it to the quota of its workspace for as long as it runs. Never rejects. */
-  async #watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
+  private async watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
     const over = new AbortController();
     void process.exited.catch(() => undefined).then(() => over.abort());
     const count = (signal: AbortSignal) => workspaces.measure(directory, signal);
@@ -182,24 +182,24 @@ export class CommandServer {
     const { limits, space } = workspaces;
     try {
       const before = await count(over.signal);
-      await watchQuota({ tree, count, before, limits, space, activity, logger: this.#logger }, over.signal);
+      await watchQuota({ tree, count, before, limits, space, activity, logger: this.logger }, over.signal);
     } catch (error) {
-      if (!over.signal.aborted) this.#logger.warn({ error }, 'a workspace could not be watched');
+      if (!over.signal.aborted) this.logger.warn({ error }, 'a workspace could not be watched');
     }
   }
 
   /** Its own code is nobody's business: a server that fails there names it in its errors. */
-  #show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
+  private show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
     const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
-    const { packages } = this.#program;
+    const { packages } = this.program;
     if (packages !== undefined) hidden.push({ host: packages, shown: `/mcp_servers/${this.name}` });
     return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
   }
 
   /** @throws CommandRefused where the configuration would open the data of Signalbox to the server. */
-  #readablePaths(): string[] {
+  private readablePaths(): string[] {
     const { config, workspaces, kept = [] } = this.parts;
-    const { file, args, packages } = this.#program;
+    const { file, args, packages } = this.program;
     const { read, write } = this.server.paths;
     const more = [...(packages === undefined ? [] : [packages]), ...read, ...write];
     const { paths, refused } = readablePaths([file, ...args], more, [config.data_dir, workspaces.root, ...kept]);
@@ -209,16 +209,16 @@ export class CommandServer {
     );
   }
 
-  async #launch(host: string): Promise<Launch> {
+  private async launch(host: string): Promise<Launch> {
     const { name, parts, server } = this;
-    const { file, args, environment } = this.#program;
+    const { file, args, environment } = this.program;
     const inPlace = (text: string) => text.replaceAll(workspaceVariable, host);
     const own = Object.entries(server.env).map(([key, value]) => [key, inPlace(value)]);
     const launch = {
       file,
       args: args.map(inPlace),
       directory: host,
-      readable: this.#readable,
+      readable: this.readable,
       writable: server.paths.write,
       environment: {
         ...parts.environment,
@@ -237,7 +237,7 @@ export class CommandServer {
   }
 
   /** A shared server has no session's directory, but one of its own that outlives it. */
-  async #ownPlace(): Promise<Place> {
+  private async ownPlace(): Promise<Place> {
     const { config, workspaces } = this.parts;
     const limits = { ...workspaces.limits, quota: 'soft' as const };
     return { workspaces: await Workspaces.open(join(config.data_dir, 'tool-servers'), limits), directory: this.name };

@@ -83,22 +83,22 @@ const resultSchema = z.looseObject({});
 
 export class ClientConnection implements ToolConnection {
   closed = false;
-  readonly #client: Client;
-  readonly #closedListeners: (() => void)[] = [];
-  readonly #changedListeners: (() => void)[] = [];
-  readonly #ended = new AbortController();
-  #checking = false;
+  private readonly client: Client;
+  private readonly closedListeners: (() => void)[] = [];
+  private readonly changedListeners: (() => void)[] = [];
+  private readonly ended = new AbortController();
+  private checking = false;
   /** The newer era was taken for granted, and the server has not answered in it yet. */
-  #unproven: boolean;
+  private unproven: boolean;
 
   constructor(
     private readonly guard: GuardedTransport,
     private readonly options: EstablishOptions,
   ) {
     const { root, prior } = options;
-    this.#unproven = prior?.kind === 'modern';
-    const onChanged = () => this.#tell(this.#changedListeners);
-    this.#client = new Client(
+    this.unproven = prior?.kind === 'modern';
+    const onChanged = () => this.tell(this.changedListeners);
+    this.client = new Client(
       { name: 'signalbox', version: '1' },
       {
         capabilities: root === undefined ? {} : { roots: {} },
@@ -106,10 +106,10 @@ export class ClientConnection implements ToolConnection {
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
     );
-    this.#client.setNotificationHandler('notifications/tools/list_changed', onChanged);
+    this.client.setNotificationHandler('notifications/tools/list_changed', onChanged);
     if (root !== undefined) {
       const roots = [{ uri: pathToFileURL(root).href, name: 'workspace' }];
-      this.#client.setRequestHandler('roots/list', () => ({ roots }));
+      this.client.setRequestHandler('roots/list', () => ({ roots }));
     }
   }
 
@@ -126,43 +126,43 @@ export class ClientConnection implements ToolConnection {
     });
     closed.catch(() => undefined);
     const { prior } = this.options;
-    const connecting = this.#client.connect(this.guard, { signal, timeout, ...(prior === undefined ? {} : { prior }) });
+    const connecting = this.client.connect(this.guard, { signal, timeout, ...(prior === undefined ? {} : { prior }) });
     await Promise.race([connecting, closed]);
     // The SDK's one hook, no event target.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
-    this.#client.onclose = () => {
+    this.client.onclose = () => {
       this.closed = true;
-      this.#ended.abort();
-      this.#tell(this.#closedListeners);
+      this.ended.abort();
+      this.tell(this.closedListeners);
     };
     // It may have changed while nobody listened.
-    const onAgain = () => this.#tell(this.#changedListeners);
+    const onAgain = () => this.tell(this.changedListeners);
     // A stream of the older transport that broke takes its session with it; the SDK would open one that knows nothing.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
-    this.#client.onerror = (error) => {
+    this.client.onerror = (error) => {
       if (!(error instanceof SseError) || this.closed) return;
-      this.#giveUp();
+      this.giveUp();
       // Whoever lists now connects anew.
       onAgain();
     };
     this.guard.inner.onnewsagain = onAgain;
-    void keepListening(this.#client, this.#ended.signal, onAgain);
+    void keepListening(this.client, this.ended.signal, onAgain);
   }
 
   /** What the next connection need not find out. */
   get discovery(): PriorDiscovery {
-    const discover = this.#client.getDiscoverResult();
-    return this.#client.getProtocolEra() === 'modern' && discover !== undefined
+    const discover = this.client.getDiscoverResult();
+    return this.client.getProtocolEra() === 'modern' && discover !== undefined
       ? { kind: 'modern', discover }
       : { kind: 'legacy' };
   }
 
   onClosed(listener: () => void): void {
-    this.#closedListeners.push(listener);
+    this.closedListeners.push(listener);
   }
 
   onToolsChanged(listener: () => void): void {
-    this.#changedListeners.push(listener);
+    this.changedListeners.push(listener);
   }
 
   async listTools(signal: AbortSignal): Promise<unknown[]> {
@@ -173,11 +173,11 @@ export class ClientConnection implements ToolConnection {
     try {
       for (let page = 0; page < maxListPages; page += 1) {
         const params = cursor === undefined ? {} : { cursor };
-        const listed = await this.#client.request({ method: 'tools/list', params }, listSchema, {
+        const listed = await this.client.request({ method: 'tools/list', params }, listSchema, {
           signal,
           timeout: listTimeoutMs,
         });
-        this.#unproven = false;
+        this.unproven = false;
         bytes += messageSize(listed);
         const left = maxListedTools - tools.length;
         tools.push(...listed.tools.slice(0, left));
@@ -189,7 +189,7 @@ export class ClientConnection implements ToolConnection {
         seen.add(cursor);
       }
     } catch (error) {
-      throw this.#callError(error);
+      throw this.callError(error);
     }
     return tools;
   }
@@ -202,12 +202,12 @@ export class ClientConnection implements ToolConnection {
     try {
       // The deadline is the caller's; the SDK's own is only the last resort.
       const last = { signal, timeout: options.maxTimeoutMs + 5_000 };
-      const result = await this.#client.request({ method: 'tools/call', params }, resultSchema, last);
-      this.#unproven = false;
+      const result = await this.client.request({ method: 'tools/call', params }, resultSchema, last);
+      this.unproven = false;
       return result;
     } catch (error) {
-      if (!signal.aborted) throw this.#callError(error, request.tool);
-      void this.#checkAfterCancel();
+      if (!signal.aborted) throw this.callError(error, request.tool);
+      void this.checkAfterCancel();
       throw signal.reason;
     } finally {
       this.guard.forgetProgress(progressToken);
@@ -215,49 +215,49 @@ export class ClientConnection implements ToolConnection {
   }
 
   async close(): Promise<void> {
-    this.#ended.abort();
-    await this.#client.close();
+    this.ended.abort();
+    await this.client.close();
     this.closed = true;
     // The SDK has let go of what has ended by itself: its processes may not be gone yet.
     const { inner } = this.guard;
     if (inner instanceof StdioTransport) await inner.close();
   }
 
-  #callError(error: unknown, toolName?: string): AppError {
+  private callError(error: unknown, toolName?: string): AppError {
     if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
-    const misunderstood = this.#unproven ? misunderstanding(error) : undefined;
+    const misunderstood = this.unproven ? misunderstanding(error) : undefined;
     if (misunderstood !== undefined) {
       this.options.memory?.forget();
       // Refused, it has run nothing: a new connection asks which era it is.
       if (misunderstood === 'refused') return new SessionLost();
-      this.#giveUp();
+      this.giveUp();
     }
     return asCallError(error, { toolName, failure: this.failure });
   }
 
   /** A server may be silent about what was cancelled. One that answers nothing at all any more is ended. */
-  async #checkAfterCancel(): Promise<void> {
+  private async checkAfterCancel(): Promise<void> {
     const { inner } = this.guard;
-    if (!(inner instanceof StdioTransport) || this.closed || this.#checking) return;
-    this.#checking = true;
+    if (!(inner instanceof StdioTransport) || this.closed || this.checking) return;
+    this.checking = true;
     const options = { timeout: this.options.cancelGraceMs };
-    const modern = this.#client.getProtocolEra() === 'modern';
+    const modern = this.client.getProtocolEra() === 'modern';
     try {
-      await (modern ? this.#client.discover(options) : this.#client.ping(options));
+      await (modern ? this.client.discover(options) : this.client.ping(options));
     } catch (error) {
       if (asCallError(error, {}).code !== 'tool_timeout') return;
       inner.failure ??= new AppError('tool_crashed', 'The tool server ignored a cancellation and was ended');
       await inner.close().catch(() => undefined);
     } finally {
-      this.#checking = false;
+      this.checking = false;
     }
   }
 
-  #giveUp(): void {
+  private giveUp(): void {
     this.close().catch(() => undefined);
   }
 
-  #tell(listeners: readonly (() => void)[]): void {
+  private tell(listeners: readonly (() => void)[]): void {
     for (const listener of listeners) listener();
   }
 }

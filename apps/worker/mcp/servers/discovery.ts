@@ -56,10 +56,10 @@ export interface DiscoveryKey {
 }
 
 export class DiscoveryMemory {
-  readonly #key: string;
-  #known: { discovery: Discovery; until: number } | undefined;
+  private readonly key: string;
+  private known: { discovery: Discovery; until: number } | undefined;
   /** What is shared was found wrong here: it is on its way out, and not to be believed meanwhile. */
-  #distrusted = false;
+  private distrusted = false;
 
   /** @param cache shares it with other workers. */
   constructor(
@@ -67,47 +67,47 @@ export class DiscoveryMemory {
     private readonly cache: Cache | undefined,
     private readonly logger: Logger,
   ) {
-    this.#key = `mcp-discovery:${canonicalHash(key)}`;
+    this.key = `mcp-discovery:${canonicalHash(key)}`;
   }
 
   /** Never rejects: what cannot be recalled is found out anew. */
   async recall(): Promise<Discovery | undefined> {
-    const known = this.#local();
-    if (known !== undefined || this.#distrusted || this.cache === undefined) return known;
+    const known = this.local();
+    if (known !== undefined || this.distrusted || this.cache === undefined) return known;
     try {
-      const text = await this.cache.get(this.#key, AbortSignal.timeout(cacheMs));
+      const text = await this.cache.get(this.key, AbortSignal.timeout(cacheMs));
       const read = discoverySchema.safeParse(text === undefined ? undefined : JSON.parse(text));
       if (!read.success) return undefined;
-      this.#known = { discovery: read.data, until: performance.now() + lifeMs };
+      this.known = { discovery: read.data, until: performance.now() + lifeMs };
       return read.data;
     } catch (error) {
-      this.#report(error);
+      this.report(error);
       return undefined;
     }
   }
 
   keep(discovery: Discovery): void {
-    this.#distrusted = false;
+    this.distrusted = false;
     // Its life is not made longer by its own use.
-    if (isDeepStrictEqual(discovery, this.#local())) return;
-    this.#known = { discovery, until: performance.now() + lifeMs };
+    if (isDeepStrictEqual(discovery, this.local())) return;
+    this.known = { discovery, until: performance.now() + lifeMs };
     this.cache
-      ?.set(this.#key, JSON.stringify(discovery), lifeMs, AbortSignal.timeout(cacheMs))
-      .catch((error: unknown) => this.#report(error));
+      ?.set(this.key, JSON.stringify(discovery), lifeMs, AbortSignal.timeout(cacheMs))
+      .catch((error: unknown) => this.report(error));
   }
 
   /** It was wrong. */
   forget(): void {
-    this.#distrusted = true;
-    this.#known = undefined;
-    this.cache?.delete(this.#key, AbortSignal.timeout(cacheMs)).catch((error: unknown) => this.#report(error));
+    this.distrusted = true;
+    this.known = undefined;
+    this.cache?.delete(this.key, AbortSignal.timeout(cacheMs)).catch((error: unknown) => this.report(error));
   }
 
-  #local(): Discovery | undefined {
-    return this.#known !== undefined && performance.now() < this.#known.until ? this.#known.discovery : undefined;
+  private local(): Discovery | undefined {
+    return this.known !== undefined && performance.now() < this.known.until ? this.known.discovery : undefined;
   }
 
-  #report(error: unknown): void {
+  private report(error: unknown): void {
     this.logger.debug({ error }, 'what is known of a tool server could not be shared');
   }
 }

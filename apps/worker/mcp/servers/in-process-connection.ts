@@ -16,54 +16,54 @@ export interface InProcessServer {
 
 export class InProcessConnection implements ToolConnection {
   readonly failure = undefined;
-  readonly #detach: () => void;
+  private readonly detach: () => void;
   /** Calls under way. */
-  readonly #calls = new Set<AbortController>();
-  readonly #closedListeners: (() => void)[] = [];
-  readonly #changedListeners: (() => void)[] = [];
-  readonly #told = new CountWindow(secondMs);
-  #closed = false;
+  private readonly calls = new Set<AbortController>();
+  private readonly closedListeners: (() => void)[] = [];
+  private readonly changedListeners: (() => void)[] = [];
+  private readonly told = new CountWindow(secondMs);
+  private isClosed = false;
 
   constructor(private readonly server: InProcessServer) {
-    this.#detach = server.attach({
-      onToolsChanged: () => tell(this.#changedListeners),
-      onClosed: () => this.#end(),
+    this.detach = server.attach({
+      onToolsChanged: () => tell(this.changedListeners),
+      onClosed: () => this.end(),
     });
   }
 
   get closed(): boolean {
-    return this.#closed;
+    return this.isClosed;
   }
 
   onClosed(listener: () => void): void {
-    this.#closedListeners.push(listener);
+    this.closedListeners.push(listener);
   }
 
   onToolsChanged(listener: () => void): void {
-    this.#changedListeners.push(listener);
+    this.changedListeners.push(listener);
   }
 
   async listTools(signal: AbortSignal): Promise<unknown[]> {
     signal.throwIfAborted();
-    if (this.#closed) throw ended();
+    if (this.isClosed) throw ended();
     return this.server.list();
   }
 
   async callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult> {
     const { signal } = options;
     signal.throwIfAborted();
-    if (this.#closed) throw ended(request.tool);
+    if (this.isClosed) throw ended(request.tool);
     // Of its own: it also aborts when the connection is closed, and tells a late progress from one in time.
     const call = new AbortController();
     const abort = () => call.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    this.#calls.add(call);
+    this.calls.add(call);
     try {
       const result = await this.server.call({
         ...request,
         signal: call.signal,
         onProgress: (progress) => {
-          if (!this.#calls.has(call) || this.#told.count() > toldASecond) return;
+          if (!this.calls.has(call) || this.told.count() > toldASecond) return;
           const read = readProgress(progress);
           if (read !== undefined) options.onProgress(read);
         },
@@ -71,22 +71,22 @@ export class InProcessConnection implements ToolConnection {
       if (call.signal.aborted) throw call.signal.reason;
       return result;
     } finally {
-      this.#calls.delete(call);
+      this.calls.delete(call);
       signal.removeEventListener('abort', abort);
     }
   }
 
   async close(): Promise<void> {
-    this.#end();
+    this.end();
   }
 
-  #end(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#detach();
-    for (const call of this.#calls) call.abort(ended());
-    this.#calls.clear();
-    tell(this.#closedListeners);
+  private end(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.detach();
+    for (const call of this.calls) call.abort(ended());
+    this.calls.clear();
+    tell(this.closedListeners);
   }
 }
 

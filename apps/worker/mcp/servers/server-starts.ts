@@ -21,21 +21,21 @@ const MAX_WAITING = 1_000;
 export class StartRefused extends AppError {}
 
 export class ServerStarts {
-  readonly #slots: FairSlots;
-  readonly #waiting = new Map<string, number>();
+  private readonly slots: FairSlots;
+  private readonly waitingByServer = new Map<string, number>();
 
   constructor(private readonly options: ServerStartsOptions) {
-    this.#slots = new FairSlots(options.limit, MAX_WAITING, 'starts');
+    this.slots = new FairSlots(options.limit, MAX_WAITING, 'starts');
   }
 
   /** Starts of the server that wait for their turn. */
   waiting(server: string): number {
-    return this.#waiting.get(server) ?? 0;
+    return this.waitingByServer.get(server) ?? 0;
   }
 
   /** @throws StartRefused when its turn does not come in time; the signal's reason; what `start` throws. */
   async run<T>(server: string, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
-    const giveBack = await this.#turn(server, signal);
+    const giveBack = await this.turn(server, signal);
     const timer = setTimeout(giveBack, this.options.holdMs ?? 5_000);
     try {
       return await start();
@@ -45,11 +45,11 @@ export class ServerStarts {
     }
   }
 
-  async #turn(server: string, signal: AbortSignal): Promise<() => void> {
+  private async turn(server: string, signal: AbortSignal): Promise<() => void> {
     const { onRefused, waitMs = 30_000 } = this.options;
-    this.#count(server, 1);
+    this.count(server, 1);
     try {
-      return await this.#slots.take('', { signal, deadline: steadyNow() + waitMs });
+      return await this.slots.take('', { signal, deadline: steadyNow() + waitMs });
     } catch (error) {
       if (signal.aborted) throw error;
       onRefused?.(server);
@@ -57,13 +57,13 @@ export class ServerStarts {
         cause: error,
       });
     } finally {
-      this.#count(server, -1);
+      this.count(server, -1);
     }
   }
 
-  #count(server: string, by: number): void {
+  private count(server: string, by: number): void {
     const count = this.waiting(server) + by;
-    if (count === 0) this.#waiting.delete(server);
-    else this.#waiting.set(server, count);
+    if (count === 0) this.waitingByServer.delete(server);
+    else this.waitingByServer.set(server, count);
   }
 }

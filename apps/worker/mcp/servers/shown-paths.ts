@@ -15,25 +15,25 @@ export interface ShownDirectory {
 const end = String.raw`(?![\w.-])`;
 
 export class ShownPaths {
-  readonly #toHost: (text: string) => string;
-  readonly #toShown: (text: string) => string;
+  private readonly replaceShown: (text: string) => string;
+  private readonly replaceHost: (text: string) => string;
 
   /** @param hidden directories above the shown ones: `host` becomes `shown` in what comes back only. */
   constructor(directory: ShownDirectory, hidden: readonly ShownDirectory[]) {
-    this.#toHost = replacer([[directory.shown, directory.host]]);
+    this.replaceShown = replacer([[directory.shown, directory.host]]);
     const back = [directory, ...hidden].flatMap(({ host, shown }): [string, string][] => [
       [host, shown],
       [encodeURI(host), encodeURI(shown)],
     ]);
-    this.#toShown = replacer(back);
+    this.replaceHost = replacer(back);
   }
 
   toHost<T>(value: T): T {
-    return mapStrings(value, this.#toHost) as T;
+    return mapStrings(value, this.replaceShown) as T;
   }
 
   toShown<T>(value: T): T {
-    return mapStrings(value, this.#toShown) as T;
+    return mapStrings(value, this.replaceHost) as T;
   }
 }
 

@@ -33,11 +33,11 @@ const bodiless = new Set([204, 304]);
 export class BoundedFetch {
   /** Told when more comes than can be taken: nothing more should be read of this server. */
   onFlood?: (failure: AppError) => void;
-  readonly #http = new HttpAgent(agentOptions);
-  readonly #https = new HttpsAgent(agentOptions);
-  readonly #noise = new FloodGate();
-  #exchanges = 0;
-  #failure?: AppError;
+  private readonly http = new HttpAgent(agentOptions);
+  private readonly https = new HttpsAgent(agentOptions);
+  private readonly noise = new FloodGate();
+  private exchanges = 0;
+  private failure?: AppError;
 
   constructor(private readonly bounds: FetchBounds) {}
 
@@ -45,20 +45,20 @@ export class BoundedFetch {
   readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
     if (!/^https?:$/.test(url.protocol)) throw new AppError('tool_unavailable', 'Only http and https are spoken');
-    if (this.#exchanges >= this.bounds.maxExchanges) {
+    if (this.exchanges >= this.bounds.maxExchanges) {
       this.bounds.onBound?.('exchanges');
       throw refused('leaves too many requests open');
     }
-    return this.#exchange(url, init);
+    return this.exchange(url, init);
   };
 
   /** Closes the connections that are kept. */
   close(): void {
-    this.#http.destroy();
-    this.#https.destroy();
+    this.http.destroy();
+    this.https.destroy();
   }
 
-  #exchange(url: URL, init: RequestInit): Promise<Response> {
+  private exchange(url: URL, init: RequestInit): Promise<Response> {
     const method = init.method ?? 'GET';
     const headers = Object.fromEntries(new Headers(init.headers ?? {}));
     const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
@@ -66,9 +66,9 @@ export class BoundedFetch {
     return new Promise<Response>((resolve, reject) => {
       const request =
         url.protocol === 'https:'
-          ? httpsRequest(url, { ...options, agent: this.#https })
-          : httpRequest(url, { ...options, agent: this.#http });
-      this.#exchanges += 1;
+          ? httpsRequest(url, { ...options, agent: this.https })
+          : httpRequest(url, { ...options, agent: this.http });
+      this.exchanges += 1;
       // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 lets that go with the garbage, and the time never ends.
       const over = new AbortController();
       const { signal } = over;
@@ -92,7 +92,7 @@ export class BoundedFetch {
         else socket.once('connect', () => clearTimeout(late));
       });
       request.once('close', () => {
-        this.#exchanges -= 1;
+        this.exchanges -= 1;
         // Where it has ended without an answer and without an error: after 101, say.
         reject(signal.aborted ? abortReason(signal) : readable({ code: 'ECONNRESET' }));
         clearTimeout(late);
@@ -103,10 +103,10 @@ export class BoundedFetch {
       // Stays for what comes after the answer has begun: its reader sees that as well.
       request.on('error', (error) => reject(signal.aborted ? abortReason(signal) : readable(error)));
       // Answers before the answer (1xx).
-      request.on('information', () => void (this.#noise.take(0) || request.destroy(this.#flooded())));
+      request.on('information', () => void (this.noise.take(0) || request.destroy(this.flooded())));
       request.once('response', (answer) => {
         try {
-          resolve(this.#response(answer, method, signal));
+          resolve(this.response(answer, method, signal));
         } catch (error) {
           request.destroy();
           reject(error);
@@ -116,7 +116,7 @@ export class BoundedFetch {
     });
   }
 
-  #response(answer: IncomingMessage, method: string, signal: AbortSignal): Response {
+  private response(answer: IncomingMessage, method: string, signal: AbortSignal): Response {
     // Whoever reads it is told; while nobody does, its end is no news.
     answer.on('error', () => undefined);
     const headers = new Headers();
@@ -135,18 +135,18 @@ export class BoundedFetch {
       answer.destroy();
       return new Response(null, { status, headers });
     }
-    const body = Readable.from(this.#read(answer, events, signal), { objectMode: false, highWaterMark: 64 * 1024 });
+    const body = Readable.from(this.read(answer, events, signal), { objectMode: false, highWaterMark: 64 * 1024 });
     return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
   }
 
   /** A stream of events is bounded by the event, and in how much of it is no message. */
-  async *#read(answer: IncomingMessage, events: boolean, signal: AbortSignal): AsyncGenerator<Buffer> {
+  private async *read(answer: IncomingMessage, events: boolean, signal: AbortSignal): AsyncGenerator<Buffer> {
     const { maxBytes, onBound } = this.bounds;
-    const bounds = events ? new EventLines(maxBytes, this.#noise) : new BodyBounds(maxBytes);
+    const bounds = events ? new EventLines(maxBytes, this.noise) : new BodyBounds(maxBytes);
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         const bound = bounds.feed(chunk);
-        if (bound === 'noise') throw this.#flooded();
+        if (bound === 'noise') throw this.flooded();
         if (bound !== undefined) {
           onBound?.(bound);
           throw tooLarge(bound, maxBytes);
@@ -159,26 +159,26 @@ export class BoundedFetch {
     }
   }
 
-  #flooded(): AppError {
-    if (this.#failure === undefined) {
-      this.#failure = new AppError('tool_crashed', 'The tool server wrote more to its output than can be taken');
+  private flooded(): AppError {
+    if (this.failure === undefined) {
+      this.failure = new AppError('tool_crashed', 'The tool server wrote more to its output than can be taken');
       this.bounds.onBound?.('noise');
-      this.onFlood?.(this.#failure);
+      this.onFlood?.(this.failure);
     }
-    return this.#failure;
+    return this.failure;
   }
 }
 
 class BodyBounds {
-  readonly #values = new ValueCounter();
-  #bytes = 0;
+  private readonly values = new ValueCounter();
+  private bytes = 0;
 
   constructor(private readonly maxBytes: number) {}
 
   feed(chunk: Buffer): EventBound | undefined {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.maxBytes) return 'message_bytes';
-    return this.#values.feed(chunk) ? undefined : 'message_values';
+    this.bytes += chunk.length;
+    if (this.bytes > this.maxBytes) return 'message_bytes';
+    return this.values.feed(chunk) ? undefined : 'message_values';
   }
 }
 

@@ -8,11 +8,11 @@ const linesAWindow = 100;
 const windowMs = 10_000;
 
 export class BoundedLineLog {
-  readonly #decoder = new StringDecoder('utf8');
-  #line = '';
-  #windowStart = performance.now();
-  #written = 0;
-  #dropped = 0;
+  private readonly decoder = new StringDecoder('utf8');
+  private line = '';
+  private windowStart = performance.now();
+  private written = 0;
+  private dropped = 0;
 
   constructor(
     private readonly logger: Logger,
@@ -21,43 +21,43 @@ export class BoundedLineLog {
 
   feed(chunk: Buffer): void {
     // Of a flood the beginning is enough: the rest is not even decoded.
-    if (this.#isFull()) {
-      this.#dropped += 1;
+    if (this.isFull()) {
+      this.dropped += 1;
       return;
     }
-    const lines = (this.#line + this.#decoder.write(chunk)).split(/\r?\n/);
-    this.#line = (lines.pop() ?? '').slice(0, maxLineLength);
+    const lines = (this.line + this.decoder.write(chunk)).split(/\r?\n/);
+    this.line = (lines.pop() ?? '').slice(0, maxLineLength);
     for (const line of lines) this.write(line);
   }
 
   write(line: string): void {
     if (line.trim() === '') return;
-    if (this.#isFull()) {
-      this.#dropped += 1;
+    if (this.isFull()) {
+      this.dropped += 1;
       return;
     }
-    this.#written += 1;
+    this.written += 1;
     this.logger.info({ metadata: { line: line.slice(0, maxLineLength) } }, this.message);
   }
 
   /** The last line, and how much was left out. */
   close(): void {
-    this.write(this.#line);
-    this.#line = '';
-    this.#reportDropped();
+    this.write(this.line);
+    this.line = '';
+    this.reportDropped();
   }
 
-  #isFull(): boolean {
-    if (performance.now() - this.#windowStart > windowMs) {
-      this.#reportDropped();
-      this.#windowStart = performance.now();
-      this.#written = 0;
+  private isFull(): boolean {
+    if (performance.now() - this.windowStart > windowMs) {
+      this.reportDropped();
+      this.windowStart = performance.now();
+      this.written = 0;
     }
-    return this.#written >= linesAWindow;
+    return this.written >= linesAWindow;
   }
 
-  #reportDropped(): void {
-    if (this.#dropped > 0) this.logger.warn({ metadata: { pieces: this.#dropped } }, `${this.message}: left out`);
-    this.#dropped = 0;
+  private reportDropped(): void {
+    if (this.dropped > 0) this.logger.warn({ metadata: { pieces: this.dropped } }, `${this.message}: left out`);
+    this.dropped = 0;
   }
 }

@@ -13,15 +13,15 @@ const maxHead = 16;
 const freeLines = 3;
 
 export class EventLines {
-  #head = '';
-  #afterReturn = false;
+  private head = '';
+  private afterReturn = false;
   /** Of the event so far. */
-  #bytes = 0;
-  #uncounted = 0;
-  #dataLines = 0;
-  #otherLines = 0;
-  #type = '';
-  readonly #values = new ValueCounter();
+  private bytes = 0;
+  private uncounted = 0;
+  private dataLines = 0;
+  private otherLines = 0;
+  private type = '';
+  private readonly values = new ValueCounter();
 
   /** `noise` is shared by all streams of a connection. */
   constructor(
@@ -36,53 +36,52 @@ export class EventLines {
       if (nextNewline < from) nextNewline = position(chunk, newline, from);
       if (nextReturn < from) nextReturn = position(chunk, carriageReturn, from);
       const end = Math.min(nextNewline, nextReturn);
-      const bound =
-        this.#take(chunk.subarray(from, end)) ?? (end < chunk.length ? this.#endOf(chunk[end]!) : undefined);
+      const bound = this.take(chunk.subarray(from, end)) ?? (end < chunk.length ? this.endOf(chunk[end]!) : undefined);
       if (bound !== undefined) return bound;
       from = end + 1;
     }
     return undefined;
   }
 
-  #take(piece: Buffer): EventBound | undefined {
+  private take(piece: Buffer): EventBound | undefined {
     if (piece.length === 0) return undefined;
-    this.#afterReturn = false;
-    if (this.#head.length < maxHead) this.#head += piece.toString('latin1', 0, maxHead - this.#head.length);
-    this.#bytes += piece.length;
-    this.#uncounted += piece.length;
-    if (this.#bytes > this.maxBytes) return 'message_bytes';
-    return this.#values.feed(piece) ? undefined : 'message_values';
+    this.afterReturn = false;
+    if (this.head.length < maxHead) this.head += piece.toString('latin1', 0, maxHead - this.head.length);
+    this.bytes += piece.length;
+    this.uncounted += piece.length;
+    if (this.bytes > this.maxBytes) return 'message_bytes';
+    return this.values.feed(piece) ? undefined : 'message_values';
   }
 
   /** CR LF ends one line, not two. */
-  #endOf(terminator: number): EventBound | undefined {
-    const sameEnd = terminator === newline && this.#afterReturn;
-    this.#afterReturn = terminator === carriageReturn;
-    return sameEnd ? undefined : this.#endLine();
+  private endOf(terminator: number): EventBound | undefined {
+    const sameEnd = terminator === newline && this.afterReturn;
+    this.afterReturn = terminator === carriageReturn;
+    return sameEnd ? undefined : this.endLine();
   }
 
-  #endLine(): EventBound | undefined {
-    const line = this.#head;
-    this.#head = '';
-    if (line === '') return this.#endEvent();
-    this.#bytes += 1;
-    if (/^data(?::|$)/.test(line)) return (this.#dataLines += 1) > maxValues ? 'message_values' : undefined;
-    if (line.startsWith('event:')) this.#type = line.slice('event:'.length).trim();
-    return (this.#otherLines += 1) > freeLines ? this.#noisy() : undefined;
+  private endLine(): EventBound | undefined {
+    const line = this.head;
+    this.head = '';
+    if (line === '') return this.endEvent();
+    this.bytes += 1;
+    if (/^data(?::|$)/.test(line)) return (this.dataLines += 1) > maxValues ? 'message_values' : undefined;
+    if (line.startsWith('event:')) this.type = line.slice('event:'.length).trim();
+    return (this.otherLines += 1) > freeLines ? this.noisy() : undefined;
   }
 
-  #endEvent(): EventBound | undefined {
-    const isMessage = this.#dataLines > 0 && ['', 'message'].includes(this.#type);
-    const bound = isMessage ? undefined : this.#noisy();
-    this.#bytes = this.#uncounted = this.#dataLines = this.#otherLines = 0;
-    this.#type = '';
-    this.#values.restart();
+  private endEvent(): EventBound | undefined {
+    const isMessage = this.dataLines > 0 && ['', 'message'].includes(this.type);
+    const bound = isMessage ? undefined : this.noisy();
+    this.bytes = this.uncounted = this.dataLines = this.otherLines = 0;
+    this.type = '';
+    this.values.restart();
     return bound;
   }
 
-  #noisy(): EventBound | undefined {
-    const bytes = this.#uncounted;
-    this.#uncounted = 0;
+  private noisy(): EventBound | undefined {
+    const bytes = this.uncounted;
+    this.uncounted = 0;
     return this.noise.take(bytes) ? undefined : 'noise';
   }
 }

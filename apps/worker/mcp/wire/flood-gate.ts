@@ -3,19 +3,19 @@
 
 /** Counts within a time, from zero again after it. */
 export class CountWindow {
-  #since = performance.now();
-  #count = 0;
+  private since = performance.now();
+  private counted = 0;
 
   constructor(private readonly ms: number) {}
 
   count(by = 1): number {
     const now = performance.now();
-    if (now - this.#since > this.ms) {
-      this.#since = now;
-      this.#count = 0;
+    if (now - this.since > this.ms) {
+      this.since = now;
+      this.counted = 0;
     }
-    this.#count += by;
-    return this.#count;
+    this.counted += by;
+    return this.counted;
   }
 }
 
@@ -24,12 +24,12 @@ const maxMessages = 20_000;
 const maxBytes = 64 * 1024 * 1024;
 
 export class FloodGate {
-  readonly #messages = new CountWindow(windowMs);
-  readonly #bytes = new CountWindow(windowMs);
+  private readonly messages = new CountWindow(windowMs);
+  private readonly bytes = new CountWindow(windowMs);
 
   /** False when it is too much. */
   take(bytes: number): boolean {
-    const messages = this.#messages.count();
-    return this.#bytes.count(bytes) <= maxBytes && messages <= maxMessages;
+    const messages = this.messages.count();
+    return this.bytes.count(bytes) <= maxBytes && messages <= maxMessages;
   }
 }

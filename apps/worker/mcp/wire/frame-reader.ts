@@ -5,8 +5,8 @@ import { isJsonObject } from '#libs/schemas/json.js';
 const newline = 0x0a;
 
 export class LineReader {
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  private parts: Buffer[] = [];
+  private bytes = 0;
 
   /** `onLine` gets each line without its newline. */
   constructor(
@@ -19,16 +19,16 @@ export class LineReader {
     for (let from = 0; from < chunk.length;) {
       const end = chunk.indexOf(newline, from);
       const piece = chunk.subarray(from, end === -1 ? chunk.length : end);
-      this.#bytes += piece.length;
-      if (this.#bytes > this.maxBytes) {
-        this.#parts = [];
+      this.bytes += piece.length;
+      if (this.bytes > this.maxBytes) {
+        this.parts = [];
         return false;
       }
-      this.#parts.push(piece);
+      this.parts.push(piece);
       if (end === -1) break;
-      const line = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
-      this.#parts = [];
-      this.#bytes = 0;
+      const line = this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts);
+      this.parts = [];
+      this.bytes = 0;
       from = end + 1;
       this.onLine(line);
     }

@@ -59,17 +59,17 @@ export class GuardedTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   /** What has not been answered, with the token of its progress. */
-  readonly #asked = new Map<Id, { controller: AbortController; token?: string }>();
-  readonly #progress = new Map<string, ProgressListener>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  private readonly asked = new Map<Id, { controller: AbortController; token?: string }>();
+  private readonly progress = new Map<string, ProgressListener>();
+  private readonly timers = new Set<NodeJS.Timeout>();
   /** Streams that have brought their answer, and when they are ended. */
-  readonly #streams = new Map<Id, NodeJS.Timeout>();
-  readonly #second = new CountWindow(secondMs);
-  readonly #flood = new FloodGate();
-  readonly #refused = new CountWindow(refusedWindowMs);
-  #tokens = 0;
-  #lastError = '';
-  #failure?: AppError;
+  private readonly streams = new Map<Id, NodeJS.Timeout>();
+  private readonly second = new CountWindow(secondMs);
+  private readonly flood = new FloodGate();
+  private readonly refused = new CountWindow(refusedWindowMs);
+  private tokens = 0;
+  private lastError = '';
+  private ownFailure?: AppError;
 
   constructor(
     readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
@@ -83,7 +83,7 @@ export class GuardedTransport implements Transport {
 
   /** Why the connection is over, where the server is to blame. */
   get failure(): AppError | undefined {
-    return this.#failure ?? this.inner.failure;
+    return this.ownFailure ?? this.inner.failure;
   }
 
   get sessionId(): string | undefined {
@@ -100,11 +100,11 @@ export class GuardedTransport implements Transport {
 
   async start(): Promise<void> {
     const hooks: Pick<Transport, 'onmessage' | 'onclose' | 'onerror'> = {
-      onmessage: (message, extra) => this.#receive(message, extra),
-      onclose: () => this.#closed(),
+      onmessage: (message, extra) => this.receive(message, extra),
+      onclose: () => this.closed(),
       onerror: (error) => {
-        this.#lastError = error.message;
-        if (isUnreadable(error)) this.#isAffordable(unreadableBytes);
+        this.lastError = error.message;
+        if (isUnreadable(error)) this.isAffordable(unreadableBytes);
         this.onerror?.(error);
       },
     };
@@ -114,11 +114,11 @@ export class GuardedTransport implements Transport {
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { method, id, params } = message as { method?: string; id?: Id; params?: OutgoingParams };
-    if (method === 'notifications/cancelled' && params?.requestId !== undefined) this.#abandonLater(params.requestId);
+    if (method === 'notifications/cancelled' && params?.requestId !== undefined) this.abandonLater(params.requestId);
     if (method === undefined || id === undefined) return this.inner.send(message, options);
     const controller = new AbortController();
     const token = params?._meta?.progressToken;
-    this.#asked.set(id, { controller, ...(token === undefined ? {} : { token }) });
+    this.asked.set(id, { controller, ...(token === undefined ? {} : { token }) });
     const given = options?.requestSignal;
     try {
       await this.inner.send(message, {
@@ -126,71 +126,71 @@ export class GuardedTransport implements Transport {
         requestSignal: given === undefined ? controller.signal : AbortSignal.any([given, controller.signal]),
         onRequestStreamEnd: () => {
           options?.onRequestStreamEnd?.();
-          this.#streamEnded(id);
+          this.streamEnded(id);
         },
       });
     } catch (error) {
-      this.#asked.delete(id);
+      this.asked.delete(id);
       // It was this request's own: what ends later ends for reasons of its own.
-      this.#lastError = '';
+      this.lastError = '';
       throw error;
     }
   }
 
   async close(): Promise<void> {
     await this.inner.close();
-    this.#forgetAll();
+    this.forgetAll();
   }
 
   /** A token to send with a request; its progress comes until it is forgotten. */
   expectProgress(listener: ProgressListener): string {
-    const token = `call-${(this.#tokens += 1)}`;
-    this.#progress.set(token, listener);
+    const token = `call-${(this.tokens += 1)}`;
+    this.progress.set(token, listener);
     return token;
   }
 
   forgetProgress(token: string): void {
-    this.#progress.delete(token);
+    this.progress.delete(token);
   }
 
-  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+  private receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     const read = message as unknown as Message;
-    if (!('method' in read)) return this.#answered(read, extra);
-    if (!this.#isAffordable(this.#sizeOf(read))) return;
-    if (read['method'] === 'notifications/progress') return this.#progressed(read['params']);
+    if (!('method' in read)) return this.answered(read, extra);
+    if (!this.isAffordable(this.sizeOf(read))) return;
+    if (read['method'] === 'notifications/progress') return this.progressed(read['params']);
     const { method, id } = read;
     if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
     if (id === undefined || this.options.answered?.includes(method) === true) return this.onmessage?.(message, extra);
-    if (typeof id === 'string' || typeof id === 'number') this.#refuse(id);
+    if (typeof id === 'string' || typeof id === 'number') this.refuse(id);
   }
 
-  #refuse(id: Id): void {
-    if (this.#refused.count() > refusedSize) return this.#cutOff('questions', 'asked more than it is answered');
+  private refuse(id: Id): void {
+    if (this.refused.count() > refusedSize) return this.cutOff('questions', 'asked more than it is answered');
     this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
   }
 
-  #cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
+  private cutOff(bound: 'questions' | 'unasked_messages', why: string): void {
     if (this.failure !== undefined) return;
     this.options.onBound?.(bound);
-    this.#failure = new AppError('tool_crashed', `The tool server ${why}`);
+    this.ownFailure = new AppError('tool_crashed', `The tool server ${why}`);
     this.inner.close().catch(() => undefined);
   }
 
   /** Foreign, duplicate and late answers count as noise. */
-  #answered(read: Message, extra?: MessageExtraInfo): void {
+  private answered(read: Message, extra?: MessageExtraInfo): void {
     const id = read['id'] as Id;
-    const asked = this.#asked.get(id);
+    const asked = this.asked.get(id);
     if (asked === undefined) {
-      this.#isAffordable(this.#sizeOf(read));
+      this.isAffordable(this.sizeOf(read));
       return;
     }
-    this.#asked.delete(id);
-    if (asked.token !== undefined) this.#progress.delete(asked.token);
-    if (this.hasPerRequestStream) this.#endStreamLater(id, asked.controller);
-    this.onmessage?.(this.#readable(read, id), extra);
+    this.asked.delete(id);
+    if (asked.token !== undefined) this.progress.delete(asked.token);
+    if (this.hasPerRequestStream) this.endStreamLater(id, asked.controller);
+    this.onmessage?.(this.readable(read, id), extra);
   }
 
-  #readable(read: Message, id: Id): JSONRPCMessage {
+  private readable(read: Message, id: Id): JSONRPCMessage {
     const { error, result } = read;
     if (isJsonObject(error) && result === undefined && Number.isInteger(error['code'])) {
       const said = typeof error['message'] === 'string' ? error['message'].slice(0, maxErrorLength) : '';
@@ -203,72 +203,72 @@ export class GuardedTransport implements Transport {
     return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
   }
 
-  #progressed(params: unknown): void {
+  private progressed(params: unknown): void {
     if (!isJsonObject(params)) return;
     const { progressToken } = params;
-    const listener = typeof progressToken === 'string' ? this.#progress.get(progressToken) : undefined;
+    const listener = typeof progressToken === 'string' ? this.progress.get(progressToken) : undefined;
     const progress = listener === undefined ? undefined : readProgress(params);
     if (progress !== undefined) listener?.onProgress(progress);
   }
 
   /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
-  #isAffordable(bytes: number): boolean {
-    if (!this.#flood.take(bytes)) {
-      this.#cutOff('unasked_messages', 'sent more messages than can be taken');
+  private isAffordable(bytes: number): boolean {
+    if (!this.flood.take(bytes)) {
+      this.cutOff('unasked_messages', 'sent more messages than can be taken');
     }
-    return this.failure === undefined && this.#second.count() <= deliveredASecond;
+    return this.failure === undefined && this.second.count() <= deliveredASecond;
   }
 
-  #sizeOf(read: Message): number {
+  private sizeOf(read: Message): number {
     return this.inner.frameBytes ?? messageSize(read);
   }
 
   /** A server may leave the stream of an answer open. One that ends in time leaves its connection to the next request. */
-  #endStreamLater(id: Id, controller: AbortController): void {
+  private endStreamLater(id: Id, controller: AbortController): void {
     const timer = setTimeout(() => {
-      this.#streams.delete(id);
+      this.streams.delete(id);
       controller.abort();
     }, answeredStreamMs);
     timer.unref();
-    this.#streams.set(id, timer);
+    this.streams.set(id, timer);
   }
 
-  #streamEnded(id: Id): void {
-    clearTimeout(this.#streams.get(id));
-    this.#streams.delete(id);
-    if (!this.#asked.delete(id)) return;
-    const tooLarge = this.#lastError.includes(tooLargePhrase);
-    this.#lastError = '';
+  private streamEnded(id: Id): void {
+    clearTimeout(this.streams.get(id));
+    this.streams.delete(id);
+    if (!this.asked.delete(id)) return;
+    const tooLarge = this.lastError.includes(tooLargePhrase);
+    this.lastError = '';
     const code = tooLarge ? tooLargeAnswer : missingAnswer;
     const said = tooLarge ? `The result is ${tooLargePhrase}` : 'The tool server ended its answer too early';
     this.onmessage?.(failure(id, code, said));
   }
 
-  #abandonLater(id: Id): void {
-    const asked = this.#asked.get(id);
+  private abandonLater(id: Id): void {
+    const asked = this.asked.get(id);
     if (asked === undefined) return;
     const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#asked.delete(id);
+      this.timers.delete(timer);
+      this.asked.delete(id);
       asked.controller.abort();
     }, this.options.cancelGraceMs);
     timer.unref();
-    this.#timers.add(timer);
+    this.timers.add(timer);
   }
 
-  #closed(): void {
-    this.#forgetAll();
+  private closed(): void {
+    this.forgetAll();
     this.onclose?.();
   }
 
-  #forgetAll(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
-    for (const timer of this.#streams.values()) clearTimeout(timer);
-    this.#streams.clear();
-    for (const { controller } of this.#asked.values()) controller.abort();
-    this.#asked.clear();
-    this.#progress.clear();
+  private forgetAll(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+    this.timers.clear();
+    for (const timer of this.streams.values()) clearTimeout(timer);
+    this.streams.clear();
+    for (const { controller } of this.asked.values()) controller.abort();
+    this.asked.clear();
+    this.progress.clear();
   }
 }
 

@@ -36,55 +36,55 @@ export class StdioTransport implements Transport {
   failure?: AppError;
   /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
   readonly stderr = null;
-  #starting?: Promise<ToolProcess>;
-  #tree?: ToolProcess;
-  #over = false;
+  private starting?: Promise<ToolProcess>;
+  private tree?: ToolProcess;
+  private over = false;
   /** Of the line that its messages are being told of. */
   frameBytes = 0;
   /** Of answers that the server has not taken. */
-  #unreadBytes = 0;
-  readonly #noise: BoundedLineLog;
-  readonly #noiseFlood = new FloodGate();
-  readonly #errors: BoundedLineLog;
+  private unreadBytes = 0;
+  private readonly noise: BoundedLineLog;
+  private readonly noiseFlood = new FloodGate();
+  private readonly errors: BoundedLineLog;
 
   constructor(private readonly options: StdioOptions) {
-    this.#noise = new BoundedLineLog(options.logger, 'stdout of a tool server that is no MCP');
-    this.#errors = new BoundedLineLog(options.logger, 'stderr of a tool server');
+    this.noise = new BoundedLineLog(options.logger, 'stdout of a tool server that is no MCP');
+    this.errors = new BoundedLineLog(options.logger, 'stderr of a tool server');
   }
 
   get pid(): number | null {
-    return this.#tree?.pid ?? null;
+    return this.tree?.pid ?? null;
   }
 
   /** @throws AppError tool_unavailable */
   async start(): Promise<void> {
-    if (this.#over) throw crashed('was closed before it was started');
-    this.#starting = this.options.start();
-    const tree = await this.#starting;
-    this.#tree = tree;
+    if (this.over) throw crashed('was closed before it was started');
+    this.starting = this.options.start();
+    const tree = await this.starting;
+    this.tree = tree;
     // Whoever closed it meanwhile ends the tree.
-    if (this.#over) throw crashed('was closed while it was started');
-    this.options.onStarted?.(tree, (error) => this.#end(error, atOnce));
-    const lines = new LineReader(this.options.maxMessageBytes, (line) => this.#read(line));
+    if (this.over) throw crashed('was closed while it was started');
+    this.options.onStarted?.(tree, (error) => this.end(error, atOnce));
+    const lines = new LineReader(this.options.maxMessageBytes, (line) => this.read(line));
     tree.stdout.on('data', (chunk: Buffer) => {
-      if (this.#over || lines.feed(chunk)) return;
-      this.#refuse('message_bytes', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
+      if (this.over || lines.feed(chunk)) return;
+      this.refuse('message_bytes', `sent a message of more than ${this.options.maxMessageBytes} bytes`);
     });
-    tree.stderr.on('data', (chunk: Buffer) => this.#errors.feed(chunk));
+    tree.stderr.on('data', (chunk: Buffer) => this.errors.feed(chunk));
     const heardOut = once(tree.stdout, 'close').catch(() => undefined);
-    tree.stdout.once('end', () => void this.#endOfOutput(tree));
+    tree.stdout.once('end', () => void this.endOfOutput(tree));
     void tree.exited.then(async (exit) => {
       await Promise.race([heardOut, delay(lastWordsMs, undefined, { ref: false })]);
-      this.#fail('tool_crashed', described(exit));
+      this.fail('tool_crashed', described(exit));
     });
   }
 
   /** Waits while the server does not read. @throws AppError tool_crashed */
   async send(message: JSONRPCMessage): Promise<void> {
-    const stdin = this.#tree?.stdin;
-    if (stdin === undefined || this.#over || !stdin.writable) throw this.failure ?? crashed('does not read any more');
+    const stdin = this.tree?.stdin;
+    if (stdin === undefined || this.over || !stdin.writable) throw this.failure ?? crashed('does not read any more');
     const line = `${JSON.stringify(message)}\n`;
-    if (!('method' in message)) return this.#answer(stdin, line);
+    if (!('method' in message)) return this.answer(stdin, line);
     if (stdin.write(line)) return;
     const over = new AbortController();
     const wake = () => over.abort();
@@ -99,29 +99,29 @@ export class StdioTransport implements Transport {
   }
 
   /** What the server asked is not waited for: it may ask on without reading. Its calls are bounded elsewhere. */
-  #answer(stdin: ToolProcess['stdin'], line: string): void {
-    this.#unreadBytes += line.length;
-    stdin.write(line, () => (this.#unreadBytes -= line.length));
-    if (this.#unreadBytes > maxUnreadBytes) this.#refuse('unread_answers', 'asks and does not read the answers');
+  private answer(stdin: ToolProcess['stdin'], line: string): void {
+    this.unreadBytes += line.length;
+    stdin.write(line, () => (this.unreadBytes -= line.length));
+    if (this.unreadBytes > maxUnreadBytes) this.refuse('unread_answers', 'asks and does not read the answers');
   }
 
   /** Resolves when no process of it is left. */
   async close(): Promise<void> {
-    this.#finish();
-    const tree = await this.#starting?.catch(() => undefined);
+    this.finish();
+    const tree = await this.starting?.catch(() => undefined);
     await tree?.end(this.options.grace);
   }
 
   /** An exit tells more than its stdout's end does: it is given a moment to be known. */
-  async #endOfOutput(tree: ToolProcess): Promise<void> {
+  private async endOfOutput(tree: ToolProcess): Promise<void> {
     const exit = await Promise.race([tree.exited, delay(lastWordsMs, undefined, { ref: false })]);
-    this.#fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));
+    this.fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));
   }
 
-  #read(line: Buffer): void {
-    if (this.#over) return;
+  private read(line: Buffer): void {
+    if (this.over) return;
     if (line.length > maxValues && !new ValueCounter().feed(line)) {
-      this.#refuse('message_values', `sent a message of more than ${maxValues} values`);
+      this.refuse('message_values', `sent a message of more than ${maxValues} values`);
       return;
     }
     this.frameBytes = line.length;
@@ -130,32 +130,32 @@ export class StdioTransport implements Transport {
       for (const message of messages) this.onmessage?.(message);
       return;
     }
-    this.#noise.write(line.toString('utf8', 0, 4_096));
-    if (!this.#noiseFlood.take(line.length)) this.#refuse('noise', 'wrote more to its output than can be taken');
+    this.noise.write(line.toString('utf8', 0, 4_096));
+    if (!this.noiseFlood.take(line.length)) this.refuse('noise', 'wrote more to its output than can be taken');
   }
 
-  #refuse(bound: ServerBound, what: string): void {
-    if (!this.#over) this.options.onBound?.(bound);
+  private refuse(bound: ServerBound, what: string): void {
+    if (!this.over) this.options.onBound?.(bound);
     const crashes = bound === 'noise' || bound === 'unread_answers';
-    this.#fail(crashes ? 'tool_crashed' : 'result_too_large', what);
+    this.fail(crashes ? 'tool_crashed' : 'result_too_large', what);
   }
 
-  #fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
-    this.#end(new AppError(code, `The tool server ${what}`), this.options.grace);
+  private fail(code: 'tool_crashed' | 'result_too_large', what: string): void {
+    this.end(new AppError(code, `The tool server ${what}`), this.options.grace);
   }
 
-  #end(failure: AppError, grace: EndGrace): void {
-    if (this.#over) return;
+  private end(failure: AppError, grace: EndGrace): void {
+    if (this.over) return;
     this.failure = failure;
-    this.#finish();
-    this.#tree?.end(grace).catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
+    this.finish();
+    this.tree?.end(grace).catch((error: unknown) => this.options.logger.error({ error }, 'a tool server lives on'));
   }
 
-  #finish(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#noise.close();
-    this.#errors.close();
+  private finish(): void {
+    if (this.over) return;
+    this.over = true;
+    this.noise.close();
+    this.errors.close();
     this.onclose?.();
   }
 }

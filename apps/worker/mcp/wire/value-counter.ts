@@ -10,15 +10,15 @@ const backslash = 0x5c;
 const begins: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b]);
 
 export class ValueCounter {
-  #values = 0;
-  #inString = false;
-  #escaped = false;
+  private values = 0;
+  private inString = false;
+  private escaped = false;
 
   /** Begins a new message. */
   restart(): void {
-    this.#values = 0;
-    this.#inString = false;
-    this.#escaped = false;
+    this.values = 0;
+    this.inString = false;
+    this.escaped = false;
   }
 
   /** The next bytes of the message. False when it holds more values than are read. */
@@ -32,18 +32,18 @@ export class ValueCounter {
       return found[name];
     };
     for (let at = 0; at < chunk.length; at += 1) {
-      if (this.#escaped) {
-        this.#escaped = false;
-      } else if (this.#inString) {
+      if (this.escaped) {
+        this.escaped = false;
+      } else if (this.inString) {
         const [end, escape] = [next('quote', quote, at), next('backslash', backslash, at)];
         at = Math.min(end, escape);
-        this.#escaped = escape < end;
-        this.#inString = end === chunk.length || this.#escaped;
+        this.escaped = escape < end;
+        this.inString = end === chunk.length || this.escaped;
       } else if (chunk[at] === quote) {
-        this.#inString = true;
+        this.inString = true;
       } else if (begins.has(chunk[at]!)) {
-        this.#values += 1;
-        if (this.#values > maxValues) return false;
+        this.values += 1;
+        if (this.values > maxValues) return false;
       }
     }
     return true;
