@@ -8,6 +8,7 @@ import { NO_USAGE, type Usage } from '#libs/schemas/usage.js';
 import { plannedCallRow } from './call-rows.js';
 import type {
   AuditContext,
+  ModelRound,
   NewRun,
   NumberedEvent,
   PlannedRound,
@@ -48,6 +49,7 @@ export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject
     usage: storedJson(end.usage),
     answer: storedJsonOrNull(end.answer),
     error: storedJsonOrNull(end.error),
+    ...(end.round && roundColumns(end.round)),
     ...burst(end.events),
   };
 }
@@ -66,21 +68,27 @@ interface StoredMessage {
   providerState?: ProviderState;
 }
 
-export function plannedRoundRow(round: PlannedRound, audit: AuditContext): JsonObject {
+function roundColumns(round: ModelRound): JsonObject {
   const { content, reasoning, toolCalls, providerState } = round;
   const message: StoredMessage = { content, reasoning, toolCalls, ...(providerState && { providerState }) };
-  const context = { model: round.model, ...audit };
   return {
-    run_id: round.runId,
-    owner: round.owner ?? null,
     round: round.round,
     provider: storedText(round.provider),
     model: storedText(round.model),
     message: storedJson(message),
-    usage: storedJson(round.usage),
+    round_usage: storedJson(round.usage),
     finish_reason: storedText(round.finishReason),
     last_event: round.lastEvent,
     started_at: round.startedAt.toISOString(),
+  };
+}
+
+export function plannedRoundRow(round: PlannedRound, audit: AuditContext): JsonObject {
+  const context = { model: round.model, ...audit };
+  return {
+    run_id: round.runId,
+    owner: round.owner ?? null,
+    ...roundColumns(round),
     ...burst(round.events),
     calls: round.calls.map((call, position) =>
       plannedCallRow(call, context, { runId: round.runId, round: round.round, position }),

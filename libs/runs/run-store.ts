@@ -37,11 +37,8 @@ export interface StoredRun extends Omit<NewRun, 'owner'> {
   error: JsonObject | null;
 }
 
-/** A model's message of one round with the calls that come of it, as committed before anything is dispatched. */
-export interface PlannedRound {
-  runId: string;
-  /** The gateway that drives the run: the round is refused once the run is not its own any more. */
-  owner?: string;
+/** What a model said in one round. */
+export interface ModelRound {
   /** From 1, counts model calls. */
   round: number;
   provider: string;
@@ -56,6 +53,13 @@ export interface PlannedRound {
   /** The number of the last event that belongs to the model's message. */
   lastEvent: number;
   startedAt: Date;
+}
+
+/** A round with its calls, committed before any of them is dispatched. */
+export interface PlannedRound extends ModelRound {
+  runId: string;
+  /** The gateway that runs it. The round is refused if another gateway has taken over the run. */
+  owner?: string;
   calls: PlannedCall[];
   /** Events of the run that are not stored yet, in order: stored with the round or not at all. */
   events?: readonly NumberedEvent[];
@@ -94,7 +98,8 @@ export interface StoredCall extends PlannedCall {
   worker: string | null;
 }
 
-export interface StoredRound extends Omit<PlannedRound, 'calls' | 'events'> {
+export interface StoredRound extends ModelRound {
+  runId: string;
   calls: StoredCall[];
 }
 
@@ -143,6 +148,8 @@ export interface RunEnd {
   usage: Usage;
   answer?: JsonObject;
   error?: JsonObject;
+  /** The round that ended the turn, if its calls were not committed before. */
+  round?: ModelRound;
   /** Its last events, stored with the end or not at all. */
   events?: readonly NumberedEvent[];
 }

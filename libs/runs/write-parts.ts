@@ -42,6 +42,15 @@ const endedBeforeTheyBegan = (
     0 as attempt, cached, null as isolation, null as worker
   from ${from} where outcome is not null and kind = 'server'`;
 
+/** What a model said in a round. */
+const roundColumns = `round int, provider text, model text, message text, round_usage text, finish_reason text,
+    last_event int, started_at timestamptz`;
+
+const insertRound = (from: string, runId: string) => `insert into run_rounds (run_id, round, provider, model, message,
+      usage, finish_reason, last_event, started_at)
+    select ${runId}, round, provider, model, message::json, round_usage::json, finish_reason, last_event, started_at
+    from ${from}`;
+
 /** Into the events from a relation whose rows may bring some along. What is there already stays as it is. */
 const insertBursts = (from: string, runId: string) => `insert into run_events (run_id, first_n, last_n, events)
   select ${runId}, first_n, last_n, events::json from ${from} where events is not null
@@ -73,10 +82,7 @@ const runsOfRoundsAfterBegin = `round_old as materialized (
 const roundSteps = (audit: boolean) => `round_running as (
     select round_rows.* from round_rows join round_runs on round_runs.id = round_rows.run_id
     where round_runs.state = 'running' and (round_rows.owner is null or round_runs.owner = round_rows.owner)),
-  round_new as (
-    insert into run_rounds (run_id, round, provider, model, message, usage, finish_reason, last_event, started_at)
-    select run_id, round, provider, model, message::json, usage::json, finish_reason, last_event, started_at
-    from round_running),
+  round_new as (${insertRound('round_running', 'run_id')}),
   round_told as (${insertBursts('round_running', 'run_id')}),
   round_calls as (
     select call.* from round_running, jsonb_to_recordset(round_running.calls) as call (${plannedCallColumns})),
@@ -85,8 +91,7 @@ const roundSteps = (audit: boolean) => `round_running as (
 
 /** Rounds of runs that still run and are driven by who says so; each row carries its calls. */
 const round = (audit: boolean): WritePart => ({
-  columns: `run_id text, owner text, round int, provider text, model text, message text, usage text,
-    finish_reason text, last_event int, started_at timestamptz, calls jsonb, first_n int, last_n int, events text`,
+  columns: `run_id text, owner text, ${roundColumns}, calls jsonb, first_n int, last_n int, events text`,
   steps: `${runsOfRounds},
   ${roundSteps(audit)}`,
   stepsAfterBegin: `${runsOfRoundsAfterBegin},
@@ -99,7 +104,8 @@ const round = (audit: boolean): WritePart => ({
  * with the run.
  */
 const end: WritePart = {
-  columns: `id text, owner text, state text, usage text, answer text, error text, first_n int, last_n int, events text`,
+  columns: `id text, owner text, state text, usage text, answer text, error text, ${roundColumns},
+    first_n int, last_n int, events text`,
   steps: `end_done as (
     update runs set state = end_rows.state, usage = end_rows.usage::json, answer = end_rows.answer::json,
       error = end_rows.error::json,
@@ -108,6 +114,7 @@ const end: WritePart = {
     where runs.id = any(array(select id from end_rows)) and runs.id = end_rows.id and runs.owner = end_rows.owner
       and (runs.state in ('running', 'waiting') or (runs.state = 'interrupted' and end_rows.state = 'done'))
     returning end_rows.*),
+  end_round as (${insertRound('end_done', 'id')} where round is not null),
   end_told as (${insertBursts('end_done', 'id')})`,
   written: `ordinality, null::json from end_done`,
 };

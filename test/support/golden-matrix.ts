@@ -8,7 +8,7 @@ import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/m
 import { renderError } from '#libs/http-door/render-error.js';
 import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/chat/chat-turn.js';
 import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
-import { toAssistant } from '../../apps/gateway/chat/restore-history.js';
+import { toAssistant } from '../../apps/gateway/chat/runs/restore-history.js';
 import { TurnState } from '../../apps/gateway/chat/turn-state.js';
 import type { TurnRequest } from '../../apps/gateway/chat/turn-request.js';
 import type { ModelRouter } from '../../apps/gateway/models/model-provider.js';
@@ -119,7 +119,7 @@ async function answered(
         for (const event of events) fold.add(event);
         return undefined;
       },
-      commit: (round) => Promise.resolve(void rounds.push(round)),
+      commit: (round, calls) => Promise.resolve(void rounds.push({ ...round, calls })),
       finish: (done) => Promise.resolve(fold.add(done)),
     });
     const { id: _, created: __, object: ___, ...shown } = fold.answer;

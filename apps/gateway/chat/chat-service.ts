@@ -1,5 +1,5 @@
-// From a read request to the numbered events of its turn: who answers, which tools, which history, and whether this is a
-// new run, one to attach to, or one to go on with. The loop itself is chat-turn.ts.
+// From a request to its turn: which model, which tools, which history, and whether this is a new run, a run to attach to, or
+// an interrupted one to continue. The loop is chat-turn.ts; what is stored, and when, is runs/run-record.ts.
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Config } from '#libs/config/schema.js';
@@ -12,26 +12,26 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { countTokens } from './count-tokens.js';
-import { type FollowPorts, followRun } from './follow-run.js';
+import { type FollowPorts, followRun } from './runs/follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
-import { conversationOf } from './restore-history.js';
-import { type ResumedTurn, resumeTurn } from './resume-turn.js';
-import type { RunCancel, RunCancels } from './run-cancels.js';
-import { endOf, stoppedAs, storedError } from './run-errors.js';
-import { type RecordOptions, type RecordPorts, RunRecord, type TakeTurnEvents } from './run-record.js';
+import { conversationOf } from './runs/restore-history.js';
+import { type ResumedTurn, resumeTurn } from './runs/resume-turn.js';
+import type { RunCancel, RunCancels } from './runs/run-cancels.js';
+import { endOf, storedError } from './runs/run-errors.js';
+import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
 import { TurnState } from './turn-state.js';
-import { allEvents } from './tell-run.js';
+import { retoldEvents } from './runs/retell-run.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface StartedTurn {
   runId: string;
-  /** The gateway's own time until the run has been written. */
-  createdAt: Date;
-  /** The caller may go and the turn goes on. */
+  /** The gateway's time until the run is written, then the store's. */
+  readonly createdAt: Date;
+  /** The turn continues when the caller disconnects. */
   detached: boolean;
   /**
-   * Runs the turn, or follows the run that is there, and tells what happens; once only. Resolves after the last event.
+   * Runs the turn, or follows the stored run, and passes its events on. Call it once. Resolves after the last event.
    * @throws AppError for a turn that fails
    */
   tell: (take: TakeTurnEvents) => Promise<void>;
@@ -60,17 +60,31 @@ interface Prepared extends StartOptions {
   offer: ToolOffer;
   run: NewRun;
   stored: boolean;
+  /** Somebody may ask for the run other than by the id in its answer. */
+  returns: boolean;
+}
+
+/** A turn that is about to run here. */
+interface Execution {
+  turn: Turn;
+  /** Of a run that is continued. */
+  past: ResumedTurn | undefined;
+  record: RunRecord;
+  cancel: RunCancel;
 }
 
 export class ChatService {
-  /** Whether the last run that was to begin here could be written. */
+  /** Whether the last run that began here could be written. */
   private storeTakesRuns = true;
+  private readonly recordPorts: RecordPorts;
 
   constructor(
     private readonly ports: ChatPorts,
     private readonly config: Pick<Config, 'limits'>,
     private readonly gatewayId: string,
-  ) {}
+  ) {
+    this.recordPorts = { ...ports, begin: (run) => this.begin(run) };
+  }
 
   /** @throws AppError for everything that is wrong before the first model call */
   async start(options: StartOptions): Promise<StartedTurn> {
@@ -78,10 +92,10 @@ export class ChatService {
     const { run, stored } = prepared;
     if (!stored) return this.execute(prepared, {});
     if (options.idempotencyKey === undefined) {
-      // Nobody could come back to it: refused before anything is written.
+      // Refused before anything is written, because nobody could come back to the run.
       this.requireWorker(prepared.offer);
-      // It is nobody else's: the first model call need not wait for it. But one that comes to nothing is paid for, so it
-      // does while the store fails.
+      // No other request can have this run, so the model is asked while it is written. If the store fails, the answer of
+      // the model is lost but has to be paid for: then the run is written first.
       if (this.storeTakesRuns) return this.execute(prepared, {});
     }
     const release = this.ports.cancels.hold(run.id);
@@ -134,19 +148,23 @@ export class ChatService {
       ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     };
-    const stored = offer.runsHere || detached || idempotencyKey !== undefined || request.store === true;
-    return { ...options, offer, run, stored };
+    const returns = detached || idempotencyKey !== undefined || request.store === true;
+    return { ...options, offer, run, stored: offer.runsHere || returns, returns };
   }
 
-  /** The turn as it runs here, beside the writing of its run; `from` a stored run it goes on after its last complete round. */
+  /** Makes the turn that runs here. `from`: a stored run that is continued after its last complete round. */
   private async execute(
     prepared: Prepared,
     { begun, from }: { begun?: Begun; from?: StoredRun },
   ): Promise<StartedTurn> {
-    const { request, offer, run } = prepared;
-    const id = from?.id ?? run.id;
-    const cancel = this.ports.cancels.register(id, prepared.context, run.detached);
-    // Each call of the turn listens; a turn may have many.
+    const { request, offer } = prepared;
+    const run: NewRun =
+      from === undefined
+        ? prepared.run
+        : { ...prepared.run, id: from.id, sessionId: from.sessionId ?? prepared.run.sessionId! };
+    const written = from ?? begun?.run;
+    const cancel = this.ports.cancels.register(run.id, prepared.context, run.detached);
+    // Each call of the turn listens, and a turn may have many.
     if (offer.runsHere) setMaxListeners(0, cancel.signal);
     const context: RequestContext = { ...prepared.context, signal: cancel.signal };
     try {
@@ -154,74 +172,46 @@ export class ChatService {
       const route = this.ports.models.resolve(request.model);
       const messages = await conversationOf(request, context.principal, this.ports.runs);
       const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
-      const state = new TurnState(messages, this.config.limits, maxRounds, context.deadline);
       const turn: Turn = {
-        runId: id,
-        sessionId: from?.sessionId ?? run.sessionId!,
+        runId: run.id,
+        sessionId: run.sessionId!,
         request,
         context,
         route,
         offer,
-        state,
+        state: new TurnState(messages, this.config.limits, maxRounds, context.deadline),
         announce: true,
       };
       const past = from === undefined ? undefined : await resumeTurn(turn, from, this.ports);
-      const storing = begun !== undefined || from !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late';
-      const started: StartedTurn = {
-        runId: id,
-        createdAt: (from ?? begun?.run)?.createdAt ?? new Date(),
-        detached: run.detached,
-        tell: (take) => {
-          const begin = async () => {
-            // As it is stored: whoever attaches is told the same.
-            started.createdAt = (await this.begin(run)).run.createdAt;
-          };
-          const record = this.record(turn, prepared, { storing, begin, past, cancel }, take);
-          return this.run(turn, past, cancel, record);
+      const { requestId, traceparent, keyId, ip } = context;
+      const record = new RunRecord(this.recordPorts, {
+        run,
+        createdAt: written?.createdAt ?? new Date(),
+        storing: written !== undefined ? 'begun' : prepared.stored ? 'begins' : 'late',
+        streams: request.stream,
+        returns: prepared.returns,
+        audit: { requestId, traceparent, keyId, ip },
+        cancel,
+        lastN: past?.lastN ?? 0,
+        measure: new TurnMeasure(turn, this.ports.measuring),
+      });
+      return {
+        runId: run.id,
+        get createdAt() {
+          return record.createdAt;
         },
+        detached: run.detached,
+        tell: (take) => this.run({ turn, past, record, cancel }, take),
       };
-      return started;
     } catch (error) {
       cancel.release();
-      if (begun !== undefined || from !== undefined) {
-        await this.endEarly(id, endOf(error, cancel.signal, prepared));
-      }
+      if (written !== undefined) await this.endEarly(run.id, endOf(error, cancel.signal, prepared));
       throw error;
     }
   }
 
-  private record(
-    turn: Turn,
-    prepared: Prepared,
-    at: Pick<RecordOptions, 'storing' | 'begin'> & { past: ResumedTurn | undefined; cancel: RunCancel },
-    take: TakeTurnEvents,
-  ): RunRecord {
-    const { storing, begin, past, cancel } = at;
-    const { requestId, traceparent, keyId, ip } = turn.context;
-    // Its caller may come back to it while it goes on or later, other than by the id that came with its answer.
-    const returns = prepared.idempotencyKey !== undefined || prepared.run.detached || turn.request.store === true;
-    return new RunRecord(
-      this.ports,
-      {
-        runId: turn.runId,
-        owner: this.gatewayId,
-        storing,
-        begin,
-        shows: turn.request.stream,
-        keepsEvents: returns || turn.request.stream,
-        endsBehind: !returns,
-        audit: { requestId, ...defined({ traceparent, keyId, ip }) },
-        signal: cancel.signal,
-        whenStopped: () => stoppedAs(cancel.signal, prepared),
-        stop: () => cancel.abort(new AppError('cancelled', 'The run could not be written')),
-        lastN: past?.lastN ?? 0,
-        measure: new TurnMeasure(turn, this.ports.measuring),
-      },
-      take,
-    );
-  }
-
-  private async run(turn: Turn, past: ResumedTurn | undefined, cancel: RunCancel, record: RunRecord): Promise<void> {
+  private async run({ turn, past, record, cancel }: Execution, take: TakeTurnEvents): Promise<void> {
+    record.open(take);
     try {
       if (past !== undefined) {
         await record.retell(past.told);
@@ -238,12 +228,12 @@ export class ChatService {
     }
   }
 
-  /** A run that was refused, or stopped, before it told anything. */
+  /** Of a run that was refused, or stopped, before its first event. */
   private async endEarly(id: string, end: RunEnd): Promise<void> {
     try {
       await this.ports.runs.end(id, this.gatewayId, end);
     } catch {
-      // What was wrong is told all the same.
+      // The caller gets the error that ended the run.
     }
   }
 
@@ -252,7 +242,7 @@ export class ChatService {
     throw new AppError('no_worker', 'No worker is running that could run tools', { retryAfterSeconds: 5 });
   }
 
-  /** The same key and body again: its events from the start, whoever runs it; goes on with what was interrupted. */
+  /** The same key and body again: all events from the start. An interrupted run is continued here. */
   private async attach(prepared: Prepared, run: StoredRun): Promise<StartedTurn> {
     const adopted = run.state === 'interrupted' ? await this.goOn(prepared, run) : undefined;
     if (adopted !== undefined) return adopted;
@@ -266,12 +256,12 @@ export class ChatService {
     };
   }
 
-  /** With an interrupted run; undefined when another was quicker, or when it goes on here. */
+  /** Continues an interrupted run. Undefined if another gateway was quicker, or if this one still runs it. */
   private async goOn(prepared: Prepared, run: StoredRun): Promise<StartedTurn | undefined> {
     const release = this.ports.cancels.hold(run.id);
     try {
       if (!(await this.ports.runs.adopt(run.id, this.gatewayId))) return undefined;
-      // Given up while this gateway was stopped, which is still at it: now the store knows.
+      // This gateway was suspended, counted as dead, and still runs it: adopting it has told the store.
       if (this.ports.cancels.isRunning(run.id)) return undefined;
       return await this.execute(prepared, { from: run });
     } finally {
@@ -291,7 +281,7 @@ export class ChatService {
       }
       const now = await this.ports.runs.get(principal, run.id);
       if (now?.state === 'done' && now.answer !== null && lastN === 0) {
-        await take(await allEvents(now, this.ports));
+        await take(await retoldEvents(now, this.ports));
         return;
       }
       if (now?.state === 'failed') throw storedError(now);
@@ -306,8 +296,4 @@ export class ChatService {
 
 function hashRequest(request: TurnRequest): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex');
-}
-
-function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

@@ -2,7 +2,7 @@
 // bound is hit. It knows ports only. What it tells and commits goes to the record of its run.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Config } from '#libs/config/schema.js';
-import type { PlannedRound } from '#libs/runs/run-store.js';
+import type { ModelRound, PlannedCall } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
@@ -37,16 +37,19 @@ export interface TurnPorts extends PlanPorts {
   limits: Config['limits'];
 }
 
+/** A round as the loop knows it; the record knows the numbers of its events. */
+export type ToldRound = Omit<ModelRound, 'lastEvent'>;
+
 export type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 
 /** Where a turn tells what happens, and commits it. */
 export interface TurnRecord {
   /** What happened together; a promise holds the turn back. Never throws. */
   tell(events: readonly TurnEvent[]): Flow;
-  /** A round and its calls, before anything of it is dispatched. */
-  commit(round: Omit<PlannedRound, 'runId' | 'lastEvent'>): Promise<void>;
-  /** The turn is over. */
-  finish(done: DoneEvent): Promise<void>;
+  /** A round and its calls, before any of them is dispatched. */
+  commit(round: ToldRound, calls: PlannedCall[]): Promise<void>;
+  /** The turn is over. `round`: its last one, where that was not committed. */
+  finish(done: DoneEvent, round?: ToldRound): Promise<void>;
 }
 
 /** One turn, from its first model call to `done`. @throws AppError where it cannot go on */
@@ -65,14 +68,20 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     const mayRun = message.finishReason === 'tool_calls' || message.finishReason === 'stop';
     const calls = mayRun ? message.calls : [];
     if (!offer.runsHere || calls.length === 0) {
-      // Without tools of ours every call is the caller's, names that nobody offered too, as with the provider itself.
-      if (calls.length > 0 && message.providerState !== undefined) await keepForFollowUp(turn, message, ports, record);
-      return record.finish(done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy));
+      // Without server tools every call belongs to the caller, whatever its name, as with the provider itself.
+      const end = done(turn, message, calls.length > 0 ? 'tool_calls' : message.finishReason, stoppedBy);
+      const round = toldRound(state.round, { ...message, calls });
+      if (calls.length === 0 || message.providerState === undefined) return record.finish(end, round);
+      await record.commit(round, await planForFollowUp(turn, message, ports));
+      return record.finish(end);
     }
 
     const context = { ...turn.context, ...callContext(turn, message) };
     const planned = await planCalls({ calls, offer, context, admit: () => state.admitCall() }, ports);
-    await record.commit(toPlannedRound(state.round, message, planned));
+    await record.commit(
+      toldRound(state.round, message),
+      planned.map((call) => call.planned),
+    );
     const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
 
     const outcomes = await runCalls(server, ports.runner, {
@@ -172,11 +181,7 @@ function callContext(turn: Turn, message: AssembledMessage) {
   };
 }
 
-function toPlannedRound(
-  round: number,
-  message: AssembledMessage,
-  calls: TurnCall[],
-): Omit<PlannedRound, 'runId' | 'lastEvent'> {
+function toldRound(round: number, message: AssembledMessage): ToldRound {
   const { provider, model, text, reasoning, usage, finishReason, startedAt, providerState } = message;
   return {
     round,
@@ -188,25 +193,19 @@ function toPlannedRound(
     usage,
     finishReason,
     startedAt,
-    calls: calls.map((call) => call.planned),
     ...(providerState === undefined ? {} : { providerState }),
   };
 }
 
-/** The caller's own calls, kept because their provider wants something back that clients drop. */
-async function keepForFollowUp(
-  turn: Turn,
-  message: AssembledMessage,
-  ports: TurnPorts,
-  record: TurnRecord,
-): Promise<void> {
+/** The caller's own calls. They are journaled because the provider expects something back that clients drop. */
+async function planForFollowUp(turn: Turn, message: AssembledMessage, ports: TurnPorts): Promise<PlannedCall[]> {
   const context = { ...turn.context, ...callContext(turn, message) };
   const offer: ToolOffer = {
     ...turn.offer,
     tools: new Map(message.calls.map((call) => [call.name, { definition: { name: call.name } }])),
   };
   const planned = await planCalls({ calls: message.calls, offer, context, admit: () => true }, ports);
-  await record.commit(toPlannedRound(turn.state.round, message, planned));
+  return planned.map((call) => call.planned);
 }
 
 function done(

@@ -5,7 +5,7 @@ import type { ModelRouter } from '../models/model-provider.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { toModelRequest } from './chat-turn.js';
 import { offerTools } from './offer-tools.js';
-import { conversationOf } from './restore-history.js';
+import { conversationOf } from './runs/restore-history.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface CountPorts {

@@ -1,5 +1,4 @@
-// A turn's events folded into its answer, and an answer told again as events. The JSON reply, the stored answer of a run
-// and a late attachment to it all come from here.
+// A turn's events folded into its answer: the JSON reply, and the answer that is stored with a run.
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import { type Json, type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { ToolCall } from '#libs/schemas/message.js';
@@ -126,36 +125,4 @@ function merged(before: Json | undefined, value: Json): Json {
     return both;
   }
   return value;
-}
-
-/** The shortest stream that folds into the same answer; for a run whose own events are no longer kept. */
-export function* answerEvents(answer: TurnAnswer): Generator<TurnEvent> {
-  const { model, runId, sessionId, choices, toolCalls, usage, toolExecution } = answer;
-  yield { type: 'start', model, runId, ...(sessionId === undefined ? {} : { sessionId }) };
-  for (const [index, choice] of choices.entries()) {
-    const of = index === 0 ? {} : { choice: index };
-    if (choice.reasoning !== '') yield { type: 'reasoning', text: choice.reasoning, ...of };
-    if (choice.text !== '') yield { type: 'content', text: choice.text, ...of };
-  }
-  for (const [index, call] of toolCalls.entries()) {
-    const { id } = call;
-    yield {
-      type: 'tool_call',
-      index,
-      clientIndex: index,
-      id,
-      name: call.function.name,
-      arguments: call.function.arguments,
-      ...(call.extra_content === undefined ? {} : { extraContent: call.extra_content }),
-    };
-  }
-  const first = choices[0]!;
-  yield {
-    type: 'done',
-    finishReason: first.finishReason,
-    usage,
-    extras: { chunk: answer.extras, choice: first.choiceExtras, delta: first.messageExtras },
-    ...(choices.length > 1 ? { finishReasons: choices.map((choice) => choice.finishReason) } : {}),
-    ...(toolExecution === undefined ? {} : { toolExecution }),
-  };
 }

@@ -6,12 +6,11 @@ import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { runIdOfResponse } from '#libs/schemas/identifiers.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { cancelRun } from '../chat/cancel-run.js';
+import { cancelRun } from '../chat/runs/cancel-run.js';
 import type { StartedTurn } from '../chat/chat-service.js';
-import { recallTurn } from '../chat/recall-turn.js';
-import { storedEvents } from '../chat/stored-events.js';
-import type { TakeTurnEvents } from '../chat/run-record.js';
-import { tellRun } from '../chat/tell-run.js';
+import { recallTurn } from '../chat/runs/recall-turn.js';
+import type { TakeTurnEvents } from '../chat/runs/run-record.js';
+import { retellRun, retoldEvents } from '../chat/runs/retell-run.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { listServers } from '../responses-api/list-servers.js';
 import { continueFrom, readResponseRequest } from '../responses-api/read-response-request.js';
@@ -92,7 +91,7 @@ export class ResponsesController {
     const { requestId, signal } = requestContext(request);
     const { ports } = this;
     const tell = (take: TakeTurnEvents) =>
-      run.state === 'done' ? this.told(run, take) : tellRun(run, { afterN: 0, signal }, ports, take);
+      run.state === 'done' ? this.told(run, take) : retellRun(run, { afterN: 0, signal }, ports, take);
     const { server } = this.config;
     const rendererOf = () => new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest));
     await streamTurn(reply, tell, rendererOf, {
@@ -105,8 +104,7 @@ export class ResponsesController {
   }
 
   private async told(run: StoredRun, take: TakeTurnEvents): Promise<void> {
-    const events = [...storedEvents(run, await this.ports.runs.rounds(run.id))];
-    await take(events.map((event, index) => ({ n: index + 1, event })));
+    await take(await retoldEvents(run, this.ports));
   }
 
   private rendering({ runId, createdAt }: StartedTurn, turn: TurnRequest): ResponseRendering {

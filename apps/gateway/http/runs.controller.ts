@@ -6,9 +6,9 @@ import type { StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { cancelRun, type CancelPorts } from '../chat/cancel-run.js';
+import { cancelRun, type CancelPorts } from '../chat/runs/cancel-run.js';
 import type { TurnAnswer } from '../chat/fold-turn.js';
-import { tellRun } from '../chat/tell-run.js';
+import { retellRun } from '../chat/runs/retell-run.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { CONFIG, RUNS_PORTS } from './injection-tokens.js';
 import { requestContext } from './request-context.js';
@@ -46,7 +46,7 @@ export class RunsController {
     const telling = { afterN, signal: context.signal };
     await streamTurn(
       reply,
-      (take) => tellRun(run, telling, this.ports, take),
+      (take) => retellRun(run, telling, this.ports, take),
       () => renderer,
       {
         requestId: context.requestId,

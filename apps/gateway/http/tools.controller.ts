@@ -8,7 +8,7 @@ import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { CallEvents } from '../chat/call-events.js';
-import type { TakeTurnEvents } from '../chat/run-record.js';
+import type { TakeTurnEvents } from '../chat/runs/run-record.js';
 import { toShownResult } from '../chat/turn-state.js';
 import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../tools/call-tool.js';

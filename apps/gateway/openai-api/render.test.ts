@@ -1,8 +1,11 @@
 import { expect } from 'vitest';
+import type { StoredRun } from '#libs/runs/run-store.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { turnExecution } from '../../../test/support/turn-with-calls.js';
 import { verifies } from '../../../test/verifies.js';
-import { answerEvents, TurnFold } from '../chat/fold-turn.js';
+import { type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
+import { storedEvents } from '../chat/runs/retell-run.js';
 import { EventsSseRenderer } from './render-events.js';
 import { renderJson } from './render-json.js';
 import { OpenAiSseRenderer } from './render-sse.js';
@@ -138,9 +141,11 @@ verifies('chat.json.fold', 'text of all rounds, the client call, members that no
   });
 });
 
+const runOf = (answer: TurnAnswer) => ({ id: answer.runId, answer: answer as unknown as JsonObject }) as StoredRun;
+
 verifies('chat.json.fold', 'an answer told again folds into itself', () => {
   const answer = fold(turn);
-  expect(fold(answerEvents(answer))).toEqual(answer);
+  expect(fold(storedEvents(runOf(answer), []))).toEqual(answer);
 });
 
 verifies('chat.json.fold', 'several choices, each with its reason', () => {
@@ -154,5 +159,5 @@ verifies('chat.json.fold', 'several choices, each with its reason', () => {
     ['a', 'stop'],
     ['b', 'length'],
   ]);
-  expect(fold(answerEvents(answer))).toEqual(answer);
+  expect(fold(storedEvents(runOf(answer), []))).toEqual(answer);
 });

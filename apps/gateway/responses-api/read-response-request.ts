@@ -3,7 +3,7 @@ import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
-import type { RecalledTurn } from '../chat/recall-turn.js';
+import type { RecalledTurn } from '../chat/runs/recall-turn.js';
 import { gatewayOptions } from '../doors/gateway-fields.js';
 import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
 import { readMcpTool } from '../doors/mcp-tool.js';

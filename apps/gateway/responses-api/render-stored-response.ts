@@ -1,8 +1,8 @@
 // A stored run as the response that it was, or is on its way to be.
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
-import { storedError } from '../chat/run-errors.js';
-import { storedEvents } from '../chat/stored-events.js';
+import { storedEvents } from '../chat/runs/retell-run.js';
+import { storedError } from '../chat/runs/run-errors.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
 import type { WireResponse } from './wire-types.js';

@@ -1,70 +1,78 @@
-// What a turn tells, on its way out: numbered, measured, folded, kept for resume, shown to its reader; and what is written
-// of its run, in order: its beginning, each round before anything of it is dispatched, its end. The loop does not know
-// whether it is stored.
+// The owner of a run's storing. `open` begins it, `commit` writes a round before its calls are dispatched, `finish` or `fail`
+// writes its end. On the way, every event of the turn is numbered, measured, folded into the answer, logged for readers who
+// come later, and shown to the caller. The loop does not know whether its run is stored.
 import type { Flow } from '#libs/concurrency/flow.js';
-import type { AuditContext, EventLog, NumberedEvent, PlannedRound, RunEnd, RunStore } from '#libs/runs/run-store.js';
+import type {
+  AuditContext,
+  EventLog,
+  ModelRound,
+  NewRun,
+  NumberedEvent,
+  PlannedCall,
+  RunEnd,
+  RunStore,
+} from '#libs/runs/run-store.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { type AppError, ERRORS, toAppError } from '#libs/schemas/errors.js';
+import { AppError, ERRORS, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { DoneEvent, TurnRecord } from './chat-turn.js';
-import { TurnFold } from './fold-turn.js';
-import type { TurnMeasure } from './measure-turn.js';
+import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
+import { TurnFold } from '../fold-turn.js';
+import type { TurnMeasure } from '../measure-turn.js';
+import type { RunCancel } from './run-cancels.js';
+import { stoppedAs } from './run-errors.js';
 
-/** A run whose events are not shown as they come is written with its first round, if that comes within so long. */
+/** A run whose events are not streamed is written with its first round, if that is ready within this time. */
 const beginMs = 50;
-/** How long and how much events wait for company before they are written. */
+/** How long, and how many bytes of, events are gathered before they are written. */
 const gatherMs = 50;
 const gatherBytes = 16 * 1024;
-/** More than this unwritten holds the turn back: a store that is slow slows its readers, memory stays bounded. */
+/** With more than this unwritten the turn waits: a slow store slows its readers, and memory stays bounded. */
 const maxUnwrittenBytes = 4 * 1024 * 1024;
 
-/** Takes a turn's events, in batches of what happened together; a promise holds the turn back until it resolves. */
+/** Takes a turn's events in batches. While the promise that it returns is pending, the turn waits. */
 export type TakeTurnEvents = (batch: readonly NumberedEvent[]) => Promise<void> | undefined;
 
 export interface RecordPorts {
   log: Pick<EventLog, 'append'>;
   runs: Pick<RunStore, 'planRound' | 'end'>;
+  begin: RunStore['begin'];
   logger: Logger;
-  /** Tells whoever follows the run, here or on another gateway. */
+  /** Tells followers of the run, on any gateway, that there is news. */
   announce: (runId: string) => void;
   /** Takes over an end that could not be written. */
   endLater: (runId: string, end: RunEnd) => void;
 }
 
 export interface RecordOptions {
-  runId: string;
-  /** This gateway. */
-  owner: string;
+  run: NewRun;
+  createdAt: Date;
   /**
-   * `begun`: the run is written already. `begins`: it will be, at once where its events are shown as they come, else with
-   * its first round if that comes soon. `late`: only a round makes it a stored run.
+   * `begun`: the run is written already. `begins`: it will be, at once if its events are streamed, else with its first
+   * round if that is ready soon. `late`: it becomes a stored run only with a committed round.
    */
   storing: 'begun' | 'begins' | 'late';
-  /** Writes the run. */
-  begin: () => Promise<void>;
-  /** Its reader sees the events as they come, not the whole answer at its end. */
-  shows: boolean;
-  /** Its events are kept: its caller, or a second one, may ask for them while it goes on. */
-  keepsEvents: boolean;
-  /** Nobody can come back to it: its end is written behind its last event. */
-  endsBehind: boolean;
+  /** The caller reads the events as they come, not one answer at the end. */
+  streams: boolean;
+  /** Somebody may ask for the run while it goes on or later, other than by the id in its answer. */
+  returns: boolean;
   audit: AuditContext;
-  /** Aborted by whoever cancelled: the reason decides between cancelled and interrupted. */
-  signal: AbortSignal;
-  /** What the run ends as when it is stopped from outside or fails for now: interrupted where a retry goes on. */
-  whenStopped: () => 'cancelled' | 'interrupted';
-  /** Stops the turn when its run could not be written. */
-  stop: () => void;
-  /** The last number that was used before, when a run is continued. */
+  /** What stops the turn from outside. */
+  cancel: RunCancel;
+  /** The last event number that was used before, when a run is continued. */
   lastN: number;
   measure: TurnMeasure;
 }
 
 export class RunRecord implements TurnRecord {
-  readonly fold = new TurnFold();
-  /** Set while the run's end is written behind its answer; never rejects. */
+  /** When the run began: the gateway's time until it is written, then the store's. */
+  createdAt: Date;
+  /** Set while the run's end is written behind its answer. Never rejects. */
   ending: Promise<void> | undefined;
+  private readonly fold = new TurnFold();
+  /** Events are logged: somebody may ask for them while the run goes on. */
+  private readonly keepsEvents: boolean;
+  private show: TakeTurnEvents = () => undefined;
   private lastN: number;
   /** Written, or being written. */
   private stored: boolean;
@@ -81,16 +89,23 @@ export class RunRecord implements TurnRecord {
   constructor(
     private readonly ports: RecordPorts,
     private readonly options: RecordOptions,
-    private readonly show: TakeTurnEvents,
   ) {
+    this.createdAt = options.createdAt;
     this.lastN = options.lastN;
     this.stored = options.storing === 'begun';
-    if (options.storing !== 'begins') return;
-    if (options.shows) this.begin();
+    this.keepsEvents = options.returns || options.streams;
+  }
+
+  /** Once, before anything else: from here on events go to `show`. */
+  open(show: TakeTurnEvents): void {
+    this.show = show;
+    const { storing, streams } = this.options;
+    if (storing !== 'begins') return;
+    if (streams) this.begin();
     else this.beginsSoon = setTimeout(() => this.begin(), beginMs);
   }
 
-  /** Also what was told before a run was continued: it is neither numbered nor stored again. */
+  /** Events from before a run was continued. They are neither numbered nor stored again. */
   retell(batch: readonly NumberedEvent[]): Promise<void> | undefined {
     for (const { event } of batch) this.fold.add(event);
     return batch.length > 0 ? this.show(batch) : undefined;
@@ -105,7 +120,7 @@ export class RunRecord implements TurnRecord {
       this.fold.add(event);
       measure.note(event);
     }
-    if (this.beginning !== undefined && this.options.shows) return this.tellOnceBegun(batch);
+    if (this.beginning !== undefined && this.options.streams) return this.tellOnceBegun(batch);
     const kept = this.stored ? this.keep(batch) : undefined;
     const shown = this.show(batch);
     if (kept === undefined) return shown as Flow;
@@ -113,23 +128,24 @@ export class RunRecord implements TurnRecord {
   }
 
   /** The round and its calls, with the events that wait: all of it or nothing. */
-  async commit(round: Omit<PlannedRound, 'runId' | 'lastEvent'>): Promise<void> {
-    // In one statement with the round where it has not begun yet: both are submitted in one turn of the event loop.
+  async commit(told: ToldRound, calls: PlannedCall[]): Promise<void> {
+    // A run that has not begun yet is written by the same statement: both are submitted in one turn of the event loop.
     if (!this.begin()) {
       await this.beginning;
       // Events that are on their way come first.
       await this.writing;
     }
     if (this.beginFailure !== undefined) throw this.beginFailure;
-    const { runId, owner, audit } = this.options;
+    const { run, audit } = this.options;
     const events = this.take();
     try {
-      const model = `${round.provider}/${round.model}`;
-      await this.ports.runs.planRound({ ...round, runId, owner, lastEvent: this.lastN, events }, { ...audit, model });
+      const model = `${told.provider}/${told.model}`;
+      const round = { ...this.roundOf(told), runId: run.id, owner: run.owner, calls, events };
+      await this.ports.runs.planRound(round, { ...audit, model });
     } catch (error) {
       await this.beginning;
       if (this.beginFailure !== undefined) throw this.beginFailure;
-      // As the same burst: when the statement was committed after all, it is there already.
+      // The same batch again: if the statement was committed after all, the events are there already.
       if (events.length > 0) await this.write(events);
       throw error;
     }
@@ -137,34 +153,38 @@ export class RunRecord implements TurnRecord {
     this.announce();
   }
 
-  /** With its last event, `done`, which is shown after the run's end has been written, unless nobody can come back to it. */
-  async finish(done: DoneEvent): Promise<void> {
+  /** The caller sees `done` when the run's end has been written, or at once if nobody can come back to the run. */
+  async finish(done: DoneEvent, told?: ToldRound): Promise<void> {
     if (this.options.storing === 'begins') this.begin();
     await this.beginning;
     if (this.beginFailure !== undefined) throw this.beginFailure;
     const { fold } = this;
     fold.add(done);
     this.options.measure.note(done);
+    const end: RunEnd = { state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject };
+    if (told !== undefined) end.round = this.roundOf(told);
     const last = [this.number(done)];
-    const ending = this.end({ state: 'done', usage: done.usage, answer: fold.answer as unknown as JsonObject }, last);
-    // Calls that are given to the caller are an invitation to come back.
-    if (this.stored && this.options.endsBehind && done.finishReason !== 'tool_calls') this.ending = ending;
+    const ending = this.end(end, last);
+    // A caller that gets calls is expected to come back.
+    if (this.stored && !this.options.returns && done.finishReason !== 'tool_calls') this.ending = ending;
     else await ending;
     await this.show(last);
   }
 
-  /** However else the turn ended. Returns what its caller is told. */
+  /** The turn ended in any other way. Returns the error for its caller. */
   async fail(thrown: unknown): Promise<AppError> {
-    // Also one that failed at once can be asked for by its id.
+    // A run that failed at once can be asked for by its id, too.
     if (this.options.storing === 'begins') this.begin();
     await this.beginning;
     const error = this.beginFailure ?? toAppError(thrown);
     this.options.measure.failed(error);
     if (this.ended || !this.stored) return error;
-    const { signal, whenStopped } = this.options;
+    const { cancel, run } = this.options;
     const shown = { code: error.code, message: error.message, type: ERRORS[error.code].type };
-    const state = signal.aborted ? whenStopped() : endedBy(error, whenStopped());
-    // A run that can go on has no last event yet.
+    // With a key, a retry may succeed where this attempt failed for reasons outside of the request.
+    const stopped = stoppedAs(cancel.signal, run);
+    const state = cancel.signal.aborted || (stopped === 'interrupted' && error.http >= 429) ? stopped : 'failed';
+    // A run that can be continued has no last event yet.
     const last = state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
     await this.end({ state, usage: this.fold.answer.usage, error: shown }, last);
     return error;
@@ -177,21 +197,22 @@ export class RunRecord implements TurnRecord {
     this.options.measure.ended();
   }
 
-  /** False when it was written, or begun to be, before. */
+  /** False if the run has been written, or is being written. */
   private begin(): boolean {
     if (this.stored || this.beginFailure !== undefined) return false;
     clearTimeout(this.beginsSoon);
     this.stored = true;
-    this.beginning = this.options.begin().then(
-      () => {
+    this.beginning = this.ports.begin(this.options.run).then(
+      ({ run }) => {
         this.beginning = undefined;
+        this.createdAt = run.createdAt;
       },
       (error: unknown) => {
         this.beginning = undefined;
         this.beginFailure = toAppError(error);
         // Nothing of it was shown to anyone, and there is no run that could be ended.
         this.stored = false;
-        this.options.stop();
+        this.options.cancel.abort(new AppError('cancelled', 'The run could not be written'));
       },
     );
     return true;
@@ -205,12 +226,16 @@ export class RunRecord implements TurnRecord {
     return undefined;
   }
 
+  private roundOf(told: ToldRound): ModelRound {
+    return { ...told, lastEvent: this.lastN };
+  }
+
   private number(event: TurnEvent): NumberedEvent {
     return { n: ++this.lastN, event };
   }
 
   private keep(batch: readonly NumberedEvent[]): Promise<void> | undefined {
-    if (!this.options.keepsEvents) return undefined;
+    if (!this.keepsEvents) return undefined;
     for (const numbered of batch) {
       this.unwritten.push(numbered);
       this.unwrittenBytes += sizeOf(numbered.event);
@@ -236,9 +261,9 @@ export class RunRecord implements TurnRecord {
     await this.writing;
   }
 
-  /** Never rejects: a log that is away costs resume, not the answer. */
+  /** Never rejects: without the log a stream cannot be resumed, but the answer is complete. */
   private async write(events: NumberedEvent[]): Promise<void> {
-    const { runId } = this.options;
+    const runId = this.options.run.id;
     try {
       await this.ports.log.append(runId, events);
       this.announce();
@@ -247,19 +272,19 @@ export class RunRecord implements TurnRecord {
     }
   }
 
-  /** With the last events: whoever finds the run ended finds all of them, and nobody is told of an end before it is one. */
+  /** The last events are written with the end, so that a reader who finds the run ended finds all of them. */
   private async end(end: RunEnd, last: readonly NumberedEvent[]): Promise<void> {
     this.ended = true;
     if (!this.stored) return;
-    const { runId, owner } = this.options;
-    // What a run failed with is kept of each.
-    const keeps = this.options.keepsEvents || end.state !== 'done';
+    const { id: runId, owner } = this.options.run;
+    // The error of a failed run is always kept.
+    const keeps = this.keepsEvents || end.state !== 'done';
     const whole: RunEnd = keeps ? { ...end, events: [...this.take(), ...last] } : end;
     await this.writing;
     try {
       await this.ports.runs.end(runId, owner, whole);
     } catch (error) {
-      // The answer is the caller's all the same.
+      // The caller gets the answer anyway.
       this.ports.logger.error({ runId, error }, 'the end of a run was not stored yet');
       this.ports.endLater(runId, whole);
     }
@@ -267,13 +292,8 @@ export class RunRecord implements TurnRecord {
   }
 
   private announce(): void {
-    if (this.options.keepsEvents) this.ports.announce(this.options.runId);
+    if (this.keepsEvents) this.ports.announce(this.options.run.id);
   }
-}
-
-/** What a retry with the same key may mend is not the run's end, where there is such a key. */
-function endedBy(error: AppError, whenStopped: 'cancelled' | 'interrupted'): 'failed' | 'interrupted' {
-  return whenStopped === 'interrupted' && error.http >= 429 ? 'interrupted' : 'failed';
 }
 
 function sizeOf(event: TurnEvent): number {

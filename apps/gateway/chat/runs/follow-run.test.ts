@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'vitest';
-import { verifies } from '../../../test/verifies.js';
+import { verifies } from '../../../../test/verifies.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 
 verifies('runs.follower-leaves-nothing', 'a run that says nothing for some looks', async () => {

@@ -7,12 +7,12 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { toolOfCall } from '../tools/tool-of-call.js';
-import type { ToolRunner } from '../tools/tool-runner.js';
-import type { DoneEvent, Turn } from './chat-turn.js';
-import { readLog } from './read-log.js';
+import { toolOfCall } from '../../tools/tool-of-call.js';
+import type { ToolRunner } from '../../tools/tool-runner.js';
+import type { DoneEvent, Turn } from '../chat-turn.js';
 import { toAssistant, unknownOutcome } from './restore-history.js';
-import { toShownResult, toToolMessage } from './turn-state.js';
+import { readLog } from './retell-run.js';
+import { toShownResult, toToolMessage } from '../turn-state.js';
 
 export interface ResumedTurn {
   /** What the caller was told up to the last stored round, from the log. */

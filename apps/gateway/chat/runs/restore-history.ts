@@ -5,8 +5,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import type { TurnRequest } from './turn-request.js';
-import { toToolMessage } from './turn-state.js';
+import type { TurnRequest } from '../turn-request.js';
+import { toToolMessage } from '../turn-state.js';
 
 /** All that the model is shown. @throws as restoreHistory */
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<ChatMessage[]> {
@@ -82,7 +82,7 @@ function turnOf(message: AssistantMessage, found: Found): StoredRound[] | undefi
 export function toAssistant(round: StoredRound): AssistantMessage {
   return {
     role: 'assistant',
-    content: round.content === '' ? null : round.content,
+    content: round.content === '' && round.toolCalls.length > 0 ? null : round.content,
     ...(round.toolCalls.length === 0 ? {} : { tool_calls: round.toolCalls }),
     ...(round.reasoning === '' ? {} : { reasoning_content: round.reasoning }),
     ...(round.providerState === undefined ? {} : { provider_state: round.providerState }),

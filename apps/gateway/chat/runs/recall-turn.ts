@@ -1,10 +1,10 @@
 // A turn that is done, as the next one must be shown it: from its request, its stored rounds and its answer.
-import type { RunStore, StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
-import type { TurnAnswer } from './fold-turn.js';
+import type { TurnAnswer } from '../fold-turn.js';
 import { restoreHistory, restoredResults, toAssistant } from './restore-history.js';
-import { roundSeparator } from './turn-state.js';
-import type { TurnRequest } from './turn-request.js';
+import { lastRound } from './retell-run.js';
+import type { TurnRequest } from '../turn-request.js';
 
 export interface RecalledTurn {
   /** Whose files it worked on, or would have. */
@@ -13,12 +13,6 @@ export interface RecalledTurn {
   history: ChatMessage[];
   /** The message whose calls wait for the caller's results, where the turn ended with some. */
   open?: AssistantMessage;
-}
-
-/** What the last round said: a run keeps the rounds that called, and the answer of all of them. */
-export interface LastRound {
-  text: string;
-  reasoning: string;
 }
 
 /** Of a run that is done. */
@@ -38,17 +32,8 @@ export async function recallTurn(run: StoredRun, runs: RunStore): Promise<Recall
     return { ...session, history: past, open };
   }
   const rounds = await runs.rounds(run.id);
-  const { text } = lastRound(answer, rounds);
-  const told = rounds.flatMap((round): ChatMessage[] => [toAssistant(round), ...restoredResults(round, new Map())]);
-  return { ...session, history: [...past, ...told, { role: 'assistant', content: text }] };
-}
-
-export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): LastRound {
-  const { text, reasoning } = answer.choices[0]!;
-  const before = rounds.flatMap(({ content }) => (content === '' ? [] : content)).join(roundSeparator);
-  const rest = text.slice(before.length);
-  return {
-    text: before !== '' && rest.startsWith(roundSeparator) ? rest.slice(roundSeparator.length) : rest,
-    reasoning: reasoning.slice(rounds.reduce((length, round) => length + round.reasoning.length, 0)),
-  };
+  const said = rounds.flatMap((round): ChatMessage[] => [toAssistant(round), ...restoredResults(round, new Map())]);
+  const { content } = lastRound(answer, rounds);
+  if (content !== '') said.push({ role: 'assistant', content });
+  return { ...session, history: [...past, ...said] };
 }

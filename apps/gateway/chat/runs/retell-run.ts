@@ -1,0 +1,154 @@
+// A stored run as events again, for whoever asks for it later: from its log while that is kept, then from its rounds, calls
+// and answer. This is the only reader that turns what is stored back into events.
+import type { EventLog, NumberedEvent, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { TurnAnswer } from '../fold-turn.js';
+import { roundSeparator, toShownResult } from '../turn-state.js';
+import { type FollowPorts, followRun } from './follow-run.js';
+import { unknownOutcome } from './restore-history.js';
+import { storedError } from './run-errors.js';
+import type { TakeTurnEvents } from './run-record.js';
+
+export interface RetellOptions {
+  /** The number of the last event that the reader has. */
+  afterN: number;
+  signal: AbortSignal;
+}
+
+/** @throws AppError the run's own failure; shutting_down if it was interrupted; cancelled */
+export async function retellRun(
+  run: StoredRun,
+  { afterN, signal }: RetellOptions,
+  ports: FollowPorts,
+  take: TakeTurnEvents,
+): Promise<void> {
+  let seen = 0;
+  for await (const numbered of followRun({ principal: run.principal, runId: run.id, afterN, signal }, ports)) {
+    if (numbered.event.type === 'error') throw storedError({ ...run, error: numbered.event.error });
+    seen++;
+    await take([numbered]);
+    if (numbered.event.type === 'done') return;
+  }
+  const now = (await ports.runs.get(run.principal, run.id)) ?? run;
+  if (now.state === 'done' && now.answer !== null) {
+    // The log was not kept, or is gone. The numbers are new ones: only a reader that has nothing yet can use them.
+    if (seen === 0 && afterN === 0) await take(await retoldEvents(now, ports));
+    return;
+  }
+  if (now.state === 'interrupted') {
+    throw new AppError(
+      'shutting_down',
+      'The run was interrupted; send its request again with the same Idempotency-Key',
+    );
+  }
+  throw now.state === 'failed' ? storedError(now) : new AppError('cancelled', 'The run was cancelled');
+}
+
+/** All events of a run that is done, from what is stored of it. */
+export async function retoldEvents(run: StoredRun, { runs }: Pick<FollowPorts, 'runs'>): Promise<NumberedEvent[]> {
+  const events = [...storedEvents(run, await runs.rounds(run.id))];
+  return events.map((event, index) => ({ n: index + 1, event }));
+}
+
+/** Every event that the log has of a run. */
+export async function readLog(runId: string, log: EventLog): Promise<NumberedEvent[]> {
+  const events: NumberedEvent[] = [];
+  for (;;) {
+    const more = await log.read(runId, events.at(-1)?.n ?? 0, 64);
+    if (more.length === 0) return events;
+    events.push(...more);
+  }
+}
+
+/** Of a run that is done. Folded again, they give the answer that is stored. */
+export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): Generator<TurnEvent> {
+  const answer = run.answer as unknown as TurnAnswer;
+  const { sessionId } = answer;
+  yield { type: 'start', model: answer.model, runId: run.id, ...(sessionId === undefined ? {} : { sessionId }) };
+  let separator = '';
+  const numbering = { index: 0, clientIndex: 0 };
+  for (const round of [...rounds, lastRound(answer, rounds)]) {
+    if (round.reasoning !== '') yield { type: 'reasoning', text: round.reasoning };
+    if (round.content !== '') {
+      yield { type: 'content', text: separator + round.content };
+      separator = roundSeparator;
+    }
+    for (const call of round.calls) yield callEvent(call, round, numbering);
+    for (const call of round.calls) {
+      if (call.kind === 'client') continue;
+      yield { type: 'tool_result', callId: call.id, result: toShownResult(call.outcome ?? unknownOutcome) };
+    }
+  }
+  for (const [choice, { reasoning, text }] of answer.choices.entries()) {
+    if (choice === 0) continue;
+    if (reasoning !== '') yield { type: 'reasoning', text: reasoning, choice };
+    if (text !== '') yield { type: 'content', text, choice };
+  }
+  if (numbering.clientIndex === 0) yield* clientCalls(answer, numbering);
+  yield doneEvent(answer);
+}
+
+interface ToldRound {
+  content: string;
+  reasoning: string;
+  toolCalls: StoredRound['toolCalls'];
+  calls: readonly StoredCall[];
+}
+
+/** What the rounds do not have of the answer: versions before 0.2 stored the last round in the answer only. */
+export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): ToldRound {
+  const { text, reasoning } = answer.choices[0]!;
+  const before = rounds.flatMap(({ content }) => (content === '' ? [] : content)).join(roundSeparator);
+  const rest = text.slice(before.length);
+  return {
+    content: before !== '' && rest.startsWith(roundSeparator) ? rest.slice(roundSeparator.length) : rest,
+    reasoning: reasoning.slice(rounds.reduce((length, round) => length + round.reasoning.length, 0)),
+    toolCalls: [],
+    calls: [],
+  };
+}
+
+function callEvent(
+  call: StoredCall,
+  round: ToldRound,
+  numbering: { index: number; clientIndex: number },
+): Extract<TurnEvent, { type: 'tool_call' }> {
+  const asked = round.toolCalls.find(({ id }) => id === call.id)?.function.arguments;
+  return {
+    type: 'tool_call',
+    index: numbering.index++,
+    clientIndex: call.kind === 'client' ? numbering.clientIndex++ : null,
+    id: call.id,
+    name: call.name,
+    ...(call.kind === 'client' || call.server === '' ? {} : { server: call.server }),
+    arguments: asked ?? JSON.stringify(call.arguments),
+  };
+}
+
+/** Calls of a turn without server tools are not in the journal. */
+function* clientCalls(answer: TurnAnswer, numbering: { index: number; clientIndex: number }): Generator<TurnEvent> {
+  for (const { id, function: called, extra_content: extraContent } of answer.toolCalls) {
+    yield {
+      type: 'tool_call',
+      index: numbering.index++,
+      clientIndex: numbering.clientIndex++,
+      id,
+      name: called.name,
+      arguments: called.arguments,
+      ...(extraContent === undefined ? {} : { extraContent }),
+    };
+  }
+}
+
+function doneEvent({ choices, extras, usage, toolExecution }: TurnAnswer): TurnEvent {
+  const first = choices[0]!;
+  return {
+    type: 'done',
+    finishReason: first.finishReason,
+    usage,
+    extras: { chunk: extras, choice: first.choiceExtras, delta: first.messageExtras },
+    ...(choices.length > 1 ? { finishReasons: choices.map((choice) => choice.finishReason) } : {}),
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+  };
+}
