@@ -5,14 +5,14 @@ import { runInNewContext } from 'node:vm';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { MessageAssembler } from '../apps/gateway/chat/assemble-message.js';
-import { wireFamily } from '../apps/gateway/models/create-provider.js';
+import { wireFamily } from '../apps/gateway/models/routing/create-provider.js';
 import { PromptedAnswer } from '../apps/gateway/models/prompted/read-prompted-answer.js';
 import { answering } from '#libs/testing/one-by-one.js';
 import type { TakeModelEvents } from '../apps/gateway/models/model-provider.js';
-import { readAnswer } from '../apps/gateway/models/read-answer.js';
-import { createErrorReader } from '../apps/gateway/models/read-upstream-error.js';
-import { createSseReader } from '../apps/gateway/models/sse-reader.js';
-import { mapToolNames } from '../apps/gateway/models/tool-names.js';
+import { readAnswer } from '../apps/gateway/models/wire/read-answer.js';
+import { createErrorReader } from '../apps/gateway/models/wire/read-upstream-error.js';
+import { createSseReader } from '../apps/gateway/models/wire/sse-reader.js';
+import { mapToolNames } from '../apps/gateway/models/conversation/tool-names.js';
 import { OpenAiSseRenderer } from '../apps/gateway/openai-api/render-sse.js';
 
 interface Stream {

@@ -2,7 +2,7 @@
 import { silentLogger } from '#libs/logging/logger.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { ReplyInbox } from '../apps/gateway/tools/reply-inbox.js';
+import { ReplyInbox } from '../apps/gateway/tools/calls/reply-inbox.js';
 import { answerTheBench, keepBusy } from './keep-busy.js';
 import { echoWorker, openPartsBacking } from './queue-part.js';
 

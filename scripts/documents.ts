@@ -5,7 +5,7 @@ import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { errorMeanings } from '#libs/schemas/error-meanings.js';
 import { ERRORS, TOOL_ERROR_CODES, type ErrorCode } from '#libs/schemas/errors.js';
-import { openApiDocument, routesOf } from '../apps/gateway/http/open-api-document.js';
+import { openApiDocument, routesOf } from '../apps/gateway/http/openapi/open-api-document.js';
 import { gatewayControllers } from './gateway-controllers.js';
 
 export async function generatedDocuments(): Promise<Map<string, string>> {

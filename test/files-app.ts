@@ -6,17 +6,19 @@ import { join } from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { readConfig } from '#libs/config/read-config.js';
 import { openDatabase } from '#libs/database/open-database.js';
+import { OperatorAccess } from '#libs/health/operator-access.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
 import { createMigratedDatabase } from '#libs/testing/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { AppErrorFilter } from '../apps/gateway/http/app-error.filter.js';
-import { registerFileUploads } from '../apps/gateway/http/file-uploads.js';
-import { FilesController } from '../apps/gateway/http/files.controller.js';
+import { registerFileUploads } from '../apps/gateway/http/files/file-uploads.js';
+import { FilesController } from '../apps/gateway/http/files/files.controller.js';
 import { SESSION_STORE } from '../apps/gateway/http/injection-tokens.js';
-import { registerRequestContext } from '../apps/gateway/http/request-context.js';
-import { SessionsController } from '../apps/gateway/http/sessions.controller.js';
+import { registerOnRequest } from '../apps/gateway/http/on-request.js';
+import { SessionsController } from '../apps/gateway/http/controllers/sessions.controller.js';
 
 export const megabyte = 1024 * 1024;
 
@@ -70,7 +72,12 @@ async function startFilesApp() {
     routerOptions: { maxParamLength: 8_192 },
   });
   const fastify = adapter.getInstance();
-  registerRequestContext(fastify, 60_000);
+  registerOnRequest(fastify, {
+    config: readConfig({ environment: { LIMITS_TURN_MS: '60000' } }),
+    access: new OperatorAccess(undefined),
+    logger: silentLogger,
+    onPipelineRefused: () => undefined,
+  });
   registerFileUploads(fastify);
   const module = {
     module: class TestModule {},

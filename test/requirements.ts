@@ -2,7 +2,7 @@
 // when an id has no test or a test names no id. The README's claims come from here.
 import { chatRequirements } from './requirements/chat.js';
 import { deploymentRequirements } from './requirements/deployment.js';
-import { doorsRequirements } from './requirements/doors.js';
+import { chatApisRequirements } from './requirements/chat-apis.js';
 import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
@@ -12,7 +12,7 @@ import { toolRequirements } from './requirements/tools.js';
 export const requirements = {
   ...chatRequirements,
   ...deploymentRequirements,
-  ...doorsRequirements,
+  ...chatApisRequirements,
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,

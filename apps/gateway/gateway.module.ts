@@ -9,8 +9,8 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import type { Gateway } from './gateway.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
-import { ChatController } from './http/chat.controller.js';
-import { FilesController } from './http/files.controller.js';
+import { ChatController } from './http/turns/chat.controller.js';
+import { FilesController } from './http/files/files.controller.js';
 import {
   CONFIG,
   ERROR_OBSERVER,
@@ -19,23 +19,23 @@ import {
   SESSION_STORE,
   TOOL_CATALOG,
 } from './http/injection-tokens.js';
-import { McpController } from './http/mcp.controller.js';
-import { McpDoor } from './http/mcp-door.js';
-import { MessagesController } from './http/messages.controller.js';
-import { ModelsController } from './http/models.controller.js';
-import { ResponsesController } from './http/responses.controller.js';
-import { RunsController } from './http/runs.controller.js';
-import { ServersController } from './http/servers.controller.js';
-import { SessionsController } from './http/sessions.controller.js';
-import { SseController } from './http/sse.controller.js';
-import { observerOfStreams } from './http/stream-turn.js';
-import { ToolChangesController } from './http/tool-changes.controller.js';
-import { ToolsController } from './http/tools.controller.js';
-import { TurnAdmission } from './http/turn-admission.js';
-import { TurnDoor } from './http/turn-door.js';
-import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
-import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
-import { ToolServers } from './tools/tool-servers.js';
+import { McpController } from './http/mcp/mcp.controller.js';
+import { McpRoute } from './http/mcp/mcp-route.js';
+import { MessagesController } from './http/turns/messages.controller.js';
+import { ModelsController } from './http/controllers/models.controller.js';
+import { ResponsesController } from './http/turns/responses.controller.js';
+import { RunsController } from './http/controllers/runs.controller.js';
+import { ServersController } from './http/controllers/servers.controller.js';
+import { SessionsController } from './http/controllers/sessions.controller.js';
+import { SseController } from './http/mcp/sse.controller.js';
+import { observerOfStreams } from './http/turns/stream-turn.js';
+import { ToolChangesController } from './http/controllers/tool-changes.controller.js';
+import { ToolsController } from './http/controllers/tools.controller.js';
+import { TurnAdmission } from './http/turns/turn-admission.js';
+import { TurnEndpoint } from './http/turns/turn-endpoint.js';
+import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
+import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
+import { ToolServers } from './tools/catalog/tool-servers.js';
 
 export interface GatewayModuleParts {
   config: Config;
@@ -96,9 +96,9 @@ export class GatewayModule {
         { provide: Workspaces, useValue: workspaces },
         { provide: ChatService, useValue: gateway.chat },
         { provide: TurnAdmission, useValue: admission },
-        TurnDoor,
+        TurnEndpoint,
         { provide: McpEndpoint, useValue: mcp },
-        McpDoor,
+        McpRoute,
         { provide: APP_FILTER, useValue: filter },
       ],
     };

@@ -1,4 +1,4 @@
-// The gateway without its HTTP door: every part opened, started and stopped in order. The whole wiring on one screen.
+// The gateway without its HTTP server: every part opened, started and stopped in order. The whole wiring on one screen.
 import { randomBytes } from 'node:crypto';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/database-url.js';
@@ -27,21 +27,21 @@ import { RunAnnouncements } from './chat/runs/run-announcements.js';
 import { RunCancels } from './chat/runs/run-cancels.js';
 import { listenForCancels } from './chat/runs/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
-import { createModelObservers, ModelCallMeasure } from './models/measure-model-calls.js';
-import { createModelRouter } from './models/model-router.js';
+import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
+import { createModelRouter } from './models/routing/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
-import { CachedToolRunner } from './tools/cached-tool-runner.js';
-import { ToolCalls } from './tools/call-tool.js';
-import { ForwardingToolRunner } from './tools/forwarding-tool-runner.js';
-import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
-import { CompiledArgumentValidator } from './tools/compiled-argument-validator.js';
-import { LateCancels } from './tools/late-cancels.js';
-import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
-import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
+import { CachedToolRunner } from './tools/calls/cached-tool-runner.js';
+import { ToolCalls } from './tools/calls/call-tool.js';
+import { ForwardingToolRunner } from './tools/calls/forwarding-tool-runner.js';
+import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
+import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
+import { LateCancels } from './tools/calls/late-cancels.js';
+import { MeasuredToolRunner } from './tools/calls/measured-tool-runner.js';
+import { MemoryToolCatalog } from './tools/catalog/memory-tool-catalog.js';
 import { decide } from './tools/policy.js';
-import { QueuedToolRunner } from './tools/queued-tool-runner.js';
-import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
-import { ToolServers } from './tools/tool-servers.js';
+import { QueuedToolRunner } from './tools/calls/queued-tool-runner.js';
+import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
+import { ToolServers } from './tools/catalog/tool-servers.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 

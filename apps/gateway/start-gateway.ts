@@ -1,7 +1,7 @@
-// The gateway's HTTP door: Fastify under Nest, guards before everything, one parser, one error answer.
+// The gateway's HTTP server: Fastify under Nest, one hook before every route, one body parser, one error answer.
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
@@ -17,9 +17,8 @@ import {
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
-import { QuietConnections } from '#libs/http-door/quiet-connections.js';
-import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
-import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
+import { QuietConnections } from '#libs/http-server/quiet-connections.js';
+import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -27,24 +26,20 @@ import { createMetrics, type Metrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
-import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
+import { type OnRequestParts, registerOnRequest } from './http/on-request.js';
 import { GatewayModule } from './gateway.module.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
-import { registerDirectRoutes } from './http/direct-routes.js';
-import { registerFileUploads } from './http/file-uploads.js';
-import { watchRoutes } from './http/method-not-allowed.js';
-import { controllersOf, setupOpenApi } from './http/open-api.js';
-import { registerOriginGuard } from './http/origin-guard.js';
-import { registerRequestContext } from './http/request-context.js';
-import { registerRequestLog } from './http/request-log.js';
-import { McpDoor } from './http/mcp-door.js';
-import { PrincipalPlaces } from './http/principal-places.js';
-import { TurnAdmission, turnsOfPrincipal } from './http/turn-admission.js';
+import { registerDirectRoutes } from './http/turns/direct-routes.js';
+import { registerFileUploads } from './http/files/file-uploads.js';
+import { controllersOf, setupOpenApi } from './http/openapi/open-api.js';
+import { McpRoute } from './http/mcp/mcp-route.js';
+import { PrincipalPlaces } from './http/turns/principal-places.js';
+import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
-import { boundServer } from '#libs/http-door/bound-server.js';
-import { parseBody } from '#libs/http-door/parse-body.js';
+import { boundServer } from '#libs/http-server/bound-server.js';
+import { parseBody } from '#libs/http-server/parse-body.js';
 
 const migrationMs = 60_000;
 
@@ -89,14 +84,14 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const connections = new QuietConnections(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
-  prepare(fastify, config, logger, () => onBound('pipelined_requests'));
+  prepare(fastify, { config, access, logger, onPipelineRefused: () => onBound('pipelined_requests') });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),
     abortOnError: false,
   });
   registerDirectRoutes(fastify, controllersOf(app), (controller) => app.get<object>(controller), filter);
-  setupOpenApi(app, access);
+  setupOpenApi(app);
   try {
     await gateway.start();
   } catch (error) {
@@ -113,10 +108,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   return {
     async stop(graceMs) {
       health.become('stopping');
-      const door = app.get(McpDoor);
-      door.stopWaiting();
+      const mcpRoute = app.get(McpRoute);
+      mcpRoute.stopWaiting();
       await admission.drain(graceMs);
-      await door.close();
+      await mcpRoute.close();
       places.close();
       await gateway.close();
       connections.close();
@@ -125,24 +120,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   };
 }
 
-/** What every request meets before Nest. */
-export function prepare(fastify: FastifyInstance, config: Config, logger: Logger, onPipelineRefused: () => void): void {
-  const routes = watchRoutes(fastify);
-  watchReplies(fastify);
-  registerRequestContext(fastify, config.limits.turn_ms);
-  boundPipelines(fastify, onPipelineRefused);
-  registerRequestLog(fastify, logger);
-  registerOriginGuard(fastify, config.server);
-  fastify.addHook('onRequest', (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding !== 'identity') {
-      return done(new AppError('unsupported_media_type', 'Send the body without Content-Encoding'));
-    }
-    if (!request.is404) return done();
-    const methods = routes.methods(request.url.split('?', 1)[0]!);
-    const wrong = methods.length > 0;
-    done(wrong ? new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`) : undefined);
-  });
+/** What every request passes before Nest. */
+export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
+  ignoreExpectations(fastify.server);
+  registerOnRequest(fastify, parts);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {

@@ -10,9 +10,9 @@ import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
-import { boundServer } from '#libs/http-door/bound-server.js';
-import { boundPipelines } from '#libs/http-door/pipelined-requests.js';
-import { refusalHandlers, watchReplies } from '#libs/http-door/refused-requests.js';
+import { boundServer } from '#libs/http-server/bound-server.js';
+import { boundPipelines } from '#libs/http-server/pipelined-requests.js';
+import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -57,7 +57,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
     forceCloseConnections: true,
   });
   const fastify: FastifyInstance = adapter.getInstance();
-  watchReplies(fastify);
+  ignoreExpectations(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   boundPipelines(fastify, () => onBound('pipelined_requests'));

@@ -1,7 +1,7 @@
-// What fails at the worker's door, as an answer: a code and a safe sentence, nothing of what happened inside.
+// Failures of the worker's HTTP server as answers: a code and a safe sentence, nothing of what happened inside.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { renderError } from '#libs/http-door/render-error.js';
+import { renderError } from '#libs/http-server/render-error.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
@@ -11,7 +11,7 @@ export class WorkerErrorFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const error = atTheDoor(thrown);
+    const error = toAnswer(thrown);
     const requestId = mintRequestId();
     this.logger[error.row.level]({ requestId, error: error.cause ?? error }, error.message);
     const reply = host.switchToHttp().getResponse<FastifyReply>();
@@ -21,7 +21,7 @@ export class WorkerErrorFilter implements ExceptionFilter {
 }
 
 /** What a caller did wrong keeps its status; a body that broke off is such a thing too. */
-function atTheDoor(thrown: unknown): AppError {
+function toAnswer(thrown: unknown): AppError {
   const given = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: unknown }).statusCode;
   if (thrown instanceof AppError || typeof given !== 'number' || given < 400 || given > 499) return toAppError(thrown);
   if (given === 404) return new AppError('not_found', 'There is nothing at this address');

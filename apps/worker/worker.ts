@@ -1,4 +1,4 @@
-// The worker without its HTTP door: everything that runs tools, wired, started and stopped in order.
+// The worker without its HTTP server: everything that runs tools, wired, started and stopped in order.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Backing } from '#libs/backing/backing.js';

@@ -1,7 +1,7 @@
 // Who may see what is the operator's (metrics, API pages): anyone on this machine, else whoever shows METRICS_TOKEN.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { hostAllowed } from '#libs/http-door/allowed-caller.js';
+import { hostAllowed } from '#libs/http-server/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface OperatorRequest {

@@ -1,7 +1,7 @@
 import { connect as connectTo } from 'node:net';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
-import { maxPipelined } from '#libs/http-door/pipelined-requests.js';
+import { maxPipelined } from '#libs/http-server/pipelined-requests.js';
 import { type LogFields, silentLogger } from '#libs/logging/logger.js';
 import { mcpClients } from '../../test/support/mcp-clients.js';
 import { rawRequest, type RawRequest } from '../../test/support/raw-request.js';

@@ -89,7 +89,7 @@ function toResult(returned: ToolReturn): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(structured) }], structuredContent: structured };
 }
 
-/** Codes of the HTTP door that tools meet too, as their reader knows them. */
+/** Codes of the HTTP API that tools can fail with too, under the names that tool errors use. */
 const asToolCode: Partial<Record<ErrorCode, ToolErrorCode>> = { invalid_value: 'invalid_tool_arguments' };
 
 export function toolErrorCode(error: unknown): ToolErrorCode {

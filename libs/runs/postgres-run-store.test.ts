@@ -218,17 +218,6 @@ describe('PostgresRunStore', () => {
     await expect(late).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
-  verifies('runs.last-round', 'with the end, in one statement, once', async () => {
-    const run = await begun();
-    await runs.planRound(someRound(run.id, { calls: [someCall()] }), context);
-    const { runId: _, calls: __, ...last } = someRound(run.id, { round: 2, content: 'Found it.', finishReason: 'stop' });
-    const end = { state: 'done', usage, answer: {}, round: { ...last, providerState: { signature: 's' } } } as const;
-    expect(await Promise.all([runs.end(run.id, 'gone', end), runs.end(run.id, run.owner, end)])).toEqual([false, true]);
-    const [, stored, ...more] = await runs.rounds(run.id);
-    expect(stored).toMatchObject({ round: 2, content: 'Found it.', providerState: { signature: 's' }, calls: [] });
-    expect(more).toEqual([]);
-  });
-
   verifies('runs.mixed-turn-found', 'by a call id, up to its round, for its principal only', async () => {
     const run = await begun({ sessionId: 'session-1' });
     const server = someCall();

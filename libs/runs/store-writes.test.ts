@@ -51,6 +51,25 @@ describe('StoreWrites', () => {
     return call;
   };
 
+  verifies('runs.last-round', 'by the owner of the run only', async () => {
+    const run = await begun();
+    await runs.planRound(someRound(run.id, { calls: [someCall()] }), context);
+    const {
+      runId: _,
+      calls: __,
+      ...said
+    } = someRound(run.id, { round: 2, content: 'Found it.', finishReason: 'stop' });
+    const round = { ...said, providerState: { provider: 'offline', state: { signature: 's' } } };
+    const end = { ...ended, answer: {}, round };
+    expect(await Promise.all([runs.end(run.id, 'gone', end), runs.end(run.id, run.owner!, end)])).toEqual([
+      false,
+      true,
+    ]);
+    const [, stored, ...more] = await runs.rounds(run.id);
+    expect(stored).toMatchObject({ ...round, calls: [] });
+    expect(more).toEqual([]);
+  });
+
   verifies('journal.claim-brings-arguments', 'to whoever asks, of many in one statement', async () => {
     const large = { text: 'NUL \u0000, half a pair \ud800 '.repeat(10_000) };
     const calls = await Promise.all([large, { n: 1 }, large].map((args) => planned({ arguments: args })));

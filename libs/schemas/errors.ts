@@ -129,7 +129,7 @@ export interface AppErrorDetails {
   retryAfterSeconds?: number;
   /** Status of the upstream's own answer, shown in the message, never used as ours. */
   upstreamStatus?: number;
-  /** Overrides the table's status where one code has two doors (tool_not_found). */
+  /** Overrides the table's status where one code is used by two APIs (tool_not_found). */
   http?: number;
   cause?: unknown;
 }

@@ -9,9 +9,9 @@ import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { gatewayControllers } from '../../scripts/gateway-controllers.js';
 import { verifies } from '../verifies.js';
-import { openApiDocument, routesOf } from '../../apps/gateway/http/open-api-document.js';
-import { describedOperations } from '../../apps/gateway/http/open-api-operations.js';
-import { setupOpenApi } from '../../apps/gateway/http/open-api.js';
+import { openApiDocument, routesOf } from '../../apps/gateway/http/openapi/open-api-document.js';
+import { describedOperations } from '../../apps/gateway/http/openapi/open-api-operations.js';
+import { setupOpenApi } from '../../apps/gateway/http/openapi/open-api.js';
 
 verifies('operations.open-api-routes', 'every route of every controller is described', async () => {
   const routes = routesOf(await gatewayControllers());
@@ -46,7 +46,7 @@ verifies('operations.open-api-served', 'page, script and document come from this
   class TestModule {}
   const app = await NestFactory.create<NestFastifyApplication>(TestModule, new FastifyAdapter(), { logger: false });
   try {
-    setupOpenApi(app, access);
+    setupOpenApi(app);
     await app.init();
     await app.getHttpAdapter().getInstance().ready();
     expect((await app.inject('/docs')).headers['location']).toBe('docs/');

@@ -9,8 +9,8 @@ import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { wireFamily } from '../../apps/gateway/models/create-provider.js';
-import { WireProvider } from '../../apps/gateway/models/wire-provider.js';
+import { wireFamily } from '../../apps/gateway/models/routing/create-provider.js';
+import { WireProvider } from '../../apps/gateway/models/wire/wire-provider.js';
 import { type Kind, readBytes, simpleRequest, writeRequest } from '../fixtures/read-family.js';
 import { expectedAnswers, recordings, startReplay } from '../support/replay-upstream.js';
 

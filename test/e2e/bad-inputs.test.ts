@@ -1,4 +1,4 @@
-// Bad input, door by door: the lists are data in test/bad-inputs, each entry with the status and code that it must get.
+// Bad input, API by API: the lists are data in test/bad-inputs, each entry with the status and code that it must get.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';

@@ -28,7 +28,7 @@ describe.skipIf(!canRun('curl', ['--version']))('curl', () => {
     expect(JSON.parse(strict.stdout)).toEqual(plainCompletion);
   });
 
-  verifies('doors.examples', 'every curl of the page', async () => {
+  verifies('apis.examples', 'every curl of the page', async () => {
     const page = await readFile(new URL('../../docs/chat-apis.md', import.meta.url), 'utf8');
     const commands = [...page.matchAll(/^```sh\n(curl .*?)^```$/gms)].map(([, command]) => command!);
     const answers = await Promise.all(

@@ -1,17 +1,17 @@
 // The gateway as an MCP server, judged by the official clients: real queue, journal and worker behind it.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { z } from 'zod';
-import { McpDoor } from '../../apps/gateway/http/mcp-door.js';
-import { TurnAdmission } from '../../apps/gateway/http/turn-admission.js';
+import { McpRoute } from '../../apps/gateway/http/mcp/mcp-route.js';
+import { TurnAdmission } from '../../apps/gateway/http/turns/turn-admission.js';
 import { bridge, lateSseClient, mcpClients, type McpCaller, stdioClient, withClients } from '../support/mcp-clients.js';
-import { type OpenMcpDoor, openMcpDoor } from '../support/open-mcp-door.js';
+import { type OpenMcpServer, openMcpServer } from '../support/open-mcp-server.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { rawRequest, type RawRequest } from '../support/raw-request.js';
 import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 const path = queuePathOfFile({ TOOLS_WORKER_WAIT_MS: '200' });
-let door: OpenMcpDoor;
+let server: OpenMcpServer;
 let url: string;
 
 beforeAll(async () => {
@@ -25,11 +25,11 @@ beforeAll(async () => {
     },
     handler: ({ a, b }) => ({ sum: Number(a) + Number(b) }),
   });
-  door = await openMcpDoor(path.services, path.gateway);
-  url = door.url;
+  server = await openMcpServer(path.services, path.gateway);
+  url = server.url;
   await vi.waitUntil(() => path.gateway.catalog.find('sum') !== undefined, { timeout: 15_000 });
 });
-afterAll(() => door?.close());
+afterAll(() => server?.close());
 
 const post = (body: unknown, headers: RawRequest['headers'] = {}) =>
   rawRequest(url, { path: '/mcp', headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
@@ -90,10 +90,10 @@ for (const [name, connect] of Object.entries(mcpClients)) {
       expect(await codeOf('fail', {})).toBe('tool_failed');
       expect(await codeOf('fail', { code: 'x' })).toBe('path_outside_workspace');
       expect(await codeOf('echo', { text: 5 })).toBe('invalid_tool_arguments');
-      door.errors.length = 0;
+      server.errors.length = 0;
       const unknown = { code: -32_602, data: { code: 'tool_not_found', tool_name: 'unknown_tool' } };
       await expect(client.call({ name: 'unknown_tool' })).rejects.toMatchObject(unknown);
-      expect(door.errors).toEqual(['tool_not_found']);
+      expect(server.errors).toEqual(['tool_not_found']);
       await expect(client.request('no/such', {})).rejects.toThrow('Method not found');
     }),
   );
@@ -213,7 +213,7 @@ verifies('mcp.stdio', 'both eras; a session that the gateway has forgotten; a ga
       expect(told.length).toBeGreaterThan(0);
       await expect(client.callTool({ name: 'none' })).rejects.toMatchObject({ data: { code: 'tool_not_found' } });
       if (mode === 'legacy') {
-        for (const session of door.sessions) await rawRequest(url, { ...endOf(session) });
+        for (const session of server.sessions) await rawRequest(url, { ...endOf(session) });
         expect((await echo()).content).toEqual(first.content);
       }
     } finally {
@@ -279,7 +279,7 @@ verifies('mcp.guarded', 'Host, Origin, content type', async () => {
   }
 });
 
-// From here on this door serves no stream that waits.
+// From here on this server has no open streams.
 verifies('mcp.stops', 'a stream that waits, one that comes late, a call under way, one cancelled', async () => {
   await withClients(url, ['the 2.x client, as before 2026'], async (client) => {
     const call = client.call({ name: 'slow', arguments: { ms: 300 } });
@@ -288,7 +288,7 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
     const listen = { headers: { 'mcp-session-id': String(opened.headers['mcp-session-id']) } };
     const stream = await fetch(`${url}/mcp`, listen);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
-    door.app.get(McpDoor).stopWaiting();
+    server.app.get(McpRoute).stopWaiting();
     expect(await stream.text()).toMatch(/^(: keep-alive\n\n)+$/);
     const late = await fetch(`${url}/mcp`, listen);
     expect([late.status, await late.json()]).toMatchObject([503, { error: { data: { code: 'shutting_down' } } }]);
@@ -300,14 +300,14 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
     cancel.abort();
     await failed;
     // Its request is over too, though the client still holds it open: nothing is left to wait for.
-    await door.app.get(TurnAdmission).drain(60_000);
+    await server.app.get(TurnAdmission).drain(60_000);
   });
 });
 
 verifies('mcp.failures', 'no worker: an error with a time to come back', async () => {
   await path.worker.close();
   await expect.poll(() => path.gateway.runner.hasWorker(), { timeout: 20_000 }).toBe(false);
-  const open = await openMcpDoor(path.services, path.gateway);
+  const open = await openMcpServer(path.services, path.gateway);
   try {
     const body = JSON.stringify(rpc('tools/call', { name: 'echo', arguments: { text: 'x' } }));
     const answer = await rawRequest(open.url, { path: '/mcp', body });

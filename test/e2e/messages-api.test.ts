@@ -29,11 +29,11 @@ const ask = questionsTo(() => box.url);
 const usage = { input: 10, output: 5 };
 
 for (const judge of anthropicJudges) {
-  verifies('doors.messages.sdk', `${judge.name}: plain text`, async () => {
+  verifies('apis.messages.sdk', `${judge.name}: plain text`, async () => {
     expect(await judge.hear(ask('plain'))).toEqual({ text: 'Hello', finishReasons: ['end_turn'], calls: [], usage });
   });
 
-  verifies('doors.messages.sdk', `${judge.name}: a server tool`, async () => {
+  verifies('apis.messages.sdk', `${judge.name}: a server tool`, async () => {
     const functions = { tools: [serverTool], extra: { tool_mode: 'auto' } };
     for (const offer of [offered, functions]) {
       expect(await judge.hear(ask('a server tool', offer))).toEqual({
@@ -45,7 +45,7 @@ for (const judge of anthropicJudges) {
     }
   });
 
-  verifies('doors.messages.sdk', `${judge.name}: manual, the same tool goes back to the caller`, async () => {
+  verifies('apis.messages.sdk', `${judge.name}: manual, the same tool goes back to the caller`, async () => {
     const manual = { extra: { ...offered.extra, tool_mode: 'manual' } };
     expect(await judge.hear(ask('a server tool', manual))).toEqual({
       text: 'Looking.',
@@ -55,21 +55,21 @@ for (const judge of anthropicJudges) {
     });
   });
 
-  verifies('doors.messages.sdk', `${judge.name}: client tools, a mixed turn`, async () => {
+  verifies('apis.messages.sdk', `${judge.name}: client tools, a mixed turn`, async () => {
     const mixed = await judge.hear(ask('a mixed turn', { ...offered, tools: [clientTool] }));
     expect(mixed).toEqual({ text: 'Looking.', finishReasons: ['tool_use'], calls: [lookedUp], usage });
     const own = await judge.hear(ask('two client tools', { tools: [clientTool] }));
     expect(own).toMatchObject({ calls: [lookedUp, { name: 'lookup', arguments: { key: 'b' } }] });
   });
 
-  verifies('doors.messages.sdk', `${judge.name}: its tool loop`, async () => {
+  verifies('apis.messages.sdk', `${judge.name}: its tool loop`, async () => {
     const own = await judge.converse(ask('two client tools', { tools: [clientTool] }));
     expect(own).toBe('Got value of höhe and value of b');
     const mixed = await judge.converse(ask('a mixed turn', { ...offered, tools: [clientTool] }));
     expect(mixed).toBe('Got time and value of höhe');
   });
 
-  verifies('doors.messages.cut', judge.name, async () => {
+  verifies('apis.messages.cut', judge.name, async () => {
     for (const [what, [, code]] of Object.entries(breaks)) {
       // Told in time by another provider's settings: sdk-cut.test.ts.
       if (what === 'silent for too long') continue;
@@ -78,7 +78,7 @@ for (const judge of anthropicJudges) {
   });
 }
 
-verifies('doors.messages.sdk', 'the next turn sees what ran in the last', async () => {
+verifies('apis.messages.sdk', 'the next turn sees what ran in the last', async () => {
   const client = new Anthropic({ baseURL: box.url, apiKey: 'sk-any', maxRetries: 0 });
   const tools = [toolset] as unknown as Anthropic.ToolUnion[];
   const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'a server tool' }];
@@ -96,7 +96,7 @@ verifies('doors.messages.sdk', 'the next turn sees what ran in the last', async 
   expect(history[1]).toMatchObject({ content: 'Looking.', tool_calls: [{ function: { name: 'get_time' } }] });
 });
 
-verifies('doors.errors', 'the SDK knows Anthropic’s errors, by status, type and request', async () => {
+verifies('apis.errors', 'the SDK knows Anthropic’s errors, by status, type and request', async () => {
   const client = new Anthropic({ baseURL: box.url, apiKey: 'sk-any', maxRetries: 0 });
   const body = { model: 'scripted/model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'x' }] };
   const wrong: [object, abstract new (...args: never[]) => Error, number, string, string][] = [
@@ -120,7 +120,7 @@ verifies('doors.errors', 'the SDK knows Anthropic’s errors, by status, type an
   }
 });
 
-verifies('doors.errors', 'before a controller is reached too', async () => {
+verifies('apis.errors', 'before a controller is reached too', async () => {
   const broken = await fetch(`${box.url}/v1/messages`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': 'sk-any', 'anthropic-version': '2023-06-01' },
@@ -134,7 +134,7 @@ verifies('doors.errors', 'before a controller is reached too', async () => {
   expect([got.status, await got.json()]).toMatchObject([405, { type: 'error', error: { code: 'method_not_allowed' } }]);
 });
 
-verifies('doors.messages.events', 'nothing but Anthropic’s events, each with its name, over the wire', async () => {
+verifies('apis.messages.events', 'nothing but Anthropic’s events, each with its name, over the wire', async () => {
   const body = { model: 'scripted/model', max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'plain' }] };
   const answer = await postJson(`${box.url}/v1/messages`, body);
   expect(answer.headers.get('content-type')).toBe('text/event-stream');

@@ -96,17 +96,17 @@ const messages = [{ role: 'user', content: write }];
 
 async function askChats(): Promise<string> {
   let runId = '';
-  for (const door of ['/v1/chat/completions', '/api/chat/completions']) {
+  for (const path of ['/v1/chat/completions', '/api/chat/completions']) {
     for (const stream of [false, true]) {
       const body = { messages, tools: [workspace], stream, stream_options: stream ? { include_usage: true } : null };
-      const { headers } = await ask(`POST ${door}`, { path: door, body });
+      const { headers } = await ask(`POST ${path}`, { path: path, body });
       runId = headers.get('x-run-id')!;
     }
     const client = { type: 'function', function: { name: 'write_file', parameters: { type: 'object' } } };
     const body = { messages, tools: [client], tool_mode: 'manual', stream: true };
-    await ask(`POST ${door}`, { path: door, body });
-    await ask(`POST ${door}`, { path: door, body: { messages: [] } });
-    await ask(`POST ${door}`, { path: door, body: { messages, model: 'nobody/knows' } });
+    await ask(`POST ${path}`, { path: path, body });
+    await ask(`POST ${path}`, { path: path, body: { messages: [] } });
+    await ask(`POST ${path}`, { path: path, body: { messages, model: 'nobody/knows' } });
   }
   const toolset = { type: 'mcp_toolset', mcp_server_name: 'workspace' };
   for (const stream of [false, true])

@@ -68,7 +68,7 @@ const refusedAt: [path: string, body: object][] = [
   ['/mcp', toolCall],
 ];
 
-/** What refused it: of each door in its own shape. */
+/** What refused it: each API has its own shape. */
 async function refusal(url: string, path: string, body: object): Promise<unknown[]> {
   const headers = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' };
   const answer = await post(url, path, body, path === '/mcp' ? headers : {});

@@ -44,7 +44,7 @@ async function send(url: string, ...pieces: (string | Buffer)[]): Promise<Answer
   };
 }
 
-const doors = (): [string, string][] => [
+const servers = (): [string, string][] => [
   ['gateway', box.url],
   ['worker', box.workers[0]!.url],
 ];
@@ -72,7 +72,7 @@ const cases: [what: string, sent: (string | Buffer)[], status: number, code: str
 
 for (const [what, sent, status, code] of cases) {
   verifies('chat.errors.broken-requests', what, async () => {
-    for (const [name, url] of doors()) {
+    for (const [name, url] of servers()) {
       const answer = await send(url, ...sent);
       expect([name, answer.status, answer.answers, answer.body]).toEqual([name, status, 1, expect.any(String)]);
       const { error } = JSON.parse(answer.body) as { error: Record<string, string> };
@@ -91,7 +91,7 @@ for (const [what, sent, status, code] of cases) {
 
 verifies('chat.errors.all-headers', 'the last of many counts', async () => {
   const many = Array.from({ length: 1_500 }, (_, at) => `h${at}:\r\n`).join('');
-  for (const [name, url] of doors()) {
+  for (const [name, url] of servers()) {
     const ask = (host: string) =>
       send(url, `GET /metrics HTTP/1.1\r\n${many}Host: ${host}\r\nConnection: close\r\n\r\n`);
     const [ours, strange] = await Promise.all([ask('127.0.0.1'), ask('canary.example')]);
@@ -112,14 +112,14 @@ verifies('chat.errors.broken-requests', 'an absolute address of another, beside 
 });
 
 verifies('chat.errors.broken-requests', 'an expectation that nobody knows is as good as none', async () => {
-  for (const [name, url] of doors()) {
+  for (const [name, url] of servers()) {
     const answer = await send(url, get('/health/live', 'Expect: canary\r\n'));
     expect([name, answer.status]).toEqual([name, 200]);
   }
 });
 
 verifies('chat.errors.broken-requests', 'a length above the bound', async () => {
-  for (const [name, url] of doors()) {
+  for (const [name, url] of servers()) {
     const answer = await send(url, chat('Content-Length: 10000000000'));
     expect([name, answer.status, answer.body]).toEqual([name, 413, expect.stringContaining('request_too_large')]);
   }

@@ -28,11 +28,11 @@ const usage = { input: 10, output: 5 };
 const completed = { finishReasons: ['completed'], usage };
 
 for (const judge of responsesJudges) {
-  verifies('doors.responses.sdk', `${judge.name}: plain text`, async () => {
+  verifies('apis.responses.sdk', `${judge.name}: plain text`, async () => {
     expect(await judge.hear(ask('plain'))).toEqual({ text: 'Hello', calls: [], ...completed });
   });
 
-  verifies('doors.responses.sdk', `${judge.name}: a server tool`, async () => {
+  verifies('apis.responses.sdk', `${judge.name}: a server tool`, async () => {
     const functions = { tools: [serverTool], extra: { tool_mode: 'auto' } };
     for (const offer of [offered, functions]) {
       expect(await judge.hear(ask('a server tool', offer))).toEqual({
@@ -44,13 +44,13 @@ for (const judge of responsesJudges) {
     }
   });
 
-  verifies('doors.responses.sdk', `${judge.name}: manual, the same tool goes back to the caller`, async () => {
+  verifies('apis.responses.sdk', `${judge.name}: manual, the same tool goes back to the caller`, async () => {
     const manual = { extra: { ...offered.extra, tool_mode: 'manual' } };
     const calls = [{ name: 'get_time', arguments: { offset_ms: 0 } }];
     expect(await judge.hear(ask('a server tool', manual))).toEqual({ text: 'Looking.', calls, ...completed });
   });
 
-  verifies('doors.responses.sdk', `${judge.name}: a mixed turn, and a conversation by id and by items`, async () => {
+  verifies('apis.responses.sdk', `${judge.name}: a mixed turn, and a conversation by id and by items`, async () => {
     const mixed = ask('a mixed turn', { ...offered, tools: [clientTool] });
     expect(await judge.hear(mixed)).toEqual({ text: 'Looking.', calls: [lookedUp], ...completed });
     expect(await judge.converse(mixed)).toBe('Got time and value of höhe');
@@ -58,7 +58,7 @@ for (const judge of responsesJudges) {
     expect(await judge.converse(own)).toBe('Got value of höhe and value of b');
   });
 
-  verifies('doors.responses.cut', judge.name, async () => {
+  verifies('apis.responses.cut', judge.name, async () => {
     for (const [what, [, code]] of Object.entries(breaks)) {
       // Told in time by another provider's settings: sdk-cut.test.ts.
       if (what === 'silent for too long') continue;
@@ -70,7 +70,7 @@ for (const judge of responsesJudges) {
 const create = (body: object) =>
   client.responses.create({ model: 'scripted/model', ...body } as never) as Promise<Response>;
 
-verifies('doors.responses.stored', 'a conversation goes on by the id of its last response', async () => {
+verifies('apis.responses.stored', 'a conversation goes on by the id of its last response', async () => {
   const first = await create({ input: 'a server tool', instructions: 'Be brief.', tools: [workspace] });
   expect(first.output.map(({ type }) => type)).toEqual(['mcp_list_tools', 'message', 'mcp_call', 'message']);
   expect(first.output[0]).toMatchObject({ server_label: 'workspace', tools: [{ name: 'get_time' }] });
@@ -94,7 +94,7 @@ verifies('doors.responses.stored', 'a conversation goes on by the id of its last
   expect(again).toHaveLength(told.length + 3);
 });
 
-verifies('doors.responses.stored', 'a conversation stays in its session, unless it says another', async () => {
+verifies('apis.responses.stored', 'a conversation stays in its session, unless it says another', async () => {
   const sessionOf = (response: Response) =>
     (response as Response & { tool_execution: { session_id: string } }).tool_execution.session_id;
   const first = await create({ input: 'a server tool', tools: [workspace] });
@@ -104,7 +104,7 @@ verifies('doors.responses.stored', 'a conversation stays in its session, unless 
   expect(sessionOf(await create({ ...more, session_id: 'sess_other' }))).toBe('sess_other');
 });
 
-verifies('doors.responses.stored', 'a response is told again as it was, until it is deleted', async () => {
+verifies('apis.responses.stored', 'a response is told again as it was, until it is deleted', async () => {
   for (const body of [
     { input: 'a server tool', tools: [{ ...workspace }] },
     { input: 'a mixed turn', tools: [workspace, { type: 'function', name: 'lookup', parameters: {}, strict: null }] },
@@ -124,7 +124,7 @@ verifies('doors.responses.stored', 'a response is told again as it was, until it
   }
 });
 
-verifies('doors.responses.stored', 'what is not stored as a response is none', async () => {
+verifies('apis.responses.stored', 'what is not stored as a response is none', async () => {
   const unstored = await create({ input: 'a server tool', tools: [workspace], store: false });
   const chat = await client.chat.completions.create({
     model: 'scripted/model',
@@ -142,7 +142,7 @@ verifies('doors.responses.stored', 'what is not stored as a response is none', a
   }
 });
 
-verifies('doors.errors', 'the OpenAI SDK knows them by status, code and field', async () => {
+verifies('apis.errors', 'the OpenAI SDK knows them by status, code and field', async () => {
   const first = await create({ input: 'a client tool', tools: [{ type: 'function', name: 'lookup' }] });
   const wrong: [object, string, string][] = [
     [{}, 'invalid_value', 'input'],
@@ -169,7 +169,7 @@ verifies('doors.errors', 'the OpenAI SDK knows them by status, code and field', 
   }
 });
 
-verifies('doors.responses.events', 'every event has its name and number, over the wire', async () => {
+verifies('apis.responses.events', 'every event has its name and number, over the wire', async () => {
   const body = { model: 'scripted/model', input: 'a server tool', tools: [workspace], stream: true };
   const answer = await postJson(`${box.url}/v1/responses`, body);
   expect(answer.headers.get('content-type')).toBe('text/event-stream');
@@ -206,7 +206,7 @@ verifies('doors.responses.events', 'every event has its name and number, over th
   ]);
 });
 
-verifies('doors.runs', 'a retry with the same key', async () => {
+verifies('apis.runs', 'a retry with the same key', async () => {
   const messages = [{ role: 'user', content: 'a server tool' }];
   const toolset = { type: 'mcp_toolset', mcp_server_name: 'workspace' };
   const bodies: [string, object][] = [

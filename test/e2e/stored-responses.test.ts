@@ -1,4 +1,4 @@
-// What else the official SDKs ask of the two doors: the input of a stored response, its stream told again, its cancelling,
+// What else the official SDKs ask of the two APIs: the input of a stored response, its stream told again, its cancelling,
 // and the tokens of a request before it is made.
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -38,7 +38,7 @@ const workspace = { type: 'mcp' as const, server_label: 'workspace', allowed_too
 const create = (body: object) =>
   client.responses.create({ model: 'scripted/model', ...body } as never) as Promise<Response>;
 
-verifies('doors.responses.retrieval', 'what was asked, item by item, with what was before', async () => {
+verifies('apis.responses.retrieval', 'what was asked, item by item, with what was before', async () => {
   const picture = 'data:image/png;base64,AAAA';
   const first = await create({
     input: [
@@ -79,7 +79,7 @@ verifies('doors.responses.retrieval', 'what was asked, item by item, with what w
   await expect(client.responses.inputItems.list('resp_none')).rejects.toMatchObject({ status: 404 });
 });
 
-verifies('doors.responses.retrieval', 'streamed again, from its beginning', async () => {
+verifies('apis.responses.retrieval', 'streamed again, from its beginning', async () => {
   const response = await create({ input: 'a server tool', tools: [workspace] });
   const again = await client.responses.retrieve(response.id);
   const events = [];
@@ -95,7 +95,7 @@ verifies('doors.responses.retrieval', 'streamed again, from its beginning', asyn
 });
 
 verifies(
-  'doors.responses.retrieval',
+  'apis.responses.retrieval',
   'one that goes on alone is followed and cancelled; one that is over stays',
   async () => {
     const events = await client.responses.create({
@@ -123,7 +123,7 @@ verifies(
   },
 );
 
-verifies('doors.count-tokens', 'both SDKs, with tools and a conversation before', async () => {
+verifies('apis.count-tokens', 'both SDKs, with tools and a conversation before', async () => {
   const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'x' }];
   const tools = [{ type: 'mcp_toolset', mcp_server_name: 'workspace' }] as unknown as Anthropic.ToolUnion[];
@@ -137,7 +137,7 @@ verifies('doors.count-tokens', 'both SDKs, with tools and a conversation before'
   expect(box.upstream.requests.at(-1)!.body['messages']).toHaveLength(3);
 });
 
-verifies('doors.count-tokens', 'a model that counts none, and what is wrong', async () => {
+verifies('apis.count-tokens', 'a model that counts none, and what is wrong', async () => {
   const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'x' }];
   for (const [body, named] of [

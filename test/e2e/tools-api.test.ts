@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { TOOL_CATALOG } from '../../apps/gateway/http/injection-tokens.js';
-import { ToolsController } from '../../apps/gateway/http/tools.controller.js';
-import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
-import { type OpenDoor, openDoor } from '../support/open-door.js';
+import { ToolsController } from '../../apps/gateway/http/controllers/tools.controller.js';
+import { KeyedToolCalls } from '../../apps/gateway/tools/calls/keyed-tool-calls.js';
+import { type OpenHttpServer, openHttpServer } from '../support/open-http-server.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
 
 const path = queuePathOfFile();
-let door: OpenDoor;
+let server: OpenHttpServer;
 let url: string;
 
 beforeAll(async () => {
-  door = await openDoor(
+  server = await openHttpServer(
     path.services,
     [ToolsController],
     [
@@ -20,9 +20,9 @@ beforeAll(async () => {
       { provide: KeyedToolCalls, useValue: path.gateway.keyed },
     ],
   );
-  url = door.url;
+  url = server.url;
 });
-afterAll(() => door?.close());
+afterAll(() => server?.close());
 
 const post = (body: unknown, init: RequestInit = {}): Promise<Response> =>
   fetch(`${url}/api/tools/call`, {

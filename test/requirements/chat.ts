@@ -24,7 +24,7 @@ export const chatRequirements = {
   'chat.overload':
     'turns above the limit of a gateway are refused at once with a time to come back, those taken complete',
   'chat.overload.principal':
-    'turns of one principal above its limit are refused at once at every door, and each that ends gives its place back',
+    'turns of one principal above its limit are refused at once by every chat API, and each that ends gives its place back',
   'chat.overload.principal-shared':
     'turns of one principal are counted over all gateways, and those of a gateway that died are forgotten within its lease',
   'chat.plain.not-stored': 'a plain chat writes nothing to the store',

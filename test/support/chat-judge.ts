@@ -44,7 +44,7 @@ export interface Judge {
   converse(question: Question): Promise<string>;
 }
 
-/** SDKs that take no foreign members get them through the door that they have: their fetch. */
+/** SDKs that accept no unknown members get them through their `fetch` option. */
 export function fetchWith(extra: Record<string, unknown> = {}): typeof fetch {
   return (input, init) => {
     if (typeof init?.body !== 'string') return fetch(input, init);

@@ -1,11 +1,11 @@
 // Test support: one case of test/golden with one family, in process: what is sent upstream, what is read of the answer and
-// what the caller gets. Everything between is the product's own: the door, the loop, the family, the renderer.
+// what the caller gets. Everything between is the product's own: the chat API, the loop, the family, the renderer.
 import { configSchema } from '#libs/config/schema.js';
 import type { PlannedRound } from '#libs/runs/run-store.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
-import { renderError } from '#libs/http-door/render-error.js';
+import { renderError } from '#libs/http-server/render-error.js';
 import { runChatTurn, type Turn, type TurnPorts } from '../../apps/gateway/chat/chat-turn.js';
 import { offerTools } from '../../apps/gateway/chat/offer-tools.js';
 import { toAssistant } from '../../apps/gateway/chat/runs/restore-history.js';
@@ -15,7 +15,7 @@ import type { ModelRouter } from '../../apps/gateway/models/model-provider.js';
 import { PromptedProvider } from '../../apps/gateway/models/prompted/prompted-provider.js';
 import { readChatRequest } from '../../apps/gateway/openai-api/read-request.js';
 import { CompletionFold } from '../../apps/gateway/openai-api/render-json.js';
-import type { ToolCatalog } from '../../apps/gateway/tools/tool-catalog.js';
+import type { ToolCatalog } from '../../apps/gateway/tools/catalog/tool-catalog.js';
 import type { Kind } from '../fixtures/read-family.js';
 import { type GoldenExchange, GoldenProvider, type GoldenUpstream } from './golden-provider.js';
 

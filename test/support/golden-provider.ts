@@ -5,7 +5,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answering } from '#libs/testing/one-by-one.js';
 import type { ModelProvider, ModelRequest, TakeModelEvents } from '../../apps/gateway/models/model-provider.js';
-import { readAnswer } from '../../apps/gateway/models/read-answer.js';
+import { readAnswer } from '../../apps/gateway/models/wire/read-answer.js';
 import { type Kind, streamOf, writeRequest } from '../fixtures/read-family.js';
 
 /** What an upstream answers to one request: a status that is none of success, or a message streamed and whole. */

@@ -1,7 +1,7 @@
 // Test support: values that satisfy a JSON Schema, and Gemini's subset of OpenAPI read as JSON Schema.
 import fc from 'fast-check';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { allOf, followRef, list } from '../../apps/gateway/models/schema-parts.js';
+import { allOf, followRef, list } from '../../apps/gateway/models/conversation/schema-parts.js';
 
 const deepest = 5;
 

@@ -1,5 +1,5 @@
 // The rules of Anthropic's Messages API that a careless gateway breaks: https://docs.anthropic.com/en/api/messages
-import { list } from '../../apps/gateway/models/schema-parts.js';
+import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
 

@@ -1,7 +1,7 @@
 // The rules of DeepSeek's thinking models that a careless gateway breaks: https://api-docs.deepseek.com/guides/thinking_mode
 // Its indexes begin at 1, its ids repeat from round to round, and names come twice, as compatible servers do.
 import type { JsonObject } from '#libs/schemas/json.js';
-import { list } from '../../apps/gateway/models/schema-parts.js';
+import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
 
 const functionsOf = ({ calls = [] }: PlannedRound) =>

@@ -1,6 +1,6 @@
 // The rules of Gemini's generateContent that a careless gateway breaks: https://ai.google.dev/api/generate-content and
 // https://ai.google.dev/gemini-api/docs/thought-signatures
-import { list } from '../../apps/gateway/models/schema-parts.js';
+import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
 

@@ -1,7 +1,7 @@
 // Test support: what each vendor refuses in the tools of a request, as their documentation and their 400s have it.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { list } from '../../apps/gateway/models/schema-parts.js';
+import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import type { Kind } from '../fixtures/read-family.js';
 import { checkSchema } from './strict-gemini.js';
 import { must } from './strict-upstream.js';

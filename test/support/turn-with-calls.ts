@@ -1,4 +1,4 @@
-// Test support: the events of a turn that has everything a door must show.
+// Test support: the events of a turn that has everything that a chat API must show.
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 
 export const usageWithDetails = {

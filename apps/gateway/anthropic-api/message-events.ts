@@ -5,7 +5,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
-import { refusalOf } from '../doors/refusal.js';
+import { refusalOf } from '../chat-apis/refusal.js';
 import { toShownCallId } from './server-call-ids.js';
 import type { WireBlock, WireDelta, WireEvent, WireStopReason, WireUsage } from './wire-types.js';
 

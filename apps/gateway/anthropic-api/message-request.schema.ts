@@ -1,7 +1,7 @@
 // Anthropic's messages request as one compiled schema (https://platform.claude.com/docs/en/api/messages). Members that
 // say nothing to any provider of ours (cache hints, service tiers, betas) are read past.
 import { z } from 'zod';
-import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
+import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 
 const text = z.string();
 const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/, 'must be base64');

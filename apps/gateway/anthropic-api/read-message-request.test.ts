@@ -8,7 +8,7 @@ const { limits } = configSchema.parse({});
 const hi = { role: 'user', content: 'hi' };
 const read = (more: object, bounds = limits) => readMessageRequest({ max_tokens: 10, messages: [hi], ...more }, bounds);
 
-verifies('doors.messages.read', 'every field that has an equivalent', () => {
+verifies('apis.messages.read', 'every field that has an equivalent', () => {
   const request = read({
     model: 'scripted/model',
     system: [
@@ -77,7 +77,7 @@ verifies('doors.messages.read', 'every field that has an equivalent', () => {
   expect(read({}).parameters).toEqual({ max_tokens: 10 });
 });
 
-verifies('doors.messages.read', 'blocks of every kind, results before what else the user says', () => {
+verifies('apis.messages.read', 'blocks of every kind, results before what else the user says', () => {
   const pdf = { type: 'base64', media_type: 'application/pdf', data: 'UERG' };
   const png = { type: 'base64', media_type: 'image/png', data: 'UE5H' };
   const { messages } = read({
@@ -163,7 +163,7 @@ const ranHere = [
 ];
 const keptCall = { type: 'tool_use', id: `call_8${'0'.repeat(31)}`, name: 'mine', input: {} };
 
-verifies('doors.messages.read', 'a turn that shows what ran here is its rounds again', () => {
+verifies('apis.messages.read', 'a turn that shows what ran here is its rounds again', () => {
   const { messages } = read({ messages: [hi, { role: 'assistant', content: ranHere }, hi] });
   expect(messages).toEqual([
     hi,
@@ -178,7 +178,7 @@ verifies('doors.messages.read', 'a turn that shows what ran here is its rounds a
   ]);
 });
 
-verifies('doors.messages.read', 'a mixed turn is one message, which the store knows better', () => {
+verifies('apis.messages.read', 'a mixed turn is one message, which the store knows better', () => {
   const content = [...ranHere, keptCall];
   const result = { type: 'tool_result', tool_use_id: keptCall.id, content: 'v' };
   const { messages } = read({ messages: [hi, { role: 'assistant', content }, { role: 'user', content: [result] }] });
@@ -263,19 +263,19 @@ const faults: [string, object, string, string?][] = [
   ['a session that is a path', { session_id: '../x' }, 'session_id'],
 ];
 for (const [what, body, param, code = 'invalid_value'] of faults) {
-  verifies('doors.messages.faults', what, () => {
+  verifies('apis.messages.faults', what, () => {
     const fault = faultOf(() => read(body));
     expect(fault).toMatchObject({ code, param, http: 400 });
   });
 }
 
-verifies('doors.messages.faults', 'a body that is no object', () => {
+verifies('apis.messages.faults', 'a body that is no object', () => {
   for (const body of [[], null, 'x']) {
     expect(faultOf(() => readMessageRequest(body, limits))).toMatchObject({ code: 'invalid_value', param: 'body' });
   }
 });
 
-verifies('doors.messages.faults', 'too many messages and tools', () => {
+verifies('apis.messages.faults', 'too many messages and tools', () => {
   const many = faultOf(() => read({ messages: [hi, hi, hi] }, { ...limits, messages: 2 }));
   expect(many).toMatchObject({ code: 'invalid_value', param: 'messages' });
   expect(faultOf(() => read(tool({}), { ...limits, tools: 0 }))).toMatchObject({

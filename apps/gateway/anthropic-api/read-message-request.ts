@@ -5,9 +5,9 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
-import { gatewayOptions } from '../doors/gateway-fields.js';
-import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
-import { readFunction, refuseStrayResults, refuseTwice } from '../doors/read-tools.js';
+import { gatewayOptions } from '../chat-apis/gateway-fields.js';
+import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
+import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { type MessageRequestBody, messageRequestSchema } from './message-request.schema.js';
 import { joinedText, readMessages } from './read-messages.js';
 

@@ -3,7 +3,7 @@
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
-import { readRounds, toCall, type TurnPiece } from '../doors/read-rounds.js';
+import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
 import type { AssistantBlock, BodyMessage, ResultContent, UserBlock } from './message-request.schema.js';
 
 type ResultBlock = Extract<UserBlock, { type: 'tool_result' }>;

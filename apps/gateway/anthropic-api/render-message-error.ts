@@ -1,5 +1,5 @@
 // An error in Anthropic's shape (https://platform.claude.com/docs/en/api/errors), with our code and the field at fault
-// beside its type. The status is that of every other door.
+// beside its type. The status is the same in every API.
 import type { AppError, ErrorType } from '#libs/schemas/errors.js';
 import type { WireError, WireErrorType } from './wire-types.js';
 

@@ -1,7 +1,7 @@
 // A turn as Anthropic's event stream (https://platform.claude.com/docs/en/api/streaming).
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { SseRenderer } from '../doors/sse-renderer.js';
+import type { SseRenderer } from '../chat-apis/sse-renderer.js';
 import { MessageEvents } from './message-events.js';
 import { renderMessageError } from './render-message-error.js';
 

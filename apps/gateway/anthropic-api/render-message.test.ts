@@ -25,7 +25,7 @@ function streamed(events: TurnEvent[]): WireEvent[] {
 }
 
 verifies(
-  'doors.messages.events',
+  'apis.messages.events',
   'the whole message: text, calls that ran here with their results, calls of the caller',
   () => {
     expect(fold(turn)).toEqual({
@@ -62,7 +62,7 @@ verifies(
   },
 );
 
-verifies('doors.messages.events', 'blocks begin, grow and end in order, also of calls that come interleaved', () => {
+verifies('apis.messages.events', 'blocks begin, grow and end in order, also of calls that come interleaved', () => {
   const events = streamed(turn);
   expect(events[0]!.type).toBe('message_start');
   expect(events.slice(-2).map(({ type }) => type)).toEqual(['message_delta', 'message_stop']);
@@ -82,13 +82,13 @@ verifies('doors.messages.events', 'blocks begin, grow and end in order, also of 
   expect([open, next]).toEqual([undefined, 7]);
 });
 
-verifies('doors.messages.events', 'the first call is told while it comes', () => {
+verifies('apis.messages.events', 'the first call is told while it comes', () => {
   const renderer = new MessageSseRenderer('msg_1');
   const told = turn.slice(0, 4).map((event) => renderer.render(event));
   expect(told[3]).toContain('{\\"path\\":\\"x\\"}');
 });
 
-verifies('doors.messages.events', 'a call that was cut never became one', () => {
+verifies('apis.messages.events', 'a call that was cut never became one', () => {
   const cut: TurnEvent[] = [
     turn[0]!,
     { type: 'tool_call', index: 0, clientIndex: 0, id: 'call_b', name: 'mine', arguments: '{"a' },
@@ -97,7 +97,7 @@ verifies('doors.messages.events', 'a call that was cut never became one', () => 
   expect(fold(cut)).toMatchObject({ stop_reason: 'max_tokens', content: [] });
 });
 
-verifies('doors.messages.events', 'why it stopped', () => {
+verifies('apis.messages.events', 'why it stopped', () => {
   const reasons = (['stop', 'length', 'content_filter'] as const).map((finishReason) => {
     const { stop_reason } = fold([turn[0]!, { type: 'done', finishReason, usage }]);
     return stop_reason;
@@ -105,7 +105,7 @@ verifies('doors.messages.events', 'why it stopped', () => {
   expect(reasons).toEqual(['end_turn', 'max_tokens', 'refusal']);
 });
 
-verifies('doors.messages.events', 'a refusal is its text and why it stopped', () => {
+verifies('apis.messages.events', 'a refusal is its text and why it stopped', () => {
   const pieces = ['I cannot ', 'do that.'].map((refusal): TurnEvent => {
     return { type: 'content', text: '', extras: { delta: { refusal } } };
   });
@@ -113,7 +113,7 @@ verifies('doors.messages.events', 'a refusal is its text and why it stopped', ()
   expect(refused).toMatchObject({ stop_reason: 'refusal', content: [{ type: 'text', text: 'I cannot do that.' }] });
 });
 
-verifies('doors.errors', 'in Anthropic’s shape, and as the last event of a stream', () => {
+verifies('apis.errors', 'in Anthropic’s shape, and as the last event of a stream', () => {
   const error = new AppError('invalid_value', 'temperature: too hot', { param: 'temperature' });
   const shown = renderMessageError(error, 'req_1');
   expect(shown).toEqual({
@@ -134,6 +134,6 @@ verifies('doors.errors', 'in Anthropic’s shape, and as the last event of a str
   expect(types).toEqual(['not_found_error', 'request_too_large', 'rate_limit_error', 'api_error', 'overloaded_error']);
 });
 
-verifies('doors.messages.events', 'silence is broken by pings', () => {
+verifies('apis.messages.events', 'silence is broken by pings', () => {
   expect(readFrames(new MessageSseRenderer('msg_1').keepAlive)).toEqual([{ type: 'ping' }]);
 });

@@ -1,4 +1,4 @@
-// Calls that ran here have ids of their own kind on this door, so that a posted history that shows them is never taken
+// Calls that ran here have ids of their own kind in this API, so that a posted history that shows them is never taken
 // for one with calls of the caller.
 
 const ours = 'call_';

@@ -11,7 +11,7 @@ type BetaEvent<Type extends WireEvent['type']> = Extract<
   { type: Type }
 >;
 
-verifies('doors.messages.sdk', 'every member that we write has the SDK’s type', () => {
+verifies('apis.messages.sdk', 'every member that we write has the SDK’s type', () => {
   expectTypeOf<WireBlock>().toExtend<Anthropic.Beta.Messages.BetaContentBlock>();
   expectTypeOf<Exclude<WireBlock, { type: `mcp_${string}` }>['type']>().toExtend<Anthropic.ContentBlock['type']>();
   expectTypeOf<Omit<WireMessage, 'usage' | 'tool_execution'>>().toExtend<

@@ -9,7 +9,7 @@ import type { RequestContext, StoppableContext } from '#libs/schemas/call-contex
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun } from './runs/follow-run.js';

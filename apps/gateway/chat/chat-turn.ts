@@ -9,7 +9,7 @@ import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-provider.js';
-import type { ToolRunner } from '../tools/tool-runner.js';
+import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';

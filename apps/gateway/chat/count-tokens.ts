@@ -2,7 +2,7 @@
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ModelRouter } from '../models/model-provider.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import { toModelRequest } from './chat-turn.js';
 import { offerTools } from './offer-tools.js';
 import { conversationOf } from './runs/restore-history.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import { offerTools } from './offer-tools.js';
 import type { TurnRequest } from './turn-request.js';
 

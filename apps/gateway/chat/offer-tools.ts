@@ -1,7 +1,7 @@
 // From the tools of a request to what the model is offered and who runs what it calls.
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { RequestedTool, TurnRequest } from './turn-request.js';
 
 /** A name that the model may call: `tool` is set when it runs here, absent when the call goes back to the caller. */

@@ -6,8 +6,8 @@ import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { Decide } from '../tools/policy.js';
-import type { ArgumentValidator } from '../tools/tool-catalog.js';
-import { toolOfCall } from '../tools/tool-of-call.js';
+import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
+import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { verifies } from '../../../test/verifies.js';
-import type { ToolRunner } from '../tools/tool-runner.js';
+import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import type { TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
 

@@ -4,7 +4,7 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { ToolProgress, ToolRunner } from '../tools/tool-runner.js';
+import type { ToolProgress, ToolRunner } from '../tools/calls/tool-runner.js';
 import { CallEvents } from './call-events.js';
 import type { TurnCall } from './plan-calls.js';
 import { toShownResult } from './turn-state.js';

@@ -1,4 +1,4 @@
-// One chat turn as every door reads it and the loop runs it. OpenAI's wire shapes inside, ours around.
+// One chat turn as every chat API reads it and the loop runs it. OpenAI's wire shapes inside, ours around.
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';

@@ -1,5 +1,5 @@
 // In which shape a path tells its errors: each standard has its own, and a client that speaks it reads no other.
-import { renderError } from '#libs/http-door/render-error.js';
+import { renderError } from '#libs/http-server/render-error.js';
 import { renderRpcError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { renderMessageError } from '../anthropic-api/render-message-error.js';

@@ -1,13 +1,16 @@
 // Host on every path (against DNS rebinding), Origin where a browser sends one, and the CORS headers for origins that
 // may call.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
-import { hostAllowed, originAllowed } from '#libs/http-door/allowed-caller.js';
+import { hostAllowed, originAllowed } from '#libs/http-server/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 const exposedHeaders = 'x-request-id, x-run-id, retry-after, etag, mcp-session-id';
 
-export function registerOriginGuard(fastify: FastifyInstance, server: Config['server']): void {
+/** Returns true if it has answered the request (a CORS preflight). @throws AppError host_forbidden, origin_forbidden */
+export type OriginGuard = (request: FastifyRequest, reply: FastifyReply) => boolean;
+
+export function originGuard(server: Config['server']): OriginGuard {
   const hosts = new Set([
     'localhost',
     server.host.toLowerCase(),
@@ -18,17 +21,7 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
   /** Clients send the same one again and again. */
   let lastAllowed: string | undefined;
 
-  // With a callback: a promise of every request costs more than all that is looked at here.
-  fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
-    try {
-      if (!guard(request, reply)) done();
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-
-  /** True when it has answered. @throws AppError */
-  function guard(request: FastifyRequest, reply: FastifyReply): boolean {
+  return (request, reply) => {
     const { origin } = request.headers;
     const host = namedByAddress(request.url) ?? request.headers.host;
     if (namesTwoHosts(request.raw.rawHeaders)) {
@@ -58,7 +51,7 @@ export function registerOriginGuard(fastify: FastifyInstance, server: Config['se
       return true;
     }
     return false;
-  }
+  };
 }
 
 /** An address may be absolute; its host goes before the header (RFC 9112, 3.2.2). */

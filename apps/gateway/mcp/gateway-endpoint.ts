@@ -1,6 +1,6 @@
 // The gateway's tools behind the HTTP endpoint that serves all eras.
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
-import type { WatchedToolCatalog } from '../tools/tool-catalog.js';
+import type { WatchedToolCatalog } from '../tools/catalog/tool-catalog.js';
 import { createGatewayServer, type GatewayServerPorts } from './gateway-server.js';
 
 export type GatewayEndpointPorts = GatewayServerPorts &

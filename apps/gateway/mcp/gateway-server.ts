@@ -8,11 +8,11 @@ import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
-import type { ToolCalls } from '../tools/call-tool.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ToolCalls } from '../tools/calls/call-tool.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type ToolCallParams } from './run-call.js';
-import { toolNotFound } from '../tools/call-tool.js';
+import { toolNotFound } from '../tools/calls/call-tool.js';
 
 export interface GatewayServerPorts {
   catalog: ToolCatalog;

@@ -6,8 +6,8 @@ import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange
 import { failedResult } from '#libs/mcp-server/served-tool.js';
 import { AppError, TOOL_ERROR_CODES } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
-import type { EndedToolCall, ToolCalls } from '../tools/call-tool.js';
-import type { ToolProgress } from '../tools/tool-runner.js';
+import type { EndedToolCall, ToolCalls } from '../tools/calls/call-tool.js';
+import type { ToolProgress } from '../tools/calls/tool-runner.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';

@@ -10,7 +10,7 @@ import { ends, message, start, text } from '../../../test/fixtures/anthropic-qui
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';
 import { verifies } from '../../../test/verifies.js';
-import { createProvider } from './create-provider.js';
+import { createProvider } from './routing/create-provider.js';
 import { OfflineProvider } from './offline/offline-provider.js';
 
 interface Family {

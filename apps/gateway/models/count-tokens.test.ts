@@ -5,7 +5,7 @@ import type { Json } from '#libs/schemas/json.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { verifies } from '../../../test/verifies.js';
 import type { ModelProvider, ModelRequest, ModelRouter } from './model-provider.js';
-import { createModelRouter } from './model-router.js';
+import { createModelRouter } from './routing/model-router.js';
 import { OfflineProvider } from './offline/offline-provider.js';
 
 let upstream: ScriptedUpstream | undefined;

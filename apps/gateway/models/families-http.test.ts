@@ -14,7 +14,7 @@ import { ends, message, start, stop, text } from '../../../test/fixtures/anthrop
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { type Kind, simpleRequest } from '../../../test/fixtures/read-family.js';
 import { verifies } from '../../../test/verifies.js';
-import { createProvider } from './create-provider.js';
+import { createProvider } from './routing/create-provider.js';
 import type { ModelProvider, ModelRequest } from './model-provider.js';
 
 let upstream: ScriptedUpstream | undefined;

@@ -16,7 +16,7 @@ import { chunk as openAiChunk } from '../../../test/fixtures/openai-chunks.js';
 import { verifies } from '../../../test/verifies.js';
 import { answering } from '#libs/testing/one-by-one.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { readAnswer } from './read-answer.js';
+import { readAnswer } from './wire/read-answer.js';
 
 const families: [Kind, Quirk[]][] = [
   ['anthropic', anthropicQuirks],

@@ -16,7 +16,7 @@ import { toInputSchema } from './anthropic/to-anthropic-schema.js';
 import { toGeminiSchema } from './gemini/to-gemini-schema.js';
 import { toSchemaForm } from './gemini/to-gemini-tools.js';
 import { toOpenAiSchema } from './openai/to-openai-schema.js';
-import { followRef, list } from './schema-parts.js';
+import { followRef, list } from './conversation/schema-parts.js';
 
 const root = fileURLToPath(new URL('../../../test/fixtures/tool-definitions/', import.meta.url));
 

@@ -1,8 +1,8 @@
 // The chat-completions request as one compiled schema. Unknown members stay, for the upstream.
 // class-validator costs more than the framework on this route, so it is not used here.
 import { z } from 'zod';
-import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
-import { mcpTool } from '../doors/mcp-tool.js';
+import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
+import { mcpTool } from '../chat-apis/mcp-tool.js';
 
 const text = z.string();
 

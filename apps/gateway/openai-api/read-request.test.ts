@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { configSchema } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../../test/verifies.js';
-import { parseBody } from '#libs/http-door/parse-body.js';
+import { parseBody } from '#libs/http-server/parse-body.js';
 import { readChatRequest } from './read-request.js';
 
 const { limits } = configSchema.parse({});

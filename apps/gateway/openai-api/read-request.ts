@@ -4,10 +4,10 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
-import { gatewayOptions } from '../doors/gateway-fields.js';
-import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
-import { readMcpTool } from '../doors/mcp-tool.js';
-import { readFunction, refuseStrayResults, refuseTwice } from '../doors/read-tools.js';
+import { gatewayOptions } from '../chat-apis/gateway-fields.js';
+import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
+import { readMcpTool } from '../chat-apis/mcp-tool.js';
+import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { type ChatRequestBody, chatRequestSchema, forwardedParameters } from './chat-request.schema.js';
 
 const known = new Set(Object.keys(chatRequestSchema.shape));

@@ -1,5 +1,5 @@
 // What breaks a stream of chunks: the same error as everywhere, as a `data:` line. No `[DONE]` follows.
-import { renderError } from '#libs/http-door/render-error.js';
+import { renderError } from '#libs/http-server/render-error.js';
 import type { AppError } from '#libs/schemas/errors.js';
 
 export const renderChunkError = (error: AppError, requestId: string): string =>

@@ -2,7 +2,7 @@
 // serves a client that switches on `type` and an OpenAI SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { commentKeepAlive, type SseRenderer } from '../doors/sse-renderer.js';
+import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { ChunkWriter, deltaOf } from './chunk-writer.js';
 import { renderChunkError } from './render-chunk-error.js';
 import type { Rendering } from './render-json.js';

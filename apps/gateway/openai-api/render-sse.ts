@@ -3,7 +3,7 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { ChunkWriter, deltaOf } from './chunk-writer.js';
-import { commentKeepAlive, type SseRenderer } from '../doors/sse-renderer.js';
+import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { renderChunkError } from './render-chunk-error.js';
 import type { Rendering } from './render-json.js';
 

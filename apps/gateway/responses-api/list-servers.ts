@@ -1,7 +1,7 @@
 // The tools that each server of a request offers, as the items with which OpenAI tells them at the start of a response.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnRequest } from '../chat/turn-request.js';
-import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { WireMcpListTools } from './wire-types.js';
 
 export function listServers(runId: string, turn: TurnRequest, catalog: ToolCatalog): WireMcpListTools[] {

@@ -1,7 +1,7 @@
 // Items of a responses request as messages. What an assistant's turn shows item by item is its rounds again.
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
-import { readRounds, toCall, type TurnPiece } from '../doors/read-rounds.js';
+import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
 import type { InputItem, InputPart, MessageItem } from './response-request.schema.js';
 
 type Item<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;

@@ -7,7 +7,7 @@ import { continueFrom, readResponseRequest } from './read-response-request.js';
 const { limits } = configSchema.parse({});
 const read = (more: object, bounds = limits) => readResponseRequest({ input: 'hi', ...more }, bounds);
 
-verifies('doors.responses.read', 'every field that has an equivalent', () => {
+verifies('apis.responses.read', 'every field that has an equivalent', () => {
   const request = read({
     model: 'scripted/model',
     instructions: 'Be brief.',
@@ -75,7 +75,7 @@ const toolCall = (id: string, name: string, args: string) => ({
   function: { name, arguments: args },
 });
 
-verifies('doors.responses.read', 'items of every kind, a turn that shows what ran here is its rounds again', () => {
+verifies('apis.responses.read', 'items of every kind, a turn that shows what ran here is its rounds again', () => {
   const png = 'data:image/png;base64,UE5H';
   const { messages } = read({
     input: [
@@ -129,7 +129,7 @@ verifies('doors.responses.read', 'items of every kind, a turn that shows what ra
   ]);
 });
 
-verifies('doors.responses.read', 'a call that failed here, as either major version of the SDK types it', () => {
+verifies('apis.responses.read', 'a call that failed here, as either major version of the SDK types it', () => {
   const failed = { ...ranHere[2]!, output: null };
   const errors = ['no', { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'no' }] }];
   for (const error of errors) {
@@ -138,7 +138,7 @@ verifies('doors.responses.read', 'a call that failed here, as either major versi
   }
 });
 
-verifies('doors.responses.read', 'a mixed turn is one message, which the store knows better', () => {
+verifies('apis.responses.read', 'a mixed turn is one message, which the store knows better', () => {
   const kept = `call_8${'0'.repeat(31)}`;
   const { messages } = read({ input: [...ranHere, call(kept), output(kept)] });
   expect(messages).toEqual([
@@ -152,7 +152,7 @@ verifies('doors.responses.read', 'a mixed turn is one message, which the store k
   ]);
 });
 
-verifies('doors.responses.read', 'a result may answer the response before', () => {
+verifies('apis.responses.read', 'a result may answer the response before', () => {
   const turn = read({ input: [output('call_1')], previous_response_id: 'resp_1' });
   const history = [{ role: 'user' as const, content: 'x' }];
   const open = { role: 'assistant' as const, content: null, tool_calls: [toolCall('call_1', 'mine', '{}')] as never };
@@ -169,7 +169,7 @@ verifies('doors.responses.read', 'a result may answer the response before', () =
   });
 });
 
-verifies('doors.responses.read', 'credentials for a server are neither kept nor told again', () => {
+verifies('apis.responses.read', 'credentials for a server are neither kept nor told again', () => {
   const headers = { Authorization: 'canary' };
   const tools = [{ type: 'mcp', server_label: 'a', authorization: 'canary', headers }];
   expect(JSON.stringify(read({ tools }))).not.toContain('canary');
@@ -209,12 +209,12 @@ const faults: [string, object, string, string?][] = [
   ['a session that is a path', { session_id: '../x' }, 'session_id'],
 ];
 for (const [what, body, param, code = 'invalid_value'] of faults) {
-  verifies('doors.responses.faults', what, () => {
+  verifies('apis.responses.faults', what, () => {
     expect(faultOf(() => read(body))).toMatchObject({ code, param, http: 400 });
   });
 }
 
-verifies('doors.responses.faults', 'too many items and tools, a body that is no object', () => {
+verifies('apis.responses.faults', 'too many items and tools, a body that is no object', () => {
   const items = [{ role: 'user', content: 'x' }];
   expect(faultOf(() => read({ input: items }, { ...limits, messages: 0 }))).toMatchObject({ param: 'input' });
   expect(faultOf(() => read(tool({}), { ...limits, tools: 0 }))).toMatchObject({ code: 'too_many_tools' });

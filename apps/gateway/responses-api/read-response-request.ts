@@ -4,10 +4,10 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { RequestedTool, TurnRequest } from '../chat/turn-request.js';
 import type { RecalledTurn } from '../chat/runs/recall-turn.js';
-import { gatewayOptions } from '../doors/gateway-fields.js';
-import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../doors/invalid-value.js';
-import { readMcpTool } from '../doors/mcp-tool.js';
-import { readFunction, refuseStrayResults, refuseTwice } from '../doors/read-tools.js';
+import { gatewayOptions } from '../chat-apis/gateway-fields.js';
+import { invalidValue, refuseTooMany, requireObject, withoutNulls } from '../chat-apis/invalid-value.js';
+import { readMcpTool } from '../chat-apis/mcp-tool.js';
+import { readFunction, refuseStrayResults, refuseTwice } from '../chat-apis/read-tools.js';
 import { readInput } from './read-input.js';
 import { type ResponseRequestBody, responseRequestSchema } from './response-request.schema.js';
 

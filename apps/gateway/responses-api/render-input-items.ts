@@ -14,7 +14,7 @@ import {
   type ToolMessage,
 } from '#libs/schemas/message.js';
 import type { TurnRequest } from '../chat/turn-request.js';
-import { invalidValue } from '../doors/invalid-value.js';
+import { invalidValue } from '../chat-apis/invalid-value.js';
 
 export interface InputItemPage {
   object: 'list';

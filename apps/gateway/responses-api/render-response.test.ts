@@ -42,34 +42,30 @@ const output = [
   { type: 'function_call', id: 'fc_c', call_id: 'call_c', name: 'yours', arguments: '{"c":1}', status: 'completed' },
 ];
 
-verifies(
-  'doors.responses.events',
-  'the whole response: what was said, what ran here, what the caller is to run',
-  () => {
-    expect(fold(turnWithCalls)).toMatchObject({
-      id,
-      object: 'response',
-      created_at: 1,
-      status: 'completed',
-      model: 'm',
-      output,
-      error: null,
-      incomplete_details: null,
-      instructions: null,
-      metadata: { a: 'b' },
-      usage: {
-        input_tokens: 10,
-        input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
-        output_tokens: 2,
-        output_tokens_details: { reasoning_tokens: 0 },
-        total_tokens: 12,
-      },
-      tool_execution: { rounds: 2 },
-    });
-  },
-);
+verifies('apis.responses.events', 'the whole response: what was said, what ran here, what the caller is to run', () => {
+  expect(fold(turnWithCalls)).toMatchObject({
+    id,
+    object: 'response',
+    created_at: 1,
+    status: 'completed',
+    model: 'm',
+    output,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    metadata: { a: 'b' },
+    usage: {
+      input_tokens: 10,
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
+      output_tokens: 2,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 12,
+    },
+    tool_execution: { rounds: 2 },
+  });
+});
 
-verifies('doors.responses.events', 'items begin and end once, and their deltas are what they end as', () => {
+verifies('apis.responses.events', 'items begin and end once, and their deltas are what they end as', () => {
   const events = streamed(turnWithCalls);
   expect(events.map((event) => event.sequence_number)).toEqual(events.map((_event, at) => at));
   expect(events[0]).toMatchObject({ type: 'response.created', response: { status: 'in_progress', output: [] } });
@@ -93,7 +89,7 @@ verifies('doors.responses.events', 'items begin and end once, and their deltas a
   expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: fold(turnWithCalls) });
 });
 
-verifies('doors.responses.events', 'an answer that was cut for its length, a tool that failed', () => {
+verifies('apis.responses.events', 'an answer that was cut for its length, a tool that failed', () => {
   const cut: TurnEvent[] = [
     turnWithCalls[0]!,
     {
@@ -120,7 +116,7 @@ verifies('doors.responses.events', 'an answer that was cut for its length, a too
   expect(streamed(cut).at(-1)!.type).toBe('response.incomplete');
 });
 
-verifies('doors.responses.events', 'a refusal is a part of its own kind', () => {
+verifies('apis.responses.events', 'a refusal is a part of its own kind', () => {
   const refused: TurnEvent[] = [
     turnWithCalls[0]!,
     { type: 'content', text: '', extras: { delta: { refusal: null } } },
@@ -136,7 +132,7 @@ verifies('doors.responses.events', 'a refusal is a part of its own kind', () => 
   expect(told).toMatchObject([{ delta: 'I cannot ' }, { delta: 'do that.' }, { refusal: content[0]!.refusal }]);
 });
 
-verifies('doors.errors', 'the last events of a response that broke make an SDK throw', () => {
+verifies('apis.errors', 'the last events of a response that broke make an SDK throw', () => {
   const renderer = new ResponseSseRenderer(rendering);
   const before = renderer.renderError(new AppError('model_timeout', 'too slow'), 'req_1');
   expect(readFrames(before).map((event) => event['type'])).toEqual(['error']);

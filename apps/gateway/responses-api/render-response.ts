@@ -2,8 +2,8 @@
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { renderError } from '#libs/http-door/render-error.js';
-import { commentKeepAlive, type SseRenderer } from '../doors/sse-renderer.js';
+import { renderError } from '#libs/http-server/render-error.js';
+import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { ResponseEvents } from './response-events.js';
 import type { WireErrorEvent, WireEvent, WireMcpListTools, WireResponse } from './wire-types.js';
 

@@ -1,8 +1,8 @@
 // OpenAI's responses request as one compiled schema (https://platform.openai.com/docs/api-reference/responses/create).
 // What would change the answer and is not available is refused by name; hints to OpenAI itself are read past.
 import { z } from 'zod';
-import { gatewayFields, modelName, toolName } from '../doors/gateway-fields.js';
-import { mcpTool } from '../doors/mcp-tool.js';
+import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
+import { mcpTool } from '../chat-apis/mcp-tool.js';
 
 const text = z.string();
 const callId = z.string().min(1).max(256);

@@ -16,7 +16,7 @@ type ItemOfSix = Exclude<WireItem, { type: 'mcp_call' }>;
 type Own = 'id' | 'object' | 'created_at' | 'status' | 'output' | 'error' | 'incomplete_details';
 type OwnResponse = Pick<WireResponse, Own>;
 
-verifies('doors.responses.sdk', 'every member that we write has the SDK’s type', () => {
+verifies('apis.responses.sdk', 'every member that we write has the SDK’s type', () => {
   expectTypeOf<Fits<ItemOfSix, Six.ResponseOutputItem>>().toEqualTypeOf<true>();
   expectTypeOf<Fits<WireItem, Seven.ResponseOutputItem>>().toEqualTypeOf<true>();
   expectTypeOf<Fits<Omit<OwnResponse, 'output'>, Omit<Pick<Six.Response, Own>, 'output'>>>().toEqualTypeOf<true>();

@@ -36,7 +36,7 @@ function openEndpoint(limits: Partial<McpEndpointLimits>) {
   return serveEndpoint(createMcpServer(new ProbeTools(), { logger: silentLogger }), limits);
 }
 
-/** One request, ended as the door would end it: `ended: false` leaves it under way. */
+/** One request, ended as the HTTP server would end it: `ended: false` leaves it under way. */
 async function ask(
   endpoint: McpEndpoint,
   body: object,

@@ -1,10 +1,10 @@
 // The family of Anthropic's Messages API. The quirks are in the files beside it.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
-import { openAiToolNames } from '../tool-names.js';
-import { versionPath } from '../version-path.js';
+import { openAiToolNames } from '../conversation/tool-names.js';
+import { versionPath } from '../wire/version-path.js';
 import type { ModelRequest } from '../model-provider.js';
-import type { Reading, WireFamily } from '../wire-family.js';
+import type { Reading, WireFamily } from '../wire/wire-family.js';
 import { readAnthropicError } from './read-anthropic-error.js';
 import { AnthropicAnswerReader } from './read-anthropic-event.js';
 import { toAnthropicRequest } from './to-anthropic-request.js';

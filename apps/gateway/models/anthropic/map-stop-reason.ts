@@ -1,6 +1,6 @@
 // Anthropic's stop reasons in our four words. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import { reasonWithCalls } from '../reason-with-calls.js';
+import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
 const reasons = new Map<string, FinishReason>([
   ['end_turn', 'stop'],

@@ -2,8 +2,8 @@
 // as it came, so that thinking and its signature can go back unchanged.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { readArguments } from '../read-conversation.js';
-import type { StreamedCall, StreamedCalls } from '../streamed-calls.js';
+import { readArguments } from '../conversation/read-conversation.js';
+import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls.js';
 
 interface OpenBlock {
   raw: JsonObject;

@@ -1,6 +1,6 @@
 // Anthropic's error object, as a body of its own and as an event inside a stream.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import type { UpstreamErrorMember } from '../read-upstream-error.js';
+import type { UpstreamErrorMember } from '../wire/read-upstream-error.js';
 
 /** The status that each type has when it comes before the stream. */
 const statuses = new Map<string, number>([

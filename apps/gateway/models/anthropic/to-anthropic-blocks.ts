@@ -1,7 +1,7 @@
 // Content parts and tool results as Anthropic's blocks. Empty text is left out: the API refuses it.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { MessageContent, ToolMessage } from '#libs/schemas/message.js';
-import { readContent, readResult, unsupported, type ReadPart } from '../read-content-part.js';
+import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
 
 /** @throws AppError invalid_value for parts that the API does not take */
 export function toBlocks(content: MessageContent | null, provider: string): JsonObject[] {

@@ -3,8 +3,13 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
-import { readArguments, type AssistantTurn, type Conversation, type UserTurn } from '../read-conversation.js';
-import type { ToolNames } from '../tool-names.js';
+import {
+  readArguments,
+  type AssistantTurn,
+  type Conversation,
+  type UserTurn,
+} from '../conversation/read-conversation.js';
+import type { ToolNames } from '../conversation/tool-names.js';
 import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
 
 export interface MessageRules {

@@ -4,10 +4,10 @@ import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
-import { unsupported } from '../read-content-part.js';
-import { readConversation } from '../read-conversation.js';
-import { readResponseFormat, readStops } from '../read-response-format.js';
-import { namesIn, type ToolNames } from '../tool-names.js';
+import { unsupported } from '../conversation/read-content-part.js';
+import { readConversation } from '../conversation/read-conversation.js';
+import { readResponseFormat, readStops } from '../conversation/read-response-format.js';
+import { namesIn, type ToolNames } from '../conversation/tool-names.js';
 import { largestAnswer, takesOutputFormat, takesSampling, toThinking, type Thinking } from './claude-models.js';
 import {
   lacksThinking,

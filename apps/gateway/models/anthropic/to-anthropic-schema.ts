@@ -1,7 +1,7 @@
 // JSON Schemas as Anthropic takes them: of a tool nearly all, but an object at the top; of an answer the subset that its
 // grammar knows, every object closed.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { define, objectAtTop } from '../schema-parts.js';
+import { define, objectAtTop } from '../conversation/schema-parts.js';
 
 /** `input_schema`: no reference and no choice at the top, the rest as it is. */
 export const toInputSchema = (schema: JsonObject | undefined): JsonObject => objectAtTop(schema ?? {});

@@ -3,7 +3,7 @@
 // string is never taken for whole.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { StreamedCalls, type StreamedCall } from '../streamed-calls.js';
+import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
 import { PartialArguments } from './partial-arguments.js';
 
 interface OpenCall {

@@ -2,9 +2,9 @@
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import { geminiToolNames } from '../tool-names.js';
-import { versionPath } from '../version-path.js';
-import type { WireFamily } from '../wire-family.js';
+import { geminiToolNames } from '../conversation/tool-names.js';
+import { versionPath } from '../wire/version-path.js';
+import type { WireFamily } from '../wire/wire-family.js';
 import { readGeminiError } from './read-gemini-error.js';
 import { GeminiAnswerReader } from './read-gemini-chunk.js';
 import { toGeminiRequest } from './to-gemini-request.js';

@@ -1,7 +1,7 @@
 // The parts of one message that must go back as they came, for the signatures on them: text, thoughts that are signed,
 // and calls by their number.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { StreamedCall } from '../streamed-calls.js';
+import type { StreamedCall } from '../conversation/streamed-calls.js';
 
 interface KeptPart {
   raw: JsonObject;

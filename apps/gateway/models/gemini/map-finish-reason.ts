@@ -1,6 +1,6 @@
 // Gemini's finish reasons in our four words. A tool turn ends with STOP too: its calls decide. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import { reasonWithCalls } from '../reason-with-calls.js';
+import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
 /** `malformed`: the model's own slip, which another try may not have. */
 export type EndedBy = FinishReason | 'malformed';

@@ -1,7 +1,7 @@
 // The arguments of one call as they stream in: values with their place (`$.to[0].name`), strings in pieces. Bounded in
 // depth and length; a value without a place is refused.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { define } from '../schema-parts.js';
+import { define } from '../conversation/schema-parts.js';
 
 const maxDepth = 64;
 const maxIndex = 9_999;

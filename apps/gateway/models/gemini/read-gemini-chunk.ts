@@ -3,8 +3,8 @@
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
-import type { AnswerReader, Reading } from '../wire-family.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
+import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { GeminiCalls } from './gemini-calls.js';
 import { KeptParts } from './kept-parts.js';
 import { mapFinishReason } from './map-finish-reason.js';
@@ -131,7 +131,7 @@ export class GeminiAnswerReader implements AnswerReader {
   private readPart(part: JsonObject, index: number, out: ModelEvent[]): void {
     const call = part['functionCall'];
     if (isJsonObject(call)) {
-      // Calls belong to the first choice: `n > 1` with tools is refused at the door.
+      // Calls belong to the first choice: `n > 1` with tools is refused when the request is read.
       if (index > 0) return;
       this.told = true;
       const found = this.calls.read(call, part['thoughtSignature'], out);

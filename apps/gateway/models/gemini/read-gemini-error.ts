@@ -1,6 +1,6 @@
 // Google's error object: a status in words, and details that say when to try again.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import type { UpstreamErrorMember } from '../read-upstream-error.js';
+import type { UpstreamErrorMember } from '../wire/read-upstream-error.js';
 
 /** `{"error": {"code", "message", "status", "details": […]}}`; source: google.rpc.Status and its error details. */
 export function readGeminiError(body: JsonObject): UpstreamErrorMember | undefined {

@@ -3,9 +3,14 @@
 import type { AssistantMessage, MessageContent, ToolCall, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { readContent, readResult, unsupported, type ReadPart } from '../read-content-part.js';
-import { readArguments, type AssistantTurn, type Conversation, type UserTurn } from '../read-conversation.js';
-import type { ToolNames } from '../tool-names.js';
+import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
+import {
+  readArguments,
+  type AssistantTurn,
+  type Conversation,
+  type UserTurn,
+} from '../conversation/read-conversation.js';
+import type { ToolNames } from '../conversation/tool-names.js';
 
 export interface ContentRules {
   /** Whose `provider_state` is ours to read. */

@@ -1,7 +1,7 @@
 // A JSON Schema in the part of JSON Schema that newer Gemini models take (`parametersJsonSchema`): for what the subset of
 // OpenAPI cannot say. Keywords that are not of that part are left out and named.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { allOf, define, list } from '../schema-parts.js';
+import { allOf, define, list } from '../conversation/schema-parts.js';
 
 const kept = new Set([
   '$anchor',

@@ -2,9 +2,9 @@
 // stays out. Fields of OpenAI's that Gemini has no words for are left out too.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
-import { readConversation } from '../read-conversation.js';
-import { readResponseFormat, readStops } from '../read-response-format.js';
-import type { ToolNames } from '../tool-names.js';
+import { readConversation } from '../conversation/read-conversation.js';
+import { readResponseFormat, readStops } from '../conversation/read-response-format.js';
+import type { ToolNames } from '../conversation/tool-names.js';
 import { takesJsonSchema, toThinkingConfig, wantsSignatures } from './gemini-models.js';
 import { toGeminiContents } from './to-gemini-contents.js';
 import { toGeminiTools, toSchemaForm, type ReportLost } from './to-gemini-tools.js';

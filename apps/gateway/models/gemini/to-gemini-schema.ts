@@ -1,7 +1,7 @@
 // A JSON Schema in the subset of OpenAPI that Gemini takes: references put in place, unions kept, everything else that
 // it has no word for left out and named. What was valid stays valid: a schema is widened, never narrowed.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { allOf, define, followRef, list } from '../schema-parts.js';
+import { allOf, define, followRef, list } from '../conversation/schema-parts.js';
 
 export interface GeminiSchema {
   schema: JsonObject;

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
-import type { ToolNames } from '../tool-names.js';
+import type { ToolNames } from '../conversation/tool-names.js';
 import { hasPlainReferences, toGeminiJsonSchema } from './to-gemini-json-schema.js';
 import { toGeminiSchema } from './to-gemini-schema.js';
 

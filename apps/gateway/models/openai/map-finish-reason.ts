@@ -1,6 +1,6 @@
 // The finish reasons of OpenAI and everyone compatible, in our four words. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import { reasonWithCalls } from '../reason-with-calls.js';
+import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
 /** `failed`: the provider says that it broke off, which is not an end. */
 export type EndedBy = FinishReason | 'failed';

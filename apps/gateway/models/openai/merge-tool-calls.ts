@@ -2,7 +2,7 @@
 // call, two calls that look alike are two.
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { StreamedCalls, type StreamedCall } from '../streamed-calls.js';
+import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
 
 interface Fragment {
   index: number | undefined;

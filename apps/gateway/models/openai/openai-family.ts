@@ -1,8 +1,8 @@
 // The family of OpenAI's chat completions and everyone compatible. The quirks are in the files beside it.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
-import { openAiToolNames } from '../tool-names.js';
-import type { WireFamily } from '../wire-family.js';
+import { openAiToolNames } from '../conversation/tool-names.js';
+import type { WireFamily } from '../wire/wire-family.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { readOpenAiError } from './read-openai-error.js';
 import { toOpenAiRequest } from './to-openai-request.js';

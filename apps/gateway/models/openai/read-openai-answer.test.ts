@@ -5,9 +5,9 @@ import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { answering } from '#libs/testing/one-by-one.js';
 import { openAiQuirks, quirkBody } from '../../../../test/fixtures/openai-quirks.js';
 import { verifies } from '../../../../test/verifies.js';
-import { readAnswer } from '../read-answer.js';
-import { createErrorReader } from '../read-upstream-error.js';
-import { mapToolNames } from '../tool-names.js';
+import { readAnswer } from '../wire/read-answer.js';
+import { createErrorReader } from '../wire/read-upstream-error.js';
+import { mapToolNames } from '../conversation/tool-names.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { readOpenAiError } from './read-openai-error.js';
 

@@ -4,8 +4,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, ModelEvent } from '#libs/schemas/model-event.js';
 import type { ProviderState } from '#libs/schemas/message.js';
-import { answeredNothing, AnswerEnding, cutShort } from '../answer-ending.js';
-import type { AnswerReader, Reading } from '../wire-family.js';
+import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
+import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { mapFinishReason } from './map-finish-reason.js';
 import { ToolCallMerger } from './merge-tool-calls.js';
 import { extrasOf, readContent, readReasoning, readUsage, unknownMembers } from './read-openai-content.js';
@@ -143,7 +143,7 @@ export class OpenAiAnswerReader implements AnswerReader {
       const extras = extrasOf({ chunk: beside, choice: choiceMembers, delta: deltaMembers });
       out.push({ type: 'text_delta', text: content.text, ...numbered, ...(extras && { extras }) });
     }
-    // Calls belong to the first choice: `n > 1` with tools is refused at the door.
+    // Calls belong to the first choice: `n > 1` with tools is refused when the request is read.
     if (index === 0) this.readCalls(delta, whole, out);
   }
 

@@ -1,7 +1,7 @@
 // Where an OpenAI-compatible upstream keeps its error, in each of the shapes that are known. What it means for our caller
 // is said in read-upstream-error.ts.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import type { UpstreamErrorMember } from '../read-upstream-error.js';
+import type { UpstreamErrorMember } from '../wire/read-upstream-error.js';
 
 /** `{"error": {…}}`, `{"error": "…"}`, vLLM's `{"object":"error", …}`, FastAPI's `{"detail": …}` beside no choices. */
 export function readErrorMember(body: JsonObject): UpstreamErrorMember | undefined {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
 import { verifies } from '../../../../test/verifies.js';
-import { mapToolNames } from '../tool-names.js';
+import { mapToolNames } from '../conversation/tool-names.js';
 import { toOpenAiMessages, wireCallId, type MessageRules } from './to-openai-messages.js';
 
 const rules = (more: Partial<MessageRules>): MessageRules => ({

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
-import type { ToolNames } from '../tool-names.js';
+import type { ToolNames } from '../conversation/tool-names.js';
 
 export interface MessageRules {
   /** Whose `provider_state` is ours to read. */

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
-import type { ToolNames } from '../tool-names.js';
+import type { ToolNames } from '../conversation/tool-names.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 

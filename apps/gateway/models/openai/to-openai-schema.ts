@@ -1,9 +1,9 @@
 // A tool's JSON Schema as OpenAI takes it: an object without choices at its top, and every list says what it is of. What
 // needs no change is the object that came in.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { define, objectAtTop } from '../schema-parts.js';
+import { define, objectAtTop } from '../conversation/schema-parts.js';
 
-/** Deeper than any schema that the doors and the catalog let in. */
+/** Deeper than any schema that the chat APIs and the catalog accept. */
 const maxDepth = 64;
 const refusedAtTop = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const'];
 

@@ -8,7 +8,7 @@ import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '#libs/testing/scripted-upstream.js';
 import { asking, calling } from '../../../../test/fixtures/model-request.js';
 import { verifies } from '../../../../test/verifies.js';
-import { createProvider } from '../create-provider.js';
+import { createProvider } from '../routing/create-provider.js';
 import type { ModelProvider, ModelRequest } from '../model-provider.js';
 import { OfflineProvider } from '../offline/offline-provider.js';
 

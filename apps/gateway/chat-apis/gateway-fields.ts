@@ -1,0 +1,36 @@
+// Request fields that every chat API accepts besides those of its standard: the session, who runs the tools, what happens to
+// the run when the client disconnects.
+import { z } from 'zod';
+import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import type { TurnRequest } from '../chat/turn-request.js';
+
+/** What a model may be called; no control characters, so that it can stand in headers, rows and log lines. */
+export const modelName = z.string().regex(/^[^\p{C}\s]{1,256}$/u, 'is not a model name');
+export const toolName = z.string().regex(/^[^\p{C}\s]{1,128}$/u, 'is not a tool name');
+
+/** Server tools are the operator's: a request names a configured server and cannot bring one along. */
+export const notFromRequests = z
+  .undefined({ error: 'is not taken: servers are defined in the configuration only' })
+  .optional();
+
+export const gatewayFields = {
+  session_id: z.string().regex(sessionIdPattern, 'must match ^[A-Za-z0-9_-]{1,128}$').optional(),
+  tool_mode: z.enum(['auto', 'manual']).optional(),
+  approval: z.enum(['hold', 'return']).optional(),
+  on_disconnect: z.enum(['cancel', 'detach']).optional(),
+  max_tool_rounds: z.number().int().min(1).optional(),
+  priority: z.enum(['interactive', 'batch']).optional(),
+};
+
+type GatewayFields = z.output<z.ZodObject<typeof gatewayFields>>;
+type GatewayOptions = Pick<TurnRequest, 'onDisconnect' | 'priority' | 'sessionId' | 'toolMode' | 'maxToolRounds'>;
+
+export function gatewayOptions(request: GatewayFields): GatewayOptions {
+  return {
+    onDisconnect: request.on_disconnect ?? 'cancel',
+    priority: request.priority ?? 'interactive',
+    ...(request.session_id === undefined ? {} : { sessionId: request.session_id }),
+    ...(request.tool_mode === undefined ? {} : { toolMode: request.tool_mode }),
+    ...(request.max_tool_rounds === undefined ? {} : { maxToolRounds: request.max_tool_rounds }),
+  };
+}

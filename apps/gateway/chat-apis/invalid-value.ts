@@ -1,0 +1,52 @@
+// What is wrong with a body as one error that names the field at fault. All dialects refuse in the same way.
+import type { z } from 'zod';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+
+type Issue = z.core.$ZodIssue;
+
+/** @throws AppError invalid_value */
+export function requireObject(body: unknown): JsonObject {
+  if (!isJsonObject(body)) throw new AppError('invalid_value', 'The body must be a JSON object', { param: 'body' });
+  return body;
+}
+
+/** The first thing that is wrong. */
+export function invalidValue(error: z.ZodError): AppError {
+  const { path, message } = deepest(error.issues[0]!);
+  const keys = path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`));
+  const param = keys.join('').slice(0, 256) || 'body';
+  return new AppError('invalid_value', `${param}: ${inWords(message)}`.slice(0, 512), { param });
+}
+
+/** Without how a validator speaks: who left a member out has sent nothing that was `undefined`. */
+function inWords(message: string): string {
+  return message.endsWith('received undefined') ? 'is required' : message.replace(/^Invalid input: /, '');
+}
+
+/** Of a value that may be text or a list: what is wrong inside the list, where it is one. */
+function deepest(issue: Issue): Pick<Issue, 'path' | 'message'> {
+  if (issue.code !== 'invalid_union') return issue;
+  const inside = issue.errors.flatMap(([first]) => (first !== undefined && first.path.length > 0 ? [first] : []))[0];
+  if (inside === undefined) return issue;
+  const { path, message } = deepest(inside);
+  return { path: [...issue.path, ...path], message };
+}
+
+/** `null` counts as absent. */
+export function withoutNulls(members: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  for (const key of Object.keys(members)) {
+    const value = members[key];
+    if (value !== undefined && value !== null && key !== '__proto__') kept[key] = value;
+  }
+  return kept;
+}
+
+/** Before a schema looks at every element: a hundred thousand messages are refused for their number. */
+export function refuseTooMany(list: unknown, limit: number, param: string): void {
+  if (!Array.isArray(list) || list.length <= limit) return;
+  throw param === 'tools'
+    ? new AppError('too_many_tools', `At most ${limit} tools, got ${list.length}`, { param })
+    : new AppError('invalid_value', `At most ${limit} messages, got ${list.length}`, { param });
+}

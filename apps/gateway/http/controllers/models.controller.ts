@@ -1,0 +1,42 @@
+// The models and aliases that a caller may name.
+import { Controller, Get, Inject, Param, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ModelRouter } from '../../models/model-provider.js';
+import { MODEL_ROUTER } from '../injection-tokens.js';
+import { requestContext } from '../request-context.js';
+
+interface ShownModel {
+  id: string;
+  object: 'model';
+  created: number;
+  owned_by: string;
+}
+
+@Controller('v1/models')
+export class ModelsController {
+  constructor(@Inject(MODEL_ROUTER) private readonly models: ModelRouter) {}
+
+  @Get()
+  async list(@Req() request: FastifyRequest): Promise<{ object: 'list'; data: ShownModel[] }> {
+    const models = await this.models.list(requestContext(request).signal);
+    return { object: 'list', data: models.map((model) => show(model)) };
+  }
+
+  /** Names contain slashes. */
+  @Get('*')
+  async one(@Req() request: FastifyRequest, @Param('*') id: string): Promise<ShownModel> {
+    const models = await this.models.list(requestContext(request).signal);
+    const model = models.find((each) => each.id === id);
+    if (model === undefined)
+      throw new AppError('model_not_found', `Model '${id.slice(0, 256)}' not found`, { param: 'model' });
+    return show(model);
+  }
+}
+
+const show = (model: { id: string; owned_by: string }): ShownModel => ({
+  id: model.id,
+  object: 'model',
+  created: 0,
+  owned_by: model.owned_by,
+});

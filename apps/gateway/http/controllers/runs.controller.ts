@@ -1,0 +1,103 @@
+// Stored runs: their state, their events from any number on, and their cancelling.
+import { Controller, Delete, Get, HttpCode, Inject, Param, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import type { StoredRun } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintCompletionId } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { cancelRun, type CancelPorts } from '../../chat/runs/cancel-run.js';
+import type { TurnAnswer } from '../../chat/fold-turn.js';
+import { retellRun } from '../../chat/runs/retell-run.js';
+import { EventsSseRenderer } from '../../openai-api/render-events.js';
+import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
+import { requestContext } from '../request-context.js';
+import { streamTurn } from '../turns/stream-turn.js';
+
+export interface RunsPorts extends CancelPorts {
+  observeError: (error: AppError) => void;
+}
+
+@Controller('api/runs')
+export class RunsController {
+  constructor(
+    @Inject(RUNS_PORTS) private readonly ports: RunsPorts,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  @Get(':id')
+  async state(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
+    const run = await this.find(request, id);
+    return this.show(run);
+  }
+
+  @Get(':id/events')
+  async events(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
+    const run = await this.find(request, id);
+    const context = requestContext(request);
+    const afterN = readLastEventId(request);
+    const renderer = new EventsSseRenderer({
+      id: mintCompletionId(run.id),
+      created: Math.floor(run.createdAt.getTime() / 1000),
+      // Told with the first event, which this reader has already.
+      model: afterN === 0 ? '' : await this.modelOf(run),
+    });
+    const { server } = this.config;
+    const telling = { afterN, signal: context.signal };
+    await streamTurn(
+      reply,
+      (take) => retellRun(run, telling, this.ports, take),
+      () => renderer,
+      {
+        requestId: context.requestId,
+        // The run is there, whatever became of it.
+        headersAfterMs: 0,
+        keepAliveMs: server.keep_alive_ms,
+        stuckReaderMs: server.stuck_reader_ms,
+        onError: this.ports.observeError,
+      },
+    );
+  }
+
+  @Delete(':id')
+  @HttpCode(200)
+  async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
+    const run = await this.find(request, id);
+    return this.show(await cancelRun(run, this.ports));
+  }
+
+  private async modelOf(run: StoredRun): Promise<string> {
+    const [first] = await this.ports.log.read(run.id, 0, 1);
+    if (first?.event.type === 'start') return first.event.model;
+    return (run.answer as unknown as TurnAnswer | null)?.model ?? '';
+  }
+
+  private async find(request: FastifyRequest, id: string): Promise<StoredRun> {
+    await this.ports.cancels.written(id);
+    const run = await this.ports.runs.get(requestContext(request).principal, id);
+    if (run === undefined) throw new AppError('run_not_found', `Run '${id.slice(0, 64)}' not found`);
+    return run;
+  }
+
+  private async show(run: StoredRun): Promise<JsonObject> {
+    const rounds = await this.ports.runs.rounds(run.id);
+    const answer = run.answer as unknown as TurnAnswer | null;
+    return {
+      id: run.id,
+      state: run.state,
+      session_id: run.sessionId ?? null,
+      created: Math.floor(run.createdAt.getTime() / 1000),
+      rounds: answer?.toolExecution?.rounds ?? Math.max(rounds.length, answer === null ? 0 : 1),
+      usage: run.usage,
+      ...(answer?.toolExecution === undefined ? {} : { tool_execution: answer.toolExecution as unknown as JsonObject }),
+      ...(run.error === null ? {} : { error: run.error }),
+    };
+  }
+}
+
+function readLastEventId(request: FastifyRequest): number {
+  const given = request.headers['last-event-id'];
+  if (given === undefined) return 0;
+  if (typeof given === 'string' && /^\d{1,9}$/.test(given)) return Number(given);
+  throw new AppError('invalid_value', 'Last-Event-ID must be the number of an event', { param: 'Last-Event-ID' });
+}

@@ -1,0 +1,114 @@
+// Sessions: what they hold, until when they live, their end. Another principal's is not found.
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Session, SessionStore } from '#libs/runs/session-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintSessionId, sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { shownWorkspacePath } from '#libs/workspace/workspace-path.js';
+import { Workspaces } from '#libs/workspace/workspaces.js';
+import { SESSION_STORE } from '../injection-tokens.js';
+import { requestContext } from '../request-context.js';
+import { readCreateSession } from './sessions.dto.js';
+
+const defaultPage = 20;
+const maxPage = 100;
+
+@Controller('api/sessions')
+export class SessionsController {
+  constructor(
+    @Inject(SESSION_STORE) private readonly sessions: SessionStore,
+    private readonly workspaces: Workspaces,
+  ) {}
+
+  /** 201 for a new one, 200 for one that was there and lives on. */
+  @Post()
+  async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ShownSession> {
+    const { principal, signal } = requestContext(request);
+    const body = readCreateSession(request.body);
+    const id = body.session_id ?? mintSessionId();
+    const known = await this.sessions.get(principal, id);
+    const session = await this.sessions.ensure(principal, id, { metadata: body.metadata ?? undefined });
+    void reply.status(known === undefined ? 201 : 200);
+    return this.show(session, signal);
+  }
+
+  @Get()
+  async list(
+    @Req() request: FastifyRequest,
+    @Query('limit') limit?: string,
+    @Query('after') after?: string,
+  ): Promise<{ sessions: ShownSession[]; has_more: boolean }> {
+    const { principal, signal } = requestContext(request);
+    const size = readLimit(limit);
+    const page = { limit: size + 1, ...(after === undefined ? {} : { after: checkSessionId(after, 'after') }) };
+    const found = await this.sessions.list(principal, page);
+    const sessions: ShownSession[] = [];
+    for (const session of found.slice(0, size)) sessions.push(await this.show(session, signal));
+    return { sessions, has_more: found.length > size };
+  }
+
+  @Get(':id')
+  async get(@Req() request: FastifyRequest, @Param('id') id: string): Promise<ShownSession> {
+    const { principal, signal } = requestContext(request);
+    return this.show(await findSession(this.sessions, principal, id), signal);
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  async delete(@Req() request: FastifyRequest, @Param('id') id: string): Promise<void> {
+    const { principal } = requestContext(request);
+    const session = await this.sessions.delete(principal, checkSessionId(id));
+    if (session === undefined) throw sessionNotFound(id);
+    // Begun, it is finished: a caller that leaves meanwhile has still ended the session.
+    await this.workspaces.remove(session.directory);
+  }
+
+  private async show(session: Session, signal: AbortSignal): Promise<ShownSession> {
+    const { bytes, files } = await this.workspaces.workspace(session).usage({ signal });
+    const { maxBytes, maxFiles, maxDepth } = this.workspaces.limits;
+    return {
+      id: session.id,
+      object: 'session',
+      created_at: session.createdAt.toISOString(),
+      expires_at: session.expiresAt.toISOString(),
+      workspace_path: shownWorkspacePath(session.id),
+      metadata: session.metadata,
+      usage: { bytes, files },
+      limits: { bytes: maxBytes, files: maxFiles, depth: maxDepth },
+    };
+  }
+}
+
+interface ShownSession {
+  id: string;
+  object: 'session';
+  created_at: string;
+  expires_at: string;
+  workspace_path: string;
+  metadata: Record<string, unknown>;
+  usage: { bytes: number; files: number };
+  limits: { bytes: number; files: number; depth: number };
+}
+
+export const sessionNotFound = (id: string) => new AppError('session_not_found', `Session '${id}' not found`);
+
+/** @throws AppError invalid_value */
+export function checkSessionId(id: unknown, param = 'session_id'): string {
+  if (typeof id === 'string' && sessionIdPattern.test(id)) return id;
+  throw new AppError('invalid_value', `${param} must be 1 to 128 letters, digits, _ or -`, { param });
+}
+
+/** @throws AppError session_not_found, invalid_value */
+export async function findSession(sessions: SessionStore, principal: string, id: string): Promise<Session> {
+  const session = await sessions.get(principal, checkSessionId(id));
+  if (session === undefined) throw sessionNotFound(id);
+  return session;
+}
+
+function readLimit(limit: unknown): number {
+  if (limit === undefined) return defaultPage;
+  if (typeof limit === 'string' && /^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxPage) {
+    return Number(limit);
+  }
+  throw new AppError('invalid_value', `limit must be 1 to ${maxPage}`, { param: 'limit' });
+}

@@ -1,0 +1,150 @@
+// The tools API: what there is, and one call through the same queue, policy, journal and audit as a chat's.
+import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Flow } from '#libs/concurrency/flow.js';
+import type { Config } from '#libs/config/schema.js';
+import { contentText } from '#libs/schemas/content-block.js';
+import type { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { CallEvents } from '../../chat/call-events.js';
+import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
+import { toShownResult } from '../../chat/turn-state.js';
+import { EventsSseRenderer } from '../../openai-api/render-events.js';
+import { failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
+import { type KeyedToolCall, KeyedToolCalls } from '../../tools/calls/keyed-tool-calls.js';
+import type { ToolCatalog } from '../../tools/catalog/tool-catalog.js';
+import { argumentsText, readCallTool } from './call-tool.dto.js';
+import { readIdempotencyKey } from '../turns/idempotency-key.js';
+import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from '../injection-tokens.js';
+import { requestContext } from '../request-context.js';
+import { streamTurn } from '../turns/stream-turn.js';
+import { TurnAdmission } from '../turns/turn-admission.js';
+
+@Controller('api/tools')
+export class ToolsController {
+  @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
+
+  constructor(
+    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
+    private readonly calls: KeyedToolCalls,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
+  ) {}
+
+  @Get()
+  async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const etag = `"${this.catalog.version}"`;
+    reply.header('etag', etag).header('cache-control', 'private, no-cache');
+    if (matches(request.headers['if-none-match'], etag)) {
+      await reply.status(304).send();
+      return;
+    }
+    await reply.send({ object: 'list', data: this.catalog.list().map((tool) => show(tool)) });
+  }
+
+  /** Names may contain slashes. */
+  @Get('*')
+  one(@Param('*') name: string): JsonObject {
+    const tool = this.catalog.find(name);
+    if (tool === undefined) throw toolNotFound(name);
+    return show(tool);
+  }
+
+  @Post('call')
+  @HttpCode(200)
+  async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    // Counted with the turns: a stop waits for it too.
+    const leave = await this.admission.enter(requestContext(request).principal);
+    try {
+      await this.#call(request, reply);
+    } finally {
+      leave();
+    }
+  }
+
+  async #call(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const body = readCallTool(request.body);
+    const context = requestContext(request);
+    const idempotencyKey = readIdempotencyKey(request);
+    const prepared = await this.calls.prepare(
+      {
+        name: body.name,
+        argumentsText: argumentsText(body),
+        ...(body.session_id == null ? {} : { sessionId: body.session_id }),
+        ...(body.timeout_ms == null ? {} : { timeoutMs: body.timeout_ms }),
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      },
+      context,
+    );
+    if (wantsStream(request)) return this.#stream(prepared, request, reply);
+    const ended = await prepared.run(() => undefined);
+    if (ended.outcome.state !== 'completed') throw failureOf(ended.tool, ended.outcome);
+    await reply.type('application/json').send(answer(ended));
+  }
+
+  async #stream(prepared: KeyedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { server } = this.config;
+    const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
+    await streamTurn(
+      reply,
+      (take) => tellCall(prepared, take),
+      () => new EventsSseRenderer(rendering),
+      {
+        requestId: requestContext(request).requestId,
+        headersAfterMs: server.headers_after_ms,
+        keepAliveMs: server.keep_alive_ms,
+        stuckReaderMs: server.stuck_reader_ms,
+        onError: this.observeError,
+      },
+    );
+  }
+}
+
+/** `tool_progress` as it comes, then one `tool_result`. */
+async function tellCall(prepared: KeyedToolCall, take: TakeTurnEvents): Promise<void> {
+  const { callId } = prepared.context;
+  let n = 0;
+  const events = new CallEvents((batch) => take(batch.map((event) => ({ n: ++n, event }))) as Flow);
+  const { outcome } = await prepared.run((progress) => events.add({ type: 'tool_progress', callId, ...progress }));
+  events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
+  await events.told;
+}
+
+function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): JsonObject {
+  const onlyText = outcome.blocks.every((block) => block.type === 'text');
+  return {
+    success: true,
+    content: contentText(outcome.blocks),
+    ...(onlyText ? {} : { blocks: outcome.blocks }),
+    ...(outcome.structuredContent === undefined ? {} : { structured_content: outcome.structuredContent }),
+    id,
+    session_id: sessionId,
+    duration_ms: Math.round(outcome.durationMs),
+    cached: outcome.cached ?? false,
+    ...(outcome.truncated === undefined ? {} : { truncated: outcome.truncated }),
+  };
+}
+
+function show(tool: CatalogTool): JsonObject {
+  return {
+    type: 'function',
+    function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+    server: tool.server,
+    annotations: tool.annotations as unknown as JsonObject,
+    requires_approval: false,
+    available: tool.available,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    ...(tool.outputSchema === undefined ? {} : { output_schema: tool.outputSchema }),
+    ...(tool.metadata === undefined ? {} : { metadata: tool.metadata }),
+  };
+}
+
+function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((each) => ['*', etag, `W/${etag}`].includes(each.trim()));
+}
+
+function wantsStream(request: FastifyRequest): boolean {
+  return request.headers.accept?.includes('text/event-stream') === true;
+}

@@ -1,0 +1,138 @@
+// HTTP for the MCP endpoint: makes a web request of ours, admits calls, and writes the web answer back with our
+// keep-alives, back pressure and end. What is in the messages is not its business.
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import { isStream } from '#libs/mcp-server/endpoint/collapse-stream.js';
+import type { McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
+import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import { readFrames } from '#libs/mcp-server/endpoint/read-frames.js';
+import { eventStream, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { CONFIG } from '../injection-tokens.js';
+import { openSse } from '../turns/open-sse.js';
+import { requestContext } from '../request-context.js';
+import { TurnAdmission } from '../turns/turn-admission.js';
+
+const keepAlive = ': keep-alive\n\n';
+/** Where clients of the older transport post, as its stream tells them. */
+const messagesPath = '/sse/messages';
+
+@Injectable()
+export class McpRoute {
+  /** Of streams that wait for changes and would hold up a stop. */
+  readonly #waiting = new AbortController();
+
+  constructor(
+    private readonly endpoint: McpEndpoint,
+    private readonly admission: TurnAdmission,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const frames = request.method === 'POST' ? readFrames(request.body) : undefined;
+    const context = requestContext(request);
+    const waits = request.method === 'GET' || frames?.listens === true;
+    if (waits && this.#waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
+    const signal = waits ? AbortSignal.any([context.signal, this.#waiting.signal]) : context.signal;
+    const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
+    const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
+    // Counted with the turns: a stop waits for calls, and for nothing else here.
+    if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context.principal));
+    try {
+      const response = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
+      await this.#send(response, reply, { exchange, signal });
+    } finally {
+      for (const end of exchange.atEnd) end();
+    }
+  }
+
+  /** HTTP+SSE: the stream, and the session that lives with it. */
+  async openStream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (this.#waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
+    const context = requestContext(request);
+    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+    try {
+      const response = await this.endpoint.openStream(messagesPath, exchange);
+      await this.#stream(response.body!, reply, { exchange, signal: context.signal });
+    } finally {
+      for (const end of exchange.atEnd) end();
+    }
+  }
+
+  /** HTTP+SSE: messages, which are answered on the stream of their session. */
+  async receive(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const frames = readFrames(request.body);
+    const { sessionId } = request.query as { sessionId?: unknown };
+    if (typeof sessionId !== 'string') {
+      throw new AppError('invalid_value', 'Messages go to the address that the stream tells', { param: 'sessionId' });
+    }
+    const context = requestContext(request);
+    const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
+    if (frames.calls) exchange.atEnd.push(await this.admission.enter(context.principal));
+    try {
+      this.endpoint.receive(sessionId, webRequest(request, context.signal), exchange, frames);
+    } catch (error) {
+      for (const end of exchange.atEnd) end();
+      throw error;
+    }
+    await reply.status(202).type('text/plain').send('Accepted');
+  }
+
+  /** Ends what only waits. Calls under way go on. */
+  stopWaiting(): void {
+    this.#waiting.abort();
+    this.endpoint.stopWaiting();
+  }
+
+  async close(): Promise<void> {
+    this.stopWaiting();
+    await this.endpoint.close();
+  }
+
+  async #send(
+    response: Response,
+    reply: FastifyReply,
+    { exchange, signal }: { exchange: McpExchange; signal: AbortSignal },
+  ): Promise<void> {
+    const session = response.headers.get('mcp-session-id');
+    if (session !== null) reply.header('mcp-session-id', session);
+    if (!isStream(response)) {
+      const text = await response.text();
+      if (reply.raw.destroyed) return;
+      reply.status(response.status);
+      await (text === '' ? reply.send() : reply.type('application/json').send(text));
+      return;
+    }
+    await this.#stream(response.body!, reply, { exchange, signal });
+  }
+
+  async #stream(
+    body: ReadableStream<Uint8Array>,
+    reply: FastifyReply,
+    { exchange, signal }: { exchange: McpExchange; signal: AbortSignal },
+  ): Promise<void> {
+    const { keep_alive_ms: keepAliveMs, stuck_reader_ms: stuckReaderMs } = this.config.server;
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    const cancel = () => void reader.cancel().catch(() => undefined);
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
+    const stream = openSse(reply, { keepAlive, keepAliveMs, stuckReaderMs });
+    // The headers go out at once: a client waits for them before it believes that it listens.
+    await stream.write(keepAlive);
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        exchange.readerBehind = true;
+        await stream.write(decoder.decode(value, { stream: true }));
+        exchange.readerBehind = false;
+      }
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      cancel();
+      stream.end();
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// The one hook that every request passes before its route: its context, limits of its connection, its log line, who may call,
+// and what can be refused before a body is read. Nest's guards and pipes see only what has passed it.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import { operatorRequest, type OperatorAccess } from '#libs/health/operator-access.js';
+import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
+import { rememberReply } from '#libs/http-server/refused-requests.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { markUpload } from './files/file-uploads.js';
+import { type KnownRoutes, watchRoutes } from './method-not-allowed.js';
+import { originGuard } from './origin-guard.js';
+import { giveContext } from './request-context.js';
+import { logAtEnd } from './request-log.js';
+
+export interface OnRequestParts {
+  config: Pick<Config, 'server' | 'limits'>;
+  /** Who may read the documentation. */
+  access: OperatorAccess;
+  logger: Logger;
+  onPipelineRefused: () => void;
+}
+
+/** Before the routes are registered. */
+export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestParts): void {
+  const { config, access, logger, onPipelineRefused } = parts;
+  const routes = watchRoutes(fastify);
+  const guard = originGuard(config.server);
+  fastify.decorateRequest('signalboxContext', undefined);
+  // With a callback: a promise for every request would cost more than all that is checked here.
+  fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
+    try {
+      rememberReply(request, reply);
+      giveContext(request, reply, config.limits.turn_ms);
+      if (!mayBeAnswered(request.raw, reply.raw, onPipelineRefused)) return;
+      logAtEnd(request, reply, logger);
+      if (guard(request, reply)) return;
+      refuseUnreadable(request, routes);
+      markUpload(request);
+      if (isDocumentation.test(request.url)) access.admit(operatorRequest(request.raw));
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+const isDocumentation = /^\/(?:docs(?:[/?]|$)|openapi\.json)/;
+
+/** @throws AppError unsupported_media_type, method_not_allowed */
+function refuseUnreadable(request: FastifyRequest, routes: KnownRoutes): void {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new AppError('unsupported_media_type', 'Send the body without Content-Encoding');
+  }
+  if (!request.is404) return;
+  const methods = routes.methods(request.url.split('?', 1)[0]!);
+  if (methods.length > 0) throw new AppError('method_not_allowed', `Allowed here: ${methods.join(', ')}`);
+}

@@ -1,0 +1,142 @@
+// OpenAI's responses over the same engine, and on the run store.
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '#libs/config/schema.js';
+import type { StoredRun } from '#libs/runs/run-store.js';
+import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { runIdOfResponse } from '#libs/schemas/identifiers.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { cancelRun } from '../../chat/runs/cancel-run.js';
+import type { StartedTurn } from '../../chat/chat-service.js';
+import { recallTurn } from '../../chat/runs/recall-turn.js';
+import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
+import { retellRun, retoldEvents } from '../../chat/runs/retell-run.js';
+import type { TurnRequest } from '../../chat/turn-request.js';
+import { listServers } from '../../responses-api/list-servers.js';
+import { continueFrom, readResponseRequest } from '../../responses-api/read-response-request.js';
+import { type InputItemPage, pageOfInput } from '../../responses-api/render-input-items.js';
+import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../../responses-api/render-response.js';
+import { isStoredResponse, renderingOf, renderStoredResponse } from '../../responses-api/render-stored-response.js';
+import type { ToolCatalog } from '../../tools/catalog/tool-catalog.js';
+import { DirectPost } from './direct-routes.js';
+import { CONFIG, RUNS_PORTS, TOOL_CATALOG } from '../injection-tokens.js';
+import { requestContext } from '../request-context.js';
+import type { RunsPorts } from '../controllers/runs.controller.js';
+import { streamTurn } from './stream-turn.js';
+import { type Dialect, TurnEndpoint } from './turn-endpoint.js';
+
+@Controller('v1/responses')
+export class ResponsesController {
+  private readonly dialect: Dialect;
+
+  constructor(
+    private readonly turns: TurnEndpoint,
+    @Inject(RUNS_PORTS) private readonly ports: RunsPorts,
+    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.dialect = {
+      read: readResponseRequest,
+      complete: (turn, context) => this.complete(turn, context, config.limits),
+      renderer: (started, turn) => new ResponseSseRenderer(this.rendering(started, turn)),
+      fold: (started, turn) => new ResponseFold(this.rendering(started, turn)),
+    };
+  }
+
+  @DirectPost('/v1/responses')
+  create(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    return this.turns.answer(this.dialect, request, reply);
+  }
+
+  @Post('input_tokens')
+  @HttpCode(200)
+  async count(@Req() request: FastifyRequest): Promise<{ object: 'response.input_tokens'; input_tokens: number }> {
+    return { object: 'response.input_tokens', input_tokens: await this.turns.count(this.dialect, request) };
+  }
+
+  @Get(':id')
+  async retrieve(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
+    const streamed = wantsStream(request.query);
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    if (streamed) return this.stream(run, request, reply);
+    await reply.type('application/json').send(renderStoredResponse(run, await this.ports.runs.rounds(run.id)));
+  }
+
+  @Get(':id/input_items')
+  async inputItems(@Req() request: FastifyRequest, @Param('id') id: string): Promise<InputItemPage> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    return pageOfInput(run, request.query);
+  }
+
+  /** Of a response that goes on without its caller; one that is over is told as it is. */
+  @Post(':id/cancel')
+  @HttpCode(200)
+  async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    return renderStoredResponse(await cancelRun(run, this.ports), await this.ports.runs.rounds(run.id));
+  }
+
+  @Delete(':id')
+  @HttpCode(200)
+  async remove(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
+    const run = await this.find(requestContext(request).principal, id, 'response_not_found');
+    if (!(await this.ports.runs.remove(run.principal, run.id))) {
+      throw new AppError('invalid_value', 'The response is still under way', { param: 'response_id' });
+    }
+    return { id, object: 'response', deleted: true };
+  }
+
+  /** From its beginning: what a response says is kept in other pieces than it was told in. */
+  private async stream(run: StoredRun, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { requestId, signal } = requestContext(request);
+    const { ports } = this;
+    const tell = (take: TakeTurnEvents) =>
+      run.state === 'done' ? this.told(run, take) : retellRun(run, { afterN: 0, signal }, ports, take);
+    const { server } = this.config;
+    const rendererOf = () => new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest));
+    await streamTurn(reply, tell, rendererOf, {
+      requestId,
+      headersAfterMs: 100,
+      keepAliveMs: server.keep_alive_ms,
+      stuckReaderMs: server.stuck_reader_ms,
+      onError: ports.observeError,
+    });
+  }
+
+  private async told(run: StoredRun, take: TakeTurnEvents): Promise<void> {
+    await take(await retoldEvents(run, this.ports));
+  }
+
+  private rendering({ runId, createdAt }: StartedTurn, turn: TurnRequest): ResponseRendering {
+    return { ...renderingOf({ id: runId, createdAt }, turn), listed: listServers(runId, turn, this.catalog) };
+  }
+
+  /** What came before, where the request goes on from it. */
+  private async complete(turn: TurnRequest, context: RequestContext, limits: Config['limits']): Promise<TurnRequest> {
+    const previous = turn.echo?.['previous_response_id'];
+    if (typeof previous !== 'string') return turn;
+    const run = await this.find(context.principal, previous, 'previous_response_not_found');
+    if (run.state !== 'done') {
+      throw new AppError('invalid_value', 'The previous response is not complete', { param: 'previous_response_id' });
+    }
+    return continueFrom(await recallTurn(run, this.ports.runs), turn, limits);
+  }
+
+  private async find(principal: string, id: string, code: ErrorCode): Promise<StoredRun> {
+    const runId = runIdOfResponse(id);
+    const run = runId === undefined ? undefined : await this.ports.runs.get(principal, runId);
+    if (run !== undefined && isStoredResponse(run)) return run;
+    const param = code === 'previous_response_not_found' ? { param: 'previous_response_id' } : {};
+    throw new AppError(code, `Response '${id.slice(0, 64)}' not found`, param);
+  }
+}
+
+/** @throws AppError invalid_value */
+function wantsStream(query: unknown): boolean {
+  const { stream, starting_after: after } = query as Record<string, unknown>;
+  if (after !== undefined) {
+    const message = 'starting_after: is not taken: the events of a stored response are told from its beginning';
+    throw new AppError('invalid_value', message, { param: 'starting_after' });
+  }
+  return stream === 'true';
+}

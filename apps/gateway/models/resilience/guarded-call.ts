@@ -1,0 +1,87 @@
+// One call under its provider's circuit breaker: what it shows of the provider, told once. What happens after the first
+// piece of an answer does not count: the provider was there.
+import type { Flow } from '#libs/concurrency/flow.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { ProviderConfig } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { CircuitBreaker, type CircuitPass, type CircuitState } from './circuit-breaker.js';
+import type { ModelCall, TakeModelEvents } from '../model-provider.js';
+
+export interface CircuitParts {
+  logger: Logger;
+  /** Told of every change, and of the state in the beginning. */
+  onCircuit?: (provider: string, state: CircuitState) => void;
+}
+
+export function openCircuit(
+  provider: string,
+  { failures, cool_down_ms: coolDownMs }: ProviderConfig['circuit'],
+  { logger, onCircuit }: CircuitParts,
+): CircuitBreaker {
+  onCircuit?.(provider, 'closed');
+  return new CircuitBreaker({ failures, coolDownMs }, (state) => {
+    const line = { metadata: { provider, circuit: state } };
+    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not asked for a while');
+    else logger.info(line, 'a model provider is asked again');
+    onCircuit?.(provider, state);
+  });
+}
+
+export const isNotAsked = (provider: string, seconds: number) =>
+  new AppError(
+    'model_unavailable',
+    `Model provider '${provider}' failed again and again and is not asked for ${seconds} s`,
+    { retryAfterSeconds: seconds },
+  );
+
+export class GuardedCall {
+  /** The last batch that was told ended the message. */
+  complete = false;
+  private judged = false;
+
+  constructor(
+    private readonly pass: CircuitPass,
+    private readonly call: ModelCall,
+    private readonly tell: TakeModelEvents,
+  ) {}
+
+  readonly take = (batch: readonly ModelEvent[]): Flow => {
+    if (!this.judged) this.look(batch);
+    this.complete = batch.at(-1)?.type === 'message_end';
+    return this.tell(batch);
+  };
+
+  /** However it ended. */
+  end(): void {
+    this.pass.left();
+  }
+
+  private look(batch: readonly ModelEvent[]): void {
+    for (const event of batch) {
+      if (event.type === 'message_start' || event.type === 'usage') continue;
+      this.judged = true;
+      if (event.type === 'error') judge(event.error, this.call, this.pass);
+      else this.pass.succeeded();
+      return;
+    }
+  }
+}
+
+/** What the provider is to blame for; an answer that refuses this one request shows that it is there. */
+function judge(error: AppError, call: ModelCall, pass: CircuitPass): void {
+  const { code, upstreamStatus } = error;
+  switch (code) {
+    case 'model_timeout':
+      // The turn's own time was up, however little of it this call was given.
+      if (steadyNow() >= call.deadline) return pass.left();
+      return pass.failed();
+    case 'model_error':
+    case 'model_stream_cut':
+    case 'model_bad_response':
+      return upstreamStatus === undefined || upstreamStatus >= 500 ? pass.failed() : pass.succeeded();
+    default:
+      return upstreamStatus === undefined ? pass.left() : pass.succeeded();
+  }
+}

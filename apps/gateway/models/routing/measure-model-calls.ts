@@ -1,0 +1,90 @@
+// Counts, times and logs model calls: one line a call, never its content.
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import type { Usage } from '#libs/schemas/usage.js';
+import { type CircuitState, circuitStates } from '../resilience/circuit-breaker.js';
+import type { ModelAttempt } from './model-attempt.js';
+import type { RoutedCall } from './routed-call.js';
+
+export interface Measuring {
+  metrics: Metrics;
+  clocks: TurnClocks;
+  logger: Logger;
+}
+
+/** Counts failed tries and shows the state of each provider's circuit. */
+export function createModelObservers(metrics: Metrics) {
+  return {
+    onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
+      if (next === 'none') return metrics.modelRetriesRefused.inc({ provider });
+      metrics.modelAttemptsFailed.inc({ provider, code, next });
+      countRefusal(metrics, code);
+    },
+    onCircuit: (provider: string, state: CircuitState) => {
+      for (const each of circuitStates) metrics.modelCircuit.set({ provider, state: each }, each === state ? 1 : 0);
+    },
+  };
+}
+
+export class ModelCallMeasure {
+  constructor(private readonly measuring: Measuring) {}
+
+  /** A call of this turn begins; returns what to call with its last event. */
+  enter(runId: string | undefined): () => void {
+    return this.measuring.clocks.enter(runId);
+  }
+
+  report({ provider, model, outcome: told, usage, call, startedAt }: RoutedCall): void {
+    const { metrics, logger } = this.measuring;
+    const outcome = told !== 'ok' && call.signal.aborted ? 'cancelled' : told;
+    const durationMs = performance.now() - startedAt;
+    const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
+    metrics.modelCalls.inc({ provider, model: labels.model, outcome });
+    countRefusal(metrics, outcome);
+    metrics.modelCallDuration.observe(labels, durationMs / 1000);
+    const tokens = usage === undefined ? {} : tokensOf(usage);
+    for (const kind in tokens) {
+      const count = tokens[kind as keyof Tokens] ?? 0;
+      if (count > 0) metrics.tokens.inc({ provider, model: labels.model, kind }, count);
+    }
+    const failed = outcome !== 'ok' && outcome !== 'cancelled';
+    const metadata = { provider, model, outcome, ...(usage === undefined ? {} : { usage: tokens }) };
+    const { requestId, runId } = call;
+    const ids = runId === undefined ? { requestId } : { requestId, runId };
+    logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
+  }
+}
+
+/** `max_concurrency` of a provider, whether the caller saw it or the next candidate was asked. */
+function countRefusal(metrics: Metrics, code: string): void {
+  if (code === 'concurrency_exceeded') metrics.rateLimited.inc({ limit: 'model_concurrency' });
+}
+
+interface Tokens {
+  prompt?: number;
+  completion?: number;
+  cached?: number;
+  reasoning?: number;
+}
+
+/** `cached` is part of `prompt`, `reasoning` part of `completion`. */
+function tokensOf(usage: Usage): Tokens {
+  return {
+    prompt: tokenCount(usage.prompt_tokens),
+    completion: tokenCount(usage.completion_tokens),
+    cached: detail(usage, 'prompt_tokens_details', 'cached_tokens'),
+    reasoning: detail(usage, 'completion_tokens_details', 'reasoning_tokens'),
+  };
+}
+
+function detail(usage: Usage, member: string, name: string): number {
+  const details = usage[member];
+  return isJsonObject(details) ? tokenCount(details[name]) : 0;
+}
+
+/** A counter only grows: what a provider says may be anything. */
+function tokenCount(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+}

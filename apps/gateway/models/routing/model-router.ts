@@ -1,0 +1,171 @@
+// Which provider answers to a name, what can be asked for, and the order in which candidates are tried. It moves on only
+// while nothing was sent to the caller.
+import type { Flow } from '#libs/concurrency/flow.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { createProviders } from './create-provider.js';
+import { ModelDiscovery } from './model-discovery.js';
+import type { CircuitState } from '../resilience/circuit-breaker.js';
+import type { AttemptObserver } from './model-attempt.js';
+import type {
+  ModelCall,
+  ModelProvider,
+  ModelRequest,
+  ModelRoute,
+  ModelRouter,
+  RoutedModelEvent,
+} from '../model-provider.js';
+import type { ModelCallMeasure } from './measure-model-calls.js';
+import { noDefaultModel, RoutedCall } from './routed-call.js';
+import { firstChatModel, resolveModel, type KnownModels, type Target } from './resolve-model.js';
+
+export interface ModelRouterOptions {
+  logger: Logger;
+  /** Answers while no provider is configured; closed with the router. */
+  offline: ModelProvider;
+  /** Counts, times and logs the calls. */
+  measure?: ModelCallMeasure;
+  /** Told of every retry and every fallback, and of retries that the budget refused. */
+  onAttempt?: AttemptObserver;
+  /** Told of the state of each provider's circuit, and of every change. */
+  onCircuit?: (provider: string, state: CircuitState) => void;
+}
+
+/** @throws Error when the configuration asks for something that cannot be served */
+export function createModelRouter(config: Config['models'], options: ModelRouterOptions): ModelRouter {
+  return new ConfiguredModelRouter(config, options);
+}
+
+class ConfiguredModelRouter implements ModelRouter {
+  private readonly providers: Map<string, ModelProvider>;
+  private readonly discovery: ModelDiscovery;
+  private readonly onAttempt: AttemptObserver;
+  private readonly known: KnownModels;
+
+  constructor(
+    private readonly config: Config['models'],
+    private readonly options: ModelRouterOptions,
+  ) {
+    const { logger, offline, onAttempt, onCircuit } = options;
+    this.onAttempt = (attempt) => {
+      const { requestId, error, ...metadata } = attempt;
+      const what = attempt.next === 'none' ? 'the budget has no retry for it' : `${attempt.next} follows`;
+      logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
+      onAttempt?.(attempt);
+    };
+    this.discovery = new ModelDiscovery(logger);
+    this.providers = createProviders(config, {
+      logger,
+      offline,
+      onAttempt: this.onAttempt,
+      ...(onCircuit && { onCircuit }),
+    });
+    this.known = {
+      providers: [...this.providers.keys()],
+      offline: offline.name,
+      config,
+      discovered: (provider) => this.discovery.lastKnown(provider),
+    };
+    this.warnOfLostAliases();
+    this.learnWhoHasWhat();
+  }
+
+  resolve(requested: string | undefined): ModelRoute {
+    const targets = resolveModel(requested, this.known);
+    return { candidates: targets.map((target) => this.candidate(target)) };
+  }
+
+  async list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]> {
+    const { offline } = this.options;
+    const found = new Map<string, string>();
+    const offlineOnly = this.providers.size === 0;
+    if (offlineOnly) {
+      for (const model of ['llama3.2', ...(await offline.listModels(signal))]) found.set(model, offline.name);
+    }
+    for (const alias of Object.keys(this.config.aliases)) found.set(alias, 'signalbox');
+    const lists = await Promise.all(
+      [...this.providers].map(async ([name, provider]) => ({
+        name,
+        models: await this.modelsOf(name, provider, signal),
+      })),
+    );
+    for (const { name, models } of lists) for (const model of models) found.set(`${name}/${model}`, name);
+    return [...found].map(([id, owned_by]) => ({ id, owned_by }));
+  }
+
+  async call(
+    route: ModelRoute,
+    request: Omit<ModelRequest, 'model'>,
+    call: ModelCall,
+    take: (batch: readonly RoutedModelEvent[]) => Flow,
+  ): Promise<void> {
+    const { candidates } = route;
+    const leave = this.options.measure?.enter(call.runId);
+    const routed = new RoutedCall(route, call, take, () => leave?.());
+    try {
+      for (const [position, { provider, model: named }] of candidates.entries()) {
+        const model = named === '' ? await this.firstModel(provider, call) : named;
+        const mayMoveOn = position < candidates.length - 1 && steadyNow() < call.deadline;
+        const error = await routed.ask(provider, { ...request, model }, mayMoveOn);
+        if (error === undefined) return;
+        const { requestId } = call;
+        const attempt = position + 1;
+        this.onAttempt({ provider: provider.name, model, requestId, attempt, error, next: 'fallback', waitMs: 0 });
+      }
+    } finally {
+      leave?.();
+      this.options.measure?.report(routed);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.discovery.close();
+    await Promise.all([...new Set([...this.providers.values(), this.options.offline])].map((one) => one.close()));
+  }
+
+  private candidate({ provider, model }: Target): ModelRoute['candidates'][number] {
+    const found = this.providers.get(provider) ?? this.options.offline;
+    const first = model ?? firstChatModel(this.config.providers[provider]) ?? '';
+    return { provider: found, model: first === '' && found === this.options.offline ? found.name : first };
+  }
+
+  async countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number> {
+    const { provider, model: named } = route.candidates[0]!;
+    const model = named === '' ? await this.firstModel(provider, call) : named;
+    if (model === '') throw noDefaultModel();
+    return provider.countTokens({ ...request, model }, call);
+  }
+
+  /** The model of a provider that was named without one. */
+  private async firstModel(provider: ModelProvider, call: ModelCall): Promise<string> {
+    try {
+      const models = await this.discovery.models(provider.name, provider, call.signal);
+      return firstChatModel({ models: [...models] }) ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  private modelsOf(name: string, provider: ModelProvider, signal: AbortSignal): Promise<readonly string[]> {
+    const configured = this.config.providers[name]?.models;
+    return configured === undefined ? this.discovery.models(name, provider, signal) : Promise.resolve(configured);
+  }
+
+  /** Bare names are ambiguous between providers without a configured list: ask them, without keeping anyone waiting. */
+  private learnWhoHasWhat(): void {
+    const open = [...this.providers].filter(([name]) => this.config.providers[name]?.models === undefined);
+    if (open.length < 2) return;
+    for (const [name, provider] of open) void this.discovery.models(name, provider, new AbortController().signal);
+  }
+
+  private warnOfLostAliases(): void {
+    for (const alias of Object.keys(this.config.aliases)) {
+      try {
+        this.resolve(alias);
+      } catch (error) {
+        this.options.logger.warn({ error, metadata: { alias } }, 'a model alias leads nowhere');
+      }
+    }
+  }
+}

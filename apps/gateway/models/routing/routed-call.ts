@@ -1,0 +1,111 @@
+// One model call on its way through the candidates of a route: holds back what the caller does not see, so that another
+// candidate may still be asked, and knows how it all ended.
+import type { Flow } from '#libs/concurrency/flow.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { Usage } from '#libs/schemas/usage.js';
+import type { ModelCall, ModelProvider, ModelRequest, ModelRoute, RoutedModelEvent } from '../model-provider.js';
+
+export class RoutedCall {
+  provider: string;
+  model: string;
+  outcome = 'cancelled';
+  usage: Usage | undefined;
+  readonly startedAt = performance.now();
+  /** Why the candidate failed after which the next one is asked. */
+  private failed: AppError | undefined;
+  private mayMoveOn = false;
+  private held: ModelEvent[] = [];
+  private sent = false;
+  private over = false;
+
+  constructor(
+    { candidates: [first] }: ModelRoute,
+    readonly call: ModelCall,
+    private readonly tell: (batch: readonly RoutedModelEvent[]) => Flow,
+    /** Called with the last event, however late its taker is done with it. */
+    private readonly onLast: () => void,
+  ) {
+    this.provider = first?.provider.name ?? 'none';
+    this.model = first?.model ?? 'none';
+  }
+
+  /** Undefined when that was the answer; else why the next candidate is asked. */
+  async ask(provider: ModelProvider, request: ModelRequest, mayMoveOn: boolean): Promise<AppError | undefined> {
+    this.provider = provider.name;
+    this.model = request.model;
+    this.mayMoveOn = mayMoveOn;
+    this.failed = undefined;
+    this.over = false;
+    this.held = [];
+    try {
+      if (request.model === '') throw noDefaultModel();
+      await provider.call(request, this.call, this.take);
+      if (!this.over) throw new AppError('model_stream_cut', `Model provider '${provider.name}' just stopped`);
+    } catch (error) {
+      await this.take([{ type: 'error', error: toAppError(error) }]);
+    }
+    return this.failed;
+  }
+
+  private readonly take = (batch: readonly ModelEvent[]): Flow => {
+    let told: readonly RoutedModelEvent[] = batch;
+    if (!this.sent) {
+      const first = batch.find((event) => event.type !== 'message_start' && event.type !== 'usage');
+      if (first === undefined) {
+        this.held.push(...batch);
+        return undefined;
+      }
+      if (first.type === 'error' && this.movesOn(first.error)) return 'enough';
+      this.sent = true;
+      told = [{ type: 'routed', provider: this.provider, upstreamModel: this.model }, ...this.held, ...batch];
+    }
+    for (const event of told) this.note(event);
+    const flow = this.tell(told);
+    if (flow === 'enough') this.over = true;
+    return flow instanceof Promise ? flow.then(this.said) : flow;
+  };
+
+  private readonly said = (said: 'enough' | undefined): 'enough' | undefined => {
+    if (said === 'enough') this.over = true;
+    return said;
+  };
+
+  private movesOn(error: AppError): boolean {
+    if (!this.mayMoveOn || error.code === 'cancelled' || this.call.signal.aborted) return false;
+    this.failed = error;
+    this.over = true;
+    return true;
+  }
+
+  private note(event: RoutedModelEvent): void {
+    switch (event.type) {
+      case 'usage':
+        this.usage = event.usage;
+        break;
+      case 'message_end':
+        this.outcome = 'ok';
+        this.end();
+        break;
+      case 'error':
+        this.outcome = event.error.code;
+        this.end();
+        break;
+      case 'routed':
+      case 'message_start':
+      case 'text_delta':
+      case 'reasoning_delta':
+      case 'tool_call_start':
+      case 'tool_call_delta':
+      case 'tool_call_end':
+        break;
+    }
+  }
+
+  private end(): void {
+    this.over = true;
+    this.onLast();
+  }
+}
+
+export const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name one');

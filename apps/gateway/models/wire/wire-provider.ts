@@ -1,0 +1,204 @@
+// A provider over HTTP, whatever its family: one request out, one answer in, retries before the first byte, lists of
+// models. What the bytes mean is the family's; nothing of a vendor is known here.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { ProviderConfig } from '#libs/config/schema.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import { isJsonObject } from '#libs/schemas/json.js';
+import type { CircuitBreaker } from '../resilience/circuit-breaker.js';
+import { exceedsWindow, isTooLong } from '../resilience/context-window.js';
+import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from '../resilience/guarded-call.js';
+import type { AttemptObserver, ModelAttempt } from '../routing/model-attempt.js';
+import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
+import { parse } from './frame-memory.js';
+import { openWithRetries, type UpstreamFailure } from '../resilience/open-with-retries.js';
+import { readAnswer } from './read-answer.js';
+import { RetryBudget } from '../resilience/retry-budget.js';
+import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
+import { mapToolNames, namesIn } from '../conversation/tool-names.js';
+import { Transport, type UpstreamAnswer, type UpstreamRequest } from './transport.js';
+import type { Reading, WireFamily, WireRequest } from './wire-family.js';
+
+const errorBodyBytes = 64 * 1024;
+const countBytes = 64 * 1024;
+const listedModels = 10_000;
+const listedPages = 10;
+/** OpenAI's own limit, which the others share. */
+const maxTools = 128;
+
+export interface WireParts extends CircuitParts {
+  onAttempt?: AttemptObserver;
+}
+
+export class WireProvider implements ModelProvider {
+  private readonly transport: Transport;
+  private readonly errors: ErrorReader;
+  private readonly retries: RetryBudget;
+  private readonly circuit: CircuitBreaker;
+
+  constructor(
+    readonly name: string,
+    private readonly config: ProviderConfig,
+    private readonly family: WireFamily,
+    private readonly parts: WireParts,
+  ) {
+    const { api_key, headers } = config;
+    this.retries = new RetryBudget(config.retry_budget);
+    this.circuit = openCircuit(name, config.circuit, parts);
+    this.transport = new Transport({
+      provider: name,
+      baseUrl: config.base_url ?? family.baseUrl,
+      headers: {
+        accept: 'text/event-stream, application/json',
+        'content-type': 'application/json',
+        ...family.headers(api_key),
+        ...lowerCased(headers),
+      },
+      timeoutMs: config.timeout_ms,
+      maxConcurrency: config.max_concurrency,
+      maxResponseBytes: config.max_response_bytes,
+    });
+    const secrets = [api_key, ...Object.values(headers)].filter((text) => text !== undefined && text.length >= 6);
+    this.errors = createErrorReader({
+      provider: name,
+      secrets: secrets as string[],
+      readError: (body) => family.readError(body),
+    });
+  }
+
+  async call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void> {
+    const { context_window: window } = this.config;
+    if (window !== undefined && isTooLong(request, window)) {
+      await take([{ type: 'error', error: exceedsWindow(this.name, window) }]);
+      return;
+    }
+    const pass = this.circuit.enter();
+    if (typeof pass === 'number') {
+      await take([{ type: 'error', error: isNotAsked(this.name, pass) }]);
+      return;
+    }
+    const guarded = new GuardedCall(pass, call, take);
+    let answer: UpstreamAnswer | undefined;
+    try {
+      const wire = this.write(request);
+      const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
+      for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
+        answer?.close(true);
+        answer = undefined;
+        guarded.complete = false;
+        answer = await this.open(wire.path, body, request.model, call);
+        await readAnswer(answer, wire.reader, bounds, guarded.take);
+      }
+    } catch (error) {
+      await guarded.take([{ type: 'error', error: toAppError(error) }]);
+    } finally {
+      answer?.close(guarded.complete);
+      guarded.end();
+    }
+  }
+
+  async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
+    if (this.family.toCount === undefined) throw countsNone(this.name);
+    const count = this.family.toCount(request, this.reading(request));
+    const answer = await this.open(count.path, count.body, request.model, call);
+    try {
+      const body = parse(await readText(answer, countBytes));
+      const tokens = isJsonObject(body) ? body[count.answer] : undefined;
+      if (typeof tokens === 'number' && tokens >= 0) return tokens;
+      throw new AppError('model_bad_response', `Model provider '${this.name}' did not say how many tokens it counts`);
+    } finally {
+      answer.close(true);
+    }
+  }
+
+  async listModels(signal: AbortSignal): Promise<string[]> {
+    const models: string[] = [];
+    let path: string | undefined = this.family.modelsPath;
+    for (let page = 0; path !== undefined && page < listedPages && models.length < listedModels; page += 1) {
+      const listed = await this.listPage(path, signal);
+      models.push(...listed.models);
+      path = listed.nextPath;
+    }
+    return models.slice(0, listedModels);
+  }
+
+  close(): Promise<void> {
+    return this.transport.close();
+  }
+
+  private write(request: ModelRequest): WireRequest {
+    const { tools } = request;
+    if (tools.length > maxTools) {
+      const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
+      throw new AppError('too_many_tools', message, { param: 'tools' });
+    }
+    return this.family.toRequest(request, this.reading(request));
+  }
+
+  private reading(request: ModelRequest): Reading {
+    const names = mapToolNames(namesIn(request), this.family.toolNames);
+    return { provider: this.name, errors: this.errors, names };
+  }
+
+  private open(path: string, body: string, model: string, call: ModelCall): Promise<UpstreamAnswer> {
+    const { traceparent } = call;
+    const request: UpstreamRequest = { method: 'POST', path, body };
+    if (traceparent !== undefined) request.headers = { traceparent };
+    return openWithRetries(this.transport, request, call, {
+      maxRetries: this.config.max_retries,
+      budget: this.retries,
+      toError: (answer) => this.toError(answer),
+      onRetry: (attempt, error, waitMs) => this.observe(model, call, { attempt, error, next: 'retry', waitMs }),
+      onRefused: (attempt, error) => this.observe(model, call, { attempt, error, next: 'none', waitMs: 0 }),
+    });
+  }
+
+  private observe(
+    model: string,
+    { requestId }: ModelCall,
+    failed: Omit<ModelAttempt, 'provider' | 'model' | 'requestId'>,
+  ): void {
+    this.parts.onAttempt?.({ provider: this.name, model, requestId, ...failed });
+  }
+
+  private async toError(answer: UpstreamAnswer): Promise<UpstreamFailure> {
+    // What was said counts even when the rest of it was cut or is too long.
+    const body = await readText(answer, errorBodyBytes).catch(() => '');
+    answer.close(true);
+    return this.errors.ofStatus(answer.status, answer.headers, body);
+  }
+
+  private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
+    const deadline = steadyNow() + this.config.timeout_ms.first_byte;
+    const answer = await this.transport.open({ method: 'GET', path }, { signal, deadline });
+    try {
+      if (answer.status === 404 || answer.status === 405) return { models: [] };
+      const body = parse(await readText(answer, this.config.max_response_bytes));
+      if (answer.status !== 200 || !isJsonObject(body)) {
+        throw new AppError('model_error', `Model provider '${this.name}' did not list its models (${answer.status})`);
+      }
+      return this.family.readModels(body);
+    } finally {
+      answer.close(true);
+    }
+  }
+}
+
+export const countsNone = (provider: string) =>
+  new AppError('invalid_value', `Models of provider '${provider}' count no tokens before they are asked`, {
+    param: 'model',
+  });
+
+/** The first `maxBytes` of a body. */
+async function readText(answer: UpstreamAnswer, maxBytes: number): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  await answer.read((bytes) => {
+    pieces.push(bytes);
+    size += bytes.length;
+    return size < maxBytes ? undefined : 'enough';
+  });
+  return Buffer.concat(pieces).toString('utf8', 0, maxBytes);
+}
+
+const lowerCased = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

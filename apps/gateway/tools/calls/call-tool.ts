@@ -1,0 +1,129 @@
+// One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
+// model's call; what is refused is journaled and audited too.
+import type { Journal, PlannedCall } from '#libs/runs/run-store.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { LateCancels } from './late-cancels.js';
+import type { Decide } from '../policy.js';
+import { auditContext } from './queued-tool-runner.js';
+import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
+import { toolOfCall } from '../catalog/tool-of-call.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
+
+export interface ToolCallRequest {
+  name: string;
+  /** JSON text of an object. */
+  argumentsText: string;
+  sessionId?: string;
+  /** Of a call that is known by its id before it is planned (a retry with the same key). */
+  callId?: string;
+  /** At most the tool's own maximum. */
+  timeoutMs?: number;
+}
+
+export interface EndedToolCall {
+  id: string;
+  sessionId: string;
+  tool: CatalogTool;
+  outcome: ToolOutcome;
+}
+
+export interface PreparedToolCall {
+  tool: CatalogTool;
+  context: CallContext;
+  /** Runs it; failures of the tool are outcomes. @throws AppError no_worker, queue_full, store_unavailable */
+  run(onProgress: (progress: ToolProgress) => void): Promise<EndedToolCall>;
+}
+
+export interface ToolCallPorts {
+  catalog: ToolCatalog;
+  validator: ArgumentValidator;
+  decide: Decide;
+  journal: Journal;
+  runner: ToolRunner;
+  lateCancels: LateCancels;
+  /** @throws AppError no_worker when none has come in time */
+  untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
+  /** The journal's row of a server call, with the job that would run it. */
+  planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
+}
+
+export class ToolCalls {
+  constructor(private readonly ports: ToolCallPorts) {}
+
+  /** @throws AppError tool_not_found, invalid_tool_arguments, tool_denied, store_unavailable, no_worker */
+  async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
+    const found = this.ports.catalog.find(request.name);
+    if (found === undefined) throw toolNotFound(request.name);
+    const offered = withTimeout(found, request.timeoutMs);
+    const context: CallContext = {
+      ...from,
+      callId: request.callId ?? mintCallId(true),
+      sessionId: request.sessionId ?? mintSessionId(),
+      priority: 'interactive',
+    };
+    const validated = await this.ports.validator.validate(offered, request.argumentsText);
+    if (!validated.ok) {
+      return this.#refuse(offered, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+    }
+    const tool = toolOfCall(offered, validated.arguments);
+    const decision = this.ports.decide(tool, validated.arguments, context);
+    if (decision.effect !== 'allow') {
+      const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
+      return this.#refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
+    }
+    // Before it is journaled: refused, it leaves nothing behind.
+    await this.ports.untilWorker(tool, context);
+    await this.#plan(this.ports.planCall(tool, validated.arguments, context), context, request);
+    return {
+      tool,
+      context,
+      run: async (onProgress) => {
+        const call = { tool, arguments: validated.arguments };
+        const outcome = await this.ports.runner.run(call, context, onProgress);
+        return { id: context.callId, sessionId: context.sessionId, tool, outcome };
+      },
+    };
+  }
+
+  /** A plan that is told as failed may have been written: then the call would be found, and run. */
+  async #plan(planned: PlannedCall, context: CallContext, { callId }: ToolCallRequest): Promise<void> {
+    const { journal, lateCancels } = this.ports;
+    const audit = auditContext(context);
+    try {
+      await journal.plan(planned, audit);
+    } catch (error) {
+      // Under an id that is known its caller, who comes again, is to find it.
+      if (callId === undefined) lateCancels.add(planned.id, audit);
+      throw error;
+    }
+  }
+
+  async #refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
+    // What was sent is not kept: it was refused for what it is.
+    const planned = { ...this.ports.planCall(tool, {}, context), outcome };
+    await this.ports.journal.plan(planned, auditContext(context));
+    throw failureOf(tool, outcome);
+  }
+}
+
+function withTimeout(tool: CatalogTool, timeoutMs: number | undefined): CatalogTool {
+  if (timeoutMs === undefined) return tool;
+  const bounded = Math.min(timeoutMs, tool.maxTimeoutMs);
+  return { ...tool, timeoutMs: bounded, maxTimeoutMs: bounded };
+}
+
+export function toolNotFound(name: string): AppError {
+  return new AppError('tool_not_found', `Tool '${name.slice(0, 256)}' not found`, { toolName: name.slice(0, 256) });
+}
+
+/** A tool's failure as the tools API answers it. */
+export function failureOf(tool: Pick<CatalogTool, 'name'>, { error: toolError }: ToolOutcome): AppError {
+  const { code, message } = toolError ?? { code: 'tool_failed' as const, message: 'no reason was given' };
+  const details = { toolName: tool.name, ...(toolError === undefined ? {} : { toolError }) };
+  return new AppError(code, `Tool execution failed: ${message}`, details);
+}

@@ -1,0 +1,36 @@
+// Requests that come on one connection before the earlier ones are answered. Each is worked on at once and its answer waits
+// for those before it, so their number has a bound: one write of half a megabyte is ten thousand of them.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#libs/schemas/errors.js';
+import { countExchange } from './exchanges.js';
+import { rememberReply } from './refused-requests.js';
+
+/** No client is known that sends more; most send one. */
+export const maxPipelined = 16;
+
+/**
+ * Whether the request is worked on. The first one above the bound is refused, and the connection ends with that answer:
+ * those after it, which `false` is said of, have none.
+ * @throws AppError concurrency_exceeded
+ */
+export function mayBeAnswered(request: IncomingMessage, answer: ServerResponse, onRefused: () => void): boolean {
+  const underWay = countExchange(request, answer).size;
+  if (underWay <= maxPipelined) return true;
+  if (underWay > maxPipelined + 1) return false;
+  onRefused();
+  answer.setHeader('connection', 'close');
+  throw new AppError('concurrency_exceeded', `${maxPipelined} requests of this connection are under way`);
+}
+
+/** For a server without hooks of its own. */
+export function boundPipelines(fastify: FastifyInstance, onRefused: () => void): void {
+  fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
+    try {
+      rememberReply(request, reply);
+      if (mayBeAnswered(request.raw, reply.raw, onRefused)) done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}

@@ -1,0 +1,48 @@
+// The MCP endpoint on a port of its own, before a gateway's real tool side, and what it was seen to do.
+import { silentLogger } from '#libs/logging/logger.js';
+import { McpController } from '../../apps/gateway/http/mcp/mcp.controller.js';
+import { SseController } from '../../apps/gateway/http/mcp/sse.controller.js';
+import { openGatewayEndpoint } from '../../apps/gateway/mcp/gateway-endpoint.js';
+import { McpRoute } from '../../apps/gateway/http/mcp/mcp-route.js';
+import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
+import { openHttpServer, type OpenHttpServer } from './open-http-server.js';
+import type { Services, TestGateway } from './queue-path.js';
+
+export interface OpenMcpServer extends OpenHttpServer {
+  /** Codes of the errors that callers were shown. */
+  errors: string[];
+  /** Every session that a request has named. */
+  sessions: Set<string>;
+}
+
+export async function openMcpServer(services: Services, { catalog, calls }: TestGateway): Promise<OpenMcpServer> {
+  const errors: string[] = [];
+  const sessions = new Set<string>();
+  const endpoint = openGatewayEndpoint(
+    {
+      catalog,
+      calls,
+      logger: silentLogger,
+      observeError: ({ code }) => errors.push(code),
+      onRefused: () => undefined,
+      onEvicted: () => undefined,
+    },
+    { sessions: 100, sessionIdleMs: 60_000, subscriptions: 100 },
+  );
+  const answer = endpoint.answer.bind(endpoint);
+  endpoint.answer = (request, ...rest) => {
+    const session = request.headers.get('mcp-session-id');
+    if (session !== null) sessions.add(session);
+    return answer(request, ...rest);
+  };
+  const server = await openHttpServer(
+    services,
+    [McpController, SseController],
+    [{ provide: McpEndpoint, useValue: endpoint }, McpRoute],
+  );
+  const close = async () => {
+    await server.app.get(McpRoute).close();
+    await server.close();
+  };
+  return { ...server, errors, sessions, close };
+}
