@@ -1,7 +1,7 @@
 // What a row of the audit costs: planned calls are ended by the journal, each with its row in the same statement, as a worker
 // ends safe ones; then as many without the audit. It writes as a process does: same parts, same group commit.
 import pg from 'pg';
-import { openDatabase } from '#libs/database/open-database.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';

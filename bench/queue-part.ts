@@ -1,7 +1,7 @@
 // What the two processes of a queue round trip stand on: the backing services of the system under measure.
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
-import { openDatabase } from '#libs/database/open-database.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 

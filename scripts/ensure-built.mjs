@@ -32,7 +32,7 @@ function build(why) {
 function canBuild() {
   try {
     accessSync(root, constants.W_OK);
-    accessSync(join(root, 'libs/database'), constants.W_OK);
+    accessSync(join(root, 'libs/postgres'), constants.W_OK);
     accessSync(join(root, 'node_modules/.bin/nest'), constants.X_OK);
     return true;
   } catch {

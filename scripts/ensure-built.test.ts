@@ -13,7 +13,7 @@ let root: string;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'signalbox-built-'));
   await write('package.json', JSON.stringify({ scripts: { build: 'node scripts/compile.mjs' } }));
-  for (const path of ['apps/a.ts', 'libs/database/b.ts', 'prisma/schema.prisma', 'package-lock.json']) {
+  for (const path of ['apps/a.ts', 'libs/postgres/b.ts', 'prisma/schema.prisma', 'package-lock.json']) {
     await write(path, '');
   }
   await write('tsconfig.json', '{}');
@@ -52,7 +52,7 @@ verifies('operations.start-builds', 'what is missing, then what is older than it
 verifies('operations.start-builds', 'not where it cannot', async () => {
   expect(ensureBuilt().status).toBe(0);
   await rm(join(root, 'node_modules'), { recursive: true });
-  await utimes(join(root, 'libs/database/b.ts'), inSeconds(60), inSeconds(60));
+  await utimes(join(root, 'libs/postgres/b.ts'), inSeconds(60), inSeconds(60));
   expect(ensureBuilt()).toMatchObject({ status: 0, stderr: expect.stringContaining('starting what was built') });
   await rm(join(root, 'dist'), { recursive: true });
   expect(ensureBuilt()).toMatchObject({ status: 1, stderr: expect.stringContaining('npm ci') });

@@ -3,7 +3,7 @@
 import { ConfigError } from '#libs/config/config-error.js';
 import { databaseUrl } from '#libs/config/database-url.js';
 import { loadConfig } from '#libs/config/load-config.js';
-import { migrate, MigrationError } from '#libs/database/migrate.js';
+import { migrate, MigrationError } from '#libs/postgres/migrate.js';
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));

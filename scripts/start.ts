@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configSource } from '#libs/config/load-config.js';
 import { readConfigWithOrigins } from '#libs/config/read-config.js';
-import { migrate } from '#libs/database/migrate.js';
+import { migrate } from '#libs/postgres/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { allocatorEnvironment } from '#libs/process/allocator-environment.js';

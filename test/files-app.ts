@@ -7,7 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
-import { openDatabase } from '#libs/database/open-database.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';

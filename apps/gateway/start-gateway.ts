@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
-import { migrate } from '#libs/database/migrate.js';
+import { migrate } from '#libs/postgres/migrate.js';
 import {
   isolationCheck,
   queueCheck,

@@ -5,8 +5,8 @@ import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { configurationFiles } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
-import { openDatabase } from '#libs/database/open-database.js';
-import { poolSizes } from '#libs/database/pool-sizes.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
+import { poolSizes } from '#libs/postgres/pool-sizes.js';
 import {
   isolationCheck,
   queueCheck,

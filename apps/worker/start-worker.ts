@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { readFaults } from '#libs/config/fault-points.js';
 import { openConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
-import { migrate } from '#libs/database/migrate.js';
+import { migrate } from '#libs/postgres/migrate.js';
 import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
 import { OperationsModule } from '#libs/health/operations.module.js';

@@ -8,7 +8,7 @@ import type { Cache } from './cache.js';
 import type { Counters } from './counters.js';
 import type { JobConsumer, JobHandler, JobQueue } from './job-queue.js';
 import type { CarriedChannels } from './messages/carried-channels.js';
-import { storeUnavailable, withinDeadline } from './store-error.js';
+import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 
 interface Closable {
   close(): Promise<void>;

@@ -2,7 +2,7 @@
 // then no reason to refuse a call. Nor is a store that is slow, for as long as it answers anybody.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
-import { isStoreAway, isUnanswered, withinDeadline, type Answering } from './store-error.js';
+import { isStoreAway, isUnanswered, withinDeadline, type Answering } from '#libs/store-error/store-error.js';
 
 const pauseMs = 50;
 

@@ -1,7 +1,7 @@
 // A call as the journal's statements take it and as its table gives it back. Pure; the statements stand beside.
 import { auditArguments, auditOutcome, traceIdOf } from '#libs/audit/call-audit.js';
-import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
-import type { ToolCall as CallRow } from '#libs/database/prisma-client/client.js';
+import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
+import type { ToolCall as CallRow } from '#libs/postgres/prisma-client/client.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase } from '#libs/database/open-database.js';
+import { type Database, openDatabase } from '#libs/postgres/open-database.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';

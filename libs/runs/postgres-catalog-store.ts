@@ -1,7 +1,7 @@
 // The catalog on PostgreSQL: one row a server, one a tool. Only what differs is written, in statements of bounded size.
-import type { CatalogTool as CatalogToolRow } from '#libs/database/prisma-client/client.js';
-import type { Database } from '#libs/database/open-database.js';
-import { arrayOf, storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import type { CatalogTool as CatalogToolRow } from '#libs/postgres/prisma-client/client.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { arrayOf, storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';

@@ -1,7 +1,7 @@
 // The events of stored runs on PostgreSQL: one row for each burst, bursts of concurrent runs in one statement.
 // Numbers are given by whoever appends; a burst that is there already is left as it is.
-import type { Database } from '#libs/database/open-database.js';
-import { storedText } from '#libs/database/stored-text.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { burst } from './run-rows.js';

@@ -1,8 +1,8 @@
 // The journal on PostgreSQL. Every transition is one conditional statement that concurrent calls share; what is not in
 // the state that a transition needs stays as it is.
-import { GroupCommit } from '#libs/database/group-commit.js';
-import type { Database } from '#libs/database/open-database.js';
-import { storedJson, storedText } from '#libs/database/stored-text.js';
+import { GroupCommit } from '#libs/postgres/group-commit.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedJson, storedText } from '#libs/postgres/stored-text.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';

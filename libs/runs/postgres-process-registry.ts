@@ -1,6 +1,6 @@
 // Heartbeats on PostgreSQL. All times are the database's own: a machine's clock may jump as it likes.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '#libs/database/open-database.js';
+import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { processExpiryMs, type ProcessInfo, type ProcessRegistry, type SeenProcess } from './process-registry.js';

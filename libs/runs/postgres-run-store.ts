@@ -1,7 +1,7 @@
 // The run store on PostgreSQL. A run is written by the gateway that owns it and by nobody else; writes of concurrent
 // turns share statements.
-import type { Database } from '#libs/database/open-database.js';
-import { storedText } from '#libs/database/stored-text.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { toStoredCall } from './call-rows.js';
 import { deletePartsOfRuns } from './delete-parts-of-runs.js';

@@ -1,8 +1,8 @@
 // Sessions on PostgreSQL. A session in use is written once in some seconds, sessions of one moment in one statement;
 // in between it is known from memory.
 import { randomBytes } from 'node:crypto';
-import type { Database } from '#libs/database/open-database.js';
-import { storedJson, storedJsonOrNull, storedText } from '#libs/database/stored-text.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
 import { deletePartsOfRuns } from './delete-parts-of-runs.js';
 import type { DeletedSession, SessionName } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';

@@ -1,8 +1,8 @@
 // Held back definitions on PostgreSQL. A decision is one statement: changes, audit rows and the revision that readers
 // look at, or nothing.
 import { traceIdOf } from '#libs/audit/call-audit.js';
-import type { Database } from '#libs/database/open-database.js';
-import { storedText, storedTextOrNull } from '#libs/database/stored-text.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';
 import { eventually } from '#libs/testing/eventually.js';

@@ -3,7 +3,7 @@
 // so that a database that was away, or whose clock was set, or a stopped process that goes on, does not look like
 // everybody's death.
 import type { JobQueue } from '#libs/backing/job-queue.js';
-import type { Database } from '#libs/database/open-database.js';
+import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';

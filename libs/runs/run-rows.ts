@@ -1,6 +1,6 @@
 // Runs and rounds as their statements take them and as their tables give them back. Pure.
-import type { Run as RunRow, RunRound as RoundRow } from '#libs/database/prisma-client/client.js';
-import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#libs/database/stored-text.js';
+import type { Run as RunRow, RunRound as RoundRow } from '#libs/postgres/prisma-client/client.js';
+import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { isDialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';

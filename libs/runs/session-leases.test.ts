@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';

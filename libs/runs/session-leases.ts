@@ -1,8 +1,8 @@
 // Which worker has a session's stateful servers. A lease lives as long as its worker's
 // heartbeat and is never renewed itself; each taking has a fence above all earlier ones.
-import type { Database } from '#libs/database/open-database.js';
-import { storeUnavailable } from '#libs/database/database-error.js';
-import { storedText } from '#libs/database/stored-text.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storeUnavailable } from '#libs/store-error/store-error.js';
+import { storedText } from '#libs/postgres/stored-text.js';
 import { processExpiryMs } from './process-registry.js';
 
 export interface SessionName {
@@ -66,7 +66,7 @@ export class PostgresSessionLeases implements SessionLeases {
         expiresInMs: row.expires_in_ms ?? 0,
       };
     }
-    throw storeUnavailable(new Error('a session is taken and freed without end'));
+    throw storeUnavailable('The session is taken and freed again and again');
   }
 
   async isTaken({ principal, sessionId }: SessionName): Promise<boolean> {

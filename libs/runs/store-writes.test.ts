@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { NO_USAGE } from '#libs/schemas/usage.js';

@@ -1,8 +1,8 @@
 // What a process writes into the store, whatever it is, shares statements and their commits: a turn's beginning with
 // another's round and a third one's end. Knows the parts of a statement, not what stands in their rows.
-import { GroupCommit } from '#libs/database/group-commit.js';
-import type { Database } from '#libs/database/open-database.js';
-import { arrayOf } from '#libs/database/stored-text.js';
+import { GroupCommit } from '#libs/postgres/group-commit.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { arrayOf } from '#libs/postgres/stored-text.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import { type WriteName, type WritePart, writeParts } from './write-parts.js';
 

@@ -1,6 +1,6 @@
 // Calls that were planned by a gateway that is gone, and are run by the one that goes on with their run.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';

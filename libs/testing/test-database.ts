@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { migrate } from '#libs/database/migrate.js';
+import { migrate } from '#libs/postgres/migrate.js';
 
 export interface TestDatabase {
   url: string;

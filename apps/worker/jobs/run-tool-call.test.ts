@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { replaceMembers } from '#libs/config/fault-points.js';
-import { openDatabase } from '#libs/database/open-database.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import type { Journal } from '#libs/runs/run-store.js';

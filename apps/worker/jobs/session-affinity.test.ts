@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { PutBack } from '#libs/backing/job-queue.js';
-import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
 import { PostgresSessionLeases } from '#libs/runs/session-leases.js';

@@ -13,7 +13,7 @@ import {
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openDatabase, type Database } from '#libs/database/open-database.js';
+import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger, type LogFields, type Logger } from '#libs/logging/logger.js';
 import { PostgresJournal } from '#libs/runs/postgres-journal.js';
 import { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';

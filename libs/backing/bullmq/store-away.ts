@@ -1,5 +1,5 @@
 // A lost connection in the words that BullMQ takes for one: anything else fails the job that is under way.
-import { isStoreAway } from '../store-error.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 
 class StoreAway extends Error {
   /** BullMQ goes by this code to tell a store that is away from a step that failed. */

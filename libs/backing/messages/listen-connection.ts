@@ -1,7 +1,7 @@
 // The one connection of a process that listens to channels. Comes back by itself after a loss, with everything that
 // was listened to, and then says so. Finds a silent server with a heartbeat.
 import type { Logger } from '#libs/logging/logger.js';
-import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import type { Carrier, ListenLink } from './carrier.js';
 
 const heartbeatMs = 5_000;

@@ -1,6 +1,6 @@
 // Sends messages: those of one tick, and those that came while the last step ran, in one step. One step at a time, so the
 // order of publishing is the order of arrival. Never sends twice.
-import { storeUnavailable, toStoreError, withinDeadline } from '../store-error.js';
+import { storeUnavailable, toStoreError, withinDeadline } from '#libs/store-error/store-error.js';
 import type { CarriedMessage, Carrier } from './carrier.js';
 
 export interface BatchBounds {

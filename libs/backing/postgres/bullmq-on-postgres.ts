@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { queueSettings } from '../bullmq/queue-settings.js';
 import { told } from '../bullmq/store-away.js';
-import { isStoreAway } from '../store-error.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 import type { Database } from './database.js';
 
 type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], string>;

@@ -1,7 +1,8 @@
 // Carries channels by LISTEN and NOTIFY.
 import type pg from 'pg';
 import type { CarriedMessage, Carrier, LinkEvents, ListenLink } from '../messages/carrier.js';
-import { type Database, destroy } from './database.js';
+import { destroy } from '#libs/postgres/pool.js';
+import type { Database } from './database.js';
 import { notifyLimits, shardOf } from './notify-shards.js';
 
 const statement = 'select pg_notify(m.shard, m.payload) from unnest($1::text[], $2::text[]) as m(shard, payload)';

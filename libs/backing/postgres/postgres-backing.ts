@@ -4,7 +4,7 @@ import type { Backing } from '../backing.js';
 import type { CacheBounds } from '../cache.js';
 import { CarriedChannels } from '../messages/carried-channels.js';
 import { OpenedBacking } from '../opened-backing.js';
-import { toStoreError } from '../store-error.js';
+import { toStoreError } from '#libs/store-error/store-error.js';
 import { bullmqOnPostgres } from './bullmq-on-postgres.js';
 import { Database, type DatabaseOptions } from './database.js';
 import { ExpirySweep } from './expiry-sweep.js';

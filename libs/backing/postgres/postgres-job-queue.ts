@@ -6,7 +6,7 @@ import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { commonQueueName, workerOfQueue, workerQueueName } from '../bullmq/job-id.js';
 import type { AddOptions, JobQueue, QueueCounts } from '../job-queue.js';
 import { retryWhileAway } from '../retry-while-away.js';
-import { withinDeadline } from '../store-error.js';
+import { withinDeadline } from '#libs/store-error/store-error.js';
 import type { Database } from './database.js';
 
 /** The names of our queues, found by steps through the primary key: not every job is read for it. */

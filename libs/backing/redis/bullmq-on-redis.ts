@@ -10,7 +10,7 @@ import {
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { queueSettings } from '../bullmq/queue-settings.js';
 import { inItsWords } from '../bullmq/store-away.js';
-import { isStoreAway } from '../store-error.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 import { queuePrefix } from './keys.js';
 import type { RedisClient } from './redis-client.js';
 import { toRedisError } from './redis-error.js';

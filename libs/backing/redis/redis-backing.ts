@@ -7,7 +7,7 @@ import type { Backing } from '../backing.js';
 import type { CacheBounds } from '../cache.js';
 import { CarriedChannels } from '../messages/carried-channels.js';
 import { OpenedBacking } from '../opened-backing.js';
-import { storeUnavailable, withinDeadline } from '../store-error.js';
+import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import { bullmqOnRedis } from './bullmq-on-redis.js';
 import { checkServer, startProblem } from './check-server.js';
 import { RedisCache } from './redis-cache.js';

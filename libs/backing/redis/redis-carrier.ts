@@ -1,7 +1,7 @@
 // Carries channels by publish and subscribe. In a cluster every server passes messages on to all others, so the listener
 // may be anywhere; all that a process publishes goes by one server, which keeps its order.
 import type { Redis } from 'ioredis';
-import { withinDeadline } from '../store-error.js';
+import { withinDeadline } from '#libs/store-error/store-error.js';
 import type { CarriedMessage, Carrier, LinkEvents, ListenLink } from '../messages/carrier.js';
 import { storedKey } from '../stored-key.js';
 import { channelPrefix, publisherKey } from './keys.js';

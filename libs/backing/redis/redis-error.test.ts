@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { isStoreAway, toStoreError } from '../store-error.js';
+import { isStoreAway, toStoreError } from '#libs/store-error/store-error.js';
 import { toRedisError } from './redis-error.js';
 
 const named = (name: string) => Object.assign(new Error('Reached the max retries per request limit'), { name });

@@ -1,5 +1,5 @@
 // Tells a Redis that is away, starting, failing over or full from a command that is wrong.
-import { storeFull } from '../store-error.js';
+import { storeFull } from '#libs/store-error/store-error.js';
 
 /** What the server answers while it cannot serve; the same command may succeed later. */
 const awayAnswers = /^(?:LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|NOREPLICAS|UNBLOCKED|BUSY|MISCONF) /;

@@ -4,7 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Store } from '../opened-backing.js';
-import { type Answering, storeUnavailable, withinDeadline } from '../store-error.js';
+import { type Answering, storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import { gatherWrites } from './gather-writes.js';
 import { writableKey } from './keys.js';
 import { createClient, createSingleClient, type RedisClient, seedsOf } from './redis-client.js';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { GroupCommit } from '#libs/database/group-commit.js';
+import { GroupCommit } from '#libs/postgres/group-commit.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../../../test/verifies.js';
 import { lateCancelBatch, LateCancels, maxLateCancels } from './late-cancels.js';

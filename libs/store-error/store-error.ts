@@ -12,38 +12,57 @@ export function storeUnavailable(message: string, cause?: unknown): AppError {
 /** It answers, and takes nothing more: another try meets the same until there is room. */
 export const storeFull = (cause: unknown): AppError => storeUnavailable('The store is full', cause);
 
-/** Node's own codes for a peer that cannot be reached; ENOENT is a unix socket without its server. */
-const socketCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-]);
+/** Codes of Node for a peer that cannot be reached (ENOENT: a unix socket without its server), and of Prisma. */
+const connectionCodes = /^(?:E(?:CONN\w*|PIPE|TIMEDOUT|NOTFOUND|HOSTUNREACH|NETUNREACH|NOENT|AI_\w+)|P1\d{3}|P2024)$/;
 
-/** Connection, transaction rollback, resources, operator intervention (statement timeout too), system; read-only. */
-const sqlStates = /^(?:08|40|53|57|58|25006)/;
+/** Connection, transaction rollback, resources, operator intervention (statement timeout too), system; read-only; locks. */
+const awayStates = /^(?:08|40|53|57|58|25006|55P03)/;
 
-/** pg raises these without a code. */
+/** What pg and Prisma's adapter raise without a code. */
 const driverMessages =
-  /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|not queryable|connection error|Client was closed|after calling end/i;
+  /Connection terminated|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|not queryable|connection (?:closed|error)|Client was closed|after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout/i;
 
 /** Of pg and ioredis. */
 const driverTimeouts =
   /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated due to connection timeout|Query read timeout|Command timed out)$/;
 
-/** Whether `error` says that the database is away or overloaded, so that the same statement may succeed later. */
+/** SQLSTATE of an error of pg or Prisma, at whatever depth. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return findIn(error, (record) => {
+    for (const code of [record['originalCode'], record['code']]) {
+      if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^P\d{4}$|^E[A-Z]{4}$/.test(code)) return code;
+    }
+    return undefined;
+  });
+}
+
+/** Whether `error` says that the store is away or overloaded, so that the same statement may succeed later. */
 export function isStoreAway(error: unknown): boolean {
   if (error instanceof AppError) return error.code === 'store_unavailable';
-  if (!(error instanceof Error)) return false;
-  const code: unknown = (error as { code?: unknown }).code;
-  if (typeof code === 'string' && (socketCodes.has(code) || sqlStates.test(code))) return true;
-  if (error instanceof AggregateError) return error.errors.some(isStoreAway);
-  return driverMessages.test(error.message);
+  const state = sqlStateOf(error);
+  if (state !== undefined) return awayStates.test(state);
+  return findIn(error, saysConnectionFailed) === true;
+}
+
+function saysConnectionFailed({ code, kind, message }: Record<string, unknown>): true | undefined {
+  const failed =
+    (typeof code === 'string' && connectionCodes.test(code)) ||
+    [kind, message].some((text) => typeof text === 'string' && driverMessages.test(text));
+  return failed ? true : undefined;
+}
+
+/** Looks through an error, its causes, and the members in which Prisma wraps the driver's error. */
+function findIn<T>(error: unknown, pick: (record: Record<string, unknown>) => T | undefined, depth = 0): T | undefined {
+  if (typeof error !== 'object' || error === null || depth > 6) return undefined;
+  const record = error as Record<string, unknown>;
+  const here = pick(record);
+  if (here !== undefined) return here;
+  const errors = Array.isArray(record['errors']) ? (record['errors'] as unknown[]) : [];
+  for (const next of [record['cause'], record['meta'], record['driverAdapterError'], ...errors]) {
+    const found = findIn(next, pick, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Only a driver's own clock ran out, whoever passed that on in other words: the store has said nothing, and may be slow. */
@@ -57,10 +76,10 @@ const diskFull = '53100';
 /** What a port throws for whatever its driver threw. */
 export function toStoreError(error: unknown): unknown {
   if (error instanceof AppError || !isStoreAway(error)) return error;
-  const { cause, code } = error as { cause?: unknown; code?: unknown };
+  const { cause } = error as { cause?: unknown };
   // In BullMQ's words it is a lost connection, whatever it was.
   if (cause instanceof AppError) return cause;
-  if (code === diskFull) return storeFull(error);
+  if (sqlStateOf(error) === diskFull) return storeFull(error);
   return storeUnavailable('The store is not reachable', error);
 }
 

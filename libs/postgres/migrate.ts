@@ -7,9 +7,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { AppError } from '#libs/schemas/errors.js';
-import { connectionConfig } from './connection-settings.js';
+import { clientConfig } from './connection.js';
 import { ConfigError } from '#libs/config/config-error.js';
-import { sqlStateOf, toConnectError, toDatabaseError } from './database-error.js';
+import { sqlStateOf } from '#libs/store-error/store-error.js';
+import { toConnectError, toDatabaseError } from './postgres-error.js';
 
 /** The lock that `prisma migrate` takes: two of either kind wait for each other. */
 const advisoryLock = 72_707_369;
@@ -44,7 +45,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
   const { signal, timeoutMs = 60_000, directory = migrationsDirectory() } = options;
   signal.throwIfAborted();
   const migrations = await readMigrations(directory);
-  const client = new pg.Client(connectionConfig({ url: databaseUrl, timeoutMs, applicationName: 'signalbox migrate' }));
+  const client = new pg.Client(clientConfig({ url: databaseUrl, timeoutMs, applicationName: 'signalbox migrate' }));
   client.on('error', () => undefined);
   // Ending the connection is what aborts: the server rolls back.
   const abort = () => void client.end().catch(() => undefined);

@@ -1,7 +1,8 @@
 // Lets concurrent writes of one kind share a statement and its commit; readings may share one
 // too. Writes at once while idle; what comes during a write goes out together after it. Refuses what does not fit into its
 // queue or its time.
-import { sqlStateOf, storeUnavailable, toDatabaseError } from './database-error.js';
+import { sqlStateOf, storeUnavailable } from '#libs/store-error/store-error.js';
+import { toDatabaseError } from './postgres-error.js';
 
 /** Writes all rows in one statement; results stand in the order of the rows. */
 export type WriteRows<Row, Result> = (rows: readonly Row[]) => Promise<readonly Result[]>;
@@ -54,7 +55,7 @@ export class GroupCommit<Row, Result> {
     const { maxQueued, maxQueuedCharacters, charactersOf } = this.bounds;
     const full = this.queue.length >= maxQueued || this.queuedCharacters + charactersOf(row) > maxQueuedCharacters;
     // A single row above the bound may still go when nothing waits.
-    if (full && this.queue.length > 0) return Promise.reject(storeUnavailable(new Error('too many writes wait')));
+    if (full && this.queue.length > 0) return Promise.reject(storeUnavailable('Too many writes wait'));
     this.queuedCharacters += charactersOf(row);
     return new Promise((resolve, reject) => {
       this.queue.push({ row, since: performance.now(), resolve, reject });
@@ -70,7 +71,7 @@ export class GroupCommit<Row, Result> {
       const oldest = performance.now() - this.bounds.timeoutMs;
       const batch: Waiting<Row, Result>[] = [];
       for (const waiting of this.takeBatch()) {
-        if (waiting.since < oldest) waiting.reject(storeUnavailable(new Error('waited too long for its statement')));
+        if (waiting.since < oldest) waiting.reject(storeUnavailable('The store did not answer in time'));
         else batch.push(waiting);
       }
       if (batch.length > 0) await this.writeBatch(batch);
@@ -110,7 +111,8 @@ export class GroupCommit<Row, Result> {
   /** The store hangs: nobody waits for a second deadline behind this one. */
   private refuseQueued(cause: unknown): void {
     this.queuedCharacters = 0;
-    for (const waiting of this.queue.splice(0)) waiting.reject(storeUnavailable(cause));
+    for (const waiting of this.queue.splice(0))
+      waiting.reject(storeUnavailable('The store did not answer in time', cause));
   }
 }
 

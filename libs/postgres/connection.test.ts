@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import pg from 'pg';
-import { sessionUrl } from './session-url.js';
+import { clientConfig } from './connection.js';
 
-const settings = { applicationName: 'signalbox backing', set: { search_path: 'bullmq,public', statement_timeout: 5 } };
+const settings = { timeoutMs: 100, applicationName: 'signalbox backing', set: { search_path: 'bullmq,public' } };
 
 function read(url: string): { options: string; application_name: string; database: string; host: string } {
-  const client = new pg.Client({ connectionString: sessionUrl(url, settings) });
+  const client = new pg.Client(clientConfig({ url, ...settings }));
   return (client as unknown as { connectionParameters: ReturnType<typeof read> }).connectionParameters;
 }
 
 test('settings reach the driver, those of the operator stay', () => {
-  const ours = '-c search_path=bullmq,public -c statement_timeout=5';
+  const ours = '-c TimeZone=UTC -c search_path=bullmq,public';
   expect(read('postgres://user:p%40ss@db.example:5433/signalbox')).toMatchObject({
     options: ours,
     application_name: 'signalbox backing',

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
-import { inItsWords } from './bullmq/store-away.js';
-import { toRedisError } from './redis/redis-error.js';
-import { retryWhileAway } from './retry-while-away.js';
+import { inItsWords } from '../backing/bullmq/store-away.js';
+import { toRedisError } from '../backing/redis/redis-error.js';
+import { retryWhileAway } from '../backing/retry-while-away.js';
 import { isStoreAway, toStoreError, withinDeadline } from './store-error.js';
 
 const coded = (code: string) => Object.assign(new Error('at 10.0.0.1'), { code });

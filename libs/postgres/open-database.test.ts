@@ -2,7 +2,7 @@ import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
-import { sqlStateOf } from './database-error.js';
+import { sqlStateOf } from '#libs/store-error/store-error.js';
 import { openDatabase, type Database } from './open-database.js';
 
 const settings = { poolSize: 2, timeoutMs: 500, applicationName: 'signalbox test' };

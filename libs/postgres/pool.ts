@@ -1,0 +1,136 @@
+// The connections of one process to a PostgreSQL: a bounded pool for statements, and single connections for LISTEN. Every
+// statement has a deadline for its caller, in the driver and on the server. Knows nothing of tables.
+import pg from 'pg';
+import type { Logger } from '#libs/logging/logger.js';
+import { type Answering, storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
+import { clientConfig, type ConnectionSettings } from './connection.js';
+
+export interface PoolSettings extends ConnectionSettings {
+  poolSize: number;
+  /** How long a connection may be unused before it is closed, ms. */
+  idleMs: number;
+  /** The name under which a statement is prepared on each connection; '' does not prepare it. Unless given, one for each text. */
+  nameOf?: (text: string) => string;
+  logger?: Pick<Logger, 'debug'>;
+}
+
+export class PostgresPool implements Answering {
+  readonly timeoutMs: number;
+  answeredAt = 0;
+  /** For libraries that bring their own deadlines. */
+  readonly pool: pg.Pool;
+  private readonly config: pg.ClientConfig;
+  private readonly clients = new Set<pg.Client>();
+  private readonly names = new Map<string, string>();
+  private readonly nameOf: (text: string) => string;
+  private closing: Promise<void> | undefined;
+
+  constructor(private readonly settings: PoolSettings) {
+    this.timeoutMs = settings.timeoutMs;
+    this.nameOf = settings.nameOf ?? ((text) => this.ownNameOf(text));
+    this.config = clientConfig(settings);
+    this.pool = new pg.Pool({
+      ...this.config,
+      max: settings.poolSize,
+      idleTimeoutMillis: settings.idleMs,
+      // An idle pool must not keep a process alive that has nothing left to do.
+      allowExitOnIdle: true,
+    });
+    // A connection that breaks while it is unused leaves the pool; the next statement makes another.
+    this.pool.on('error', (error) => this.debug(error, 'An idle database connection was lost'));
+    this.pool.on('connect', (client) => this.clients.add(client as unknown as pg.Client));
+    this.pool.on('remove', (client) => this.clients.delete(client as unknown as pg.Client));
+  }
+
+  /** Runs a statement within the deadline. */
+  run<Row extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[],
+    signal?: AbortSignal,
+  ): Promise<pg.QueryResult<Row>> {
+    return withinDeadline(this.timeoutMs, signal, () => this.runRaw<Row>(text, values));
+  }
+
+  /** Without the port's deadline: for callers that retry (the queue's own loop). Ends by the driver's read timeout. */
+  async runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
+    if (this.closing !== undefined) throw storeUnavailable('The store is closed');
+    const result = await this.pool.query<Row>({ name: this.nameOf(text), text, values: [...values] });
+    this.answeredAt = performance.now();
+    return result;
+  }
+
+  /** A connection outside the pool, for LISTEN. End it with `endClient`; `close` cuts it. */
+  async openClient(): Promise<pg.Client> {
+    if (this.closing !== undefined) throw storeUnavailable('The store is closed');
+    const client = new pg.Client(this.config);
+    this.clients.add(client);
+    this.watch(client);
+    try {
+      await client.connect();
+    } catch (error) {
+      this.clients.delete(client);
+      destroy(client);
+      throw error;
+    }
+    return client;
+  }
+
+  async endClient(client: pg.Client): Promise<void> {
+    // Its user may have taken all listeners away: an error without one would end the process.
+    this.watch(client);
+    await withinDeadline(this.timeoutMs, undefined, () => client.end()).catch(() => destroy(client));
+    this.clients.delete(client);
+  }
+
+  private watch(client: pg.Client): void {
+    client.on('error', (error) => this.debug(error, 'A database connection was lost'));
+    client.once('end', () => this.clients.delete(client));
+  }
+
+  /** A session whose statements may take a minute: for the schema only, which may wait for another process. */
+  async inSchemaSession(work: (client: pg.Client) => Promise<void>): Promise<void> {
+    const client = new pg.Client({ ...this.config, query_timeout: 60_000 });
+    client.on('error', (error) => this.debug(error, 'A database connection was lost'));
+    try {
+      await client.connect();
+      await client.query('set statement_timeout = 55000');
+      await work(client);
+      await client.end();
+    } catch (error) {
+      destroy(client);
+      throw error;
+    }
+  }
+
+  /** Waits for statements under way up to the deadline, then cuts what is left. */
+  close(): Promise<void> {
+    this.closing ??= this.end();
+    return this.closing;
+  }
+
+  private async end(): Promise<void> {
+    await withinDeadline(this.timeoutMs, undefined, () => this.pool.end()).catch((error: unknown) =>
+      this.debug(error, 'Database connections are cut'),
+    );
+    for (const client of this.clients) destroy(client);
+    this.clients.clear();
+  }
+
+  private ownNameOf(text: string): string {
+    let name = this.names.get(text);
+    if (name === undefined) {
+      name = `signalbox_${this.names.size}`;
+      this.names.set(text, name);
+    }
+    return name;
+  }
+
+  private debug(error: unknown, message: string): void {
+    this.settings.logger?.debug({ error }, message);
+  }
+}
+
+/** Cuts a connection without a goodbye: a silent server would not answer one. */
+export function destroy(client: pg.Client): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}

@@ -1,0 +1,30 @@
+// What PostgreSQL's failures mean to us. Shows none of its texts: they may name hosts, roles or data.
+import { ConfigError } from '#libs/config/config-error.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isStoreAway, sqlStateOf, storeUnavailable, toStoreError } from '#libs/store-error/store-error.js';
+
+/** An AppError stays. What may succeed later is store_unavailable, everything else a bug of ours. */
+export function toDatabaseError(error: unknown): AppError {
+  const known = toStoreError(error);
+  return known instanceof AppError ? known : new AppError('internal_error', 'Internal error', { cause: error });
+}
+
+/** SQLSTATEs of a server that is there and will not have us, whatever is tried again. */
+const refusals: [states: RegExp, meaning: string][] = [
+  [/^28/, 'PostgreSQL refuses this user or its password'],
+  [/^3D000$/, 'there is no such database'],
+  [/^42501$/, 'this user may not use that database, or make tables in its schema'],
+];
+
+/** Of a connection at a start, in the words of whoever wrote DATABASE_URL: what the server or the address is to blame for. */
+export function toConnectError(error: unknown): AppError | ConfigError {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const state = sqlStateOf(error);
+  const because = state ?? (typeof code === 'string' ? code : undefined);
+  const why = because === undefined ? '' : ` (${because})`;
+  if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of DATABASE_URL cannot be reached${why}`, error);
+  const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL asks for a password' : undefined;
+  const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
+  const otherwise = 'what is there does not answer as a PostgreSQL that can be used';
+  return new ConfigError([{ key: 'DATABASE_URL', message: `${unsaid ?? refused ?? otherwise}${why}` }]);
+}
