@@ -1,6 +1,7 @@
 // Every controller of the gateway, found by its file's name, for what has to know all routes without starting anything.
 import 'reflect-metadata';
 import { readdirSync } from 'node:fs';
+import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Type } from '@nestjs/common';
 import { HealthController } from '#libs/health/health.controller.js';
@@ -8,7 +9,8 @@ import { MetricsController } from '#libs/metrics/metrics.controller.js';
 
 export async function gatewayControllers(): Promise<Type[]> {
   const folder = new URL('../apps/gateway/http/', import.meta.url);
-  const files = readdirSync(fileURLToPath(folder)).filter((file) => /\.controller\.[jt]s$/.test(file));
+  const entries = readdirSync(fileURLToPath(folder), { recursive: true, encoding: 'utf8' });
+  const files = entries.filter((file) => /\.controller\.[jt]s$/.test(file)).map((file) => file.replaceAll(sep, '/'));
   const modules = await Promise.all(
     files.map((file) => import(/* @vite-ignore */ new URL(file, folder).href) as Promise<Record<string, unknown>>),
   );

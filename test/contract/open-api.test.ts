@@ -2,13 +2,16 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { expect, test } from 'vitest';
+import { readConfig } from '#libs/config/read-config.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { Health } from '#libs/health/health.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
+import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
 import { gatewayControllers } from '../../scripts/gateway-controllers.js';
 import { verifies } from '../verifies.js';
+import { registerOnRequest } from '../../apps/gateway/http/on-request.js';
 import { openApiDocument, routesOf } from '../../apps/gateway/http/openapi/open-api-document.js';
 import { describedOperations } from '../../apps/gateway/http/openapi/open-api-operations.js';
 import { setupOpenApi } from '../../apps/gateway/http/openapi/open-api.js';
@@ -44,7 +47,15 @@ verifies('operations.open-api-served', 'page, script and document come from this
   const access = new OperatorAccess(undefined);
   @Module({ imports: [OperationsModule.of({ health: new Health('gateway', []), scrape, access })] })
   class TestModule {}
-  const app = await NestFactory.create<NestFastifyApplication>(TestModule, new FastifyAdapter(), { logger: false });
+  const adapter = new FastifyAdapter();
+  const config = readConfig({ environment: {} });
+  registerOnRequest(adapter.getInstance(), {
+    config,
+    access,
+    logger: silentLogger,
+    onPipelineRefused: () => undefined,
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(TestModule, adapter, { logger: false });
   try {
     setupOpenApi(app);
     await app.init();

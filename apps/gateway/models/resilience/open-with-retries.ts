@@ -6,7 +6,8 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
 import type { RetryBudget } from './retry-budget.js';
-import type { Transport, UpstreamAnswer, UpstreamCall, UpstreamRequest } from '../wire/transport.js';
+import type { Transport } from '../wire/transport.js';
+import type { UpstreamAnswer, UpstreamCall, UpstreamRequest } from '../wire/upstream.js';
 
 export interface RetryPolicy {
   maxRetries: number;

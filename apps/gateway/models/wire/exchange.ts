@@ -6,7 +6,7 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Connection } from './connections.js';
-import type { TransportOptions, UpstreamAnswer, UpstreamCall } from './transport.js';
+import type { TransportOptions, UpstreamAnswer, UpstreamCall } from './upstream.js';
 
 /** More than this read ahead holds the connection. */
 const readAheadBytes = 64 * 1024;

@@ -7,7 +7,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { FrameMemory, parse } from './frame-memory.js';
 import type { TakeModelEvents } from '../model-provider.js';
 import { createSseReader, type SseReader } from './sse-reader.js';
-import type { UpstreamAnswer } from './transport.js';
+import type { UpstreamAnswer } from './upstream.js';
 import type { AnswerReader } from './wire-family.js';
 
 /** After the finish reason only usage and `[DONE]` may come: an upstream that keeps the connection open sends neither. */

@@ -6,7 +6,8 @@ import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { asking, calling, errorOf, provider, start, use } from '../../../../test/fixtures/openai-setup.js';
 import { verifies } from '../../../../test/verifies.js';
-import { Transport, type UpstreamAnswer } from './transport.js';
+import { Transport } from './transport.js';
+import type { UpstreamAnswer } from './upstream.js';
 
 const closing: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {

@@ -15,7 +15,8 @@ import { readAnswer } from './read-answer.js';
 import { RetryBudget } from '../resilience/retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from '../conversation/tool-names.js';
-import { Transport, type UpstreamAnswer, type UpstreamRequest } from './transport.js';
+import { Transport } from './transport.js';
+import type { UpstreamAnswer, UpstreamRequest } from './upstream.js';
 import type { Reading, WireFamily, WireRequest } from './wire-family.js';
 
 const errorBodyBytes = 64 * 1024;
