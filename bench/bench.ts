@@ -8,7 +8,7 @@ import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
-import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
+import { chunksAStream, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
 import { measureStarts } from './sandbox-starts.js';
@@ -86,7 +86,7 @@ async function measure(system: System, scenario: Scenario, sessions?: number): P
     const after = cpuNow(system, subject);
     count(scenario, result);
     const direct = await askDirectly(system, scenario);
-    const units = result.requests * (scenario.unit === 'chunk' ? CHUNKS_A_STREAM : 1);
+    const units = result.requests * (scenario.unit === 'chunk' ? chunksAStream : 1);
     const micros = (part: keyof typeof before) => ((after[part] - before[part]) * 1_000) / units;
     const perSecond = (units * 1_000) / result.elapsedMs;
     const addedMs = direct === undefined ? undefined : addedOver(scenario, result, direct);

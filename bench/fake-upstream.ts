@@ -2,7 +2,7 @@
 // With tools it asks for one `get_time` and then answers; without, it answers. Prints its port and ends with its parent.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CHUNKS_A_STREAM } from './scenarios.js';
+import { chunksAStream } from './scenarios.js';
 
 interface Asked {
   stream?: boolean;
@@ -27,7 +27,7 @@ const answer = whole({ role: 'assistant', content: 'It is a quarter past nine, a
 const toolCall = whole({ role: 'assistant', content: null, tool_calls: [call] }, 'tool_calls');
 const chunks = [
   chunk({ role: 'assistant', content: '' }),
-  ...Array.from({ length: CHUNKS_A_STREAM }, (_, index) => chunk({ content: ` token${index}` })),
+  ...Array.from({ length: chunksAStream }, (_, index) => chunk({ content: ` token${index}` })),
   chunk({}, 'stop'),
   Buffer.from('data: [DONE]\n\n'),
 ];

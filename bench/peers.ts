@@ -9,7 +9,7 @@ import type { AiSdkLoops } from './ai-sdk.js';
 import type { Busy, LoadResult } from './keep-busy.js';
 import { type PeerProgram, peerPrograms } from './peer-programs.js';
 import { answerOf, cpuMs, residentMegabytes, startPart, startProgram } from './processes.js';
-import { CHUNKS_A_STREAM, type Scenario, warmingUp } from './scenarios.js';
+import { chunksAStream, type Scenario, warmingUp } from './scenarios.js';
 import type { System } from './system.js';
 
 const packages = {
@@ -102,7 +102,7 @@ async function figuresOf(
     });
     const spentMs = spent() - before;
     if (failures.length > 0) throw new Error(`not everything put to ${peer} succeeded: ${failures.join('\n')}`);
-    const units = requests * (scenario.unit === 'chunk' ? CHUNKS_A_STREAM : 1);
+    const units = requests * (scenario.unit === 'chunk' ? chunksAStream : 1);
     const megabytes = subject.pids.reduce((sum, pid) => sum + residentMegabytes(pid), 0);
     return {
       peer,

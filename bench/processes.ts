@@ -167,12 +167,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const TICK_MS = 10;
+const tickMs = 10;
 
 /** CPU time of a process so far, user and system, ms; `reaped`: with its children that have ended. */
 export function cpuMs(pid: number, reaped = false): number {
   const fields = statOf(pid);
-  return fields === undefined ? 0 : ticks(fields, reaped) * TICK_MS;
+  return fields === undefined ? 0 : ticks(fields, reaped) * tickMs;
 }
 
 /** The same of a PostgreSQL server with all of its processes. */
@@ -181,7 +181,7 @@ export function cpuMsOfTree(root: number): number {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const fields = statOf(Number(name));
-    if (fields !== undefined && Number(fields[1]) === root) total += ticks(fields, false) * TICK_MS;
+    if (fields !== undefined && Number(fields[1]) === root) total += ticks(fields, false) * tickMs;
   }
   return total;
 }

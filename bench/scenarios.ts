@@ -2,7 +2,7 @@
 import type { Busy } from './keep-busy.js';
 
 /** Content chunks of one streamed answer. */
-export const CHUNKS_A_STREAM = 100;
+export const chunksAStream = 100;
 
 export interface Scenario {
   name: string;
@@ -49,8 +49,8 @@ const say = { name: 'say', arguments: { text: 'hello' }, session_id: 'bench' };
 export const scenarios: readonly Scenario[] = [
   { ...plainChat, name: 'plain chat, JSON, 1 in flight', inFlight: 1, goal: { maxAddedMs: 0.2 } },
   { ...plainChat, name: 'plain chat, JSON, 16 in flight', inFlight: 16, goal: { maxGatewayMicros: 90 } },
-  { ...stream, name: `SSE, 1 stream of ${CHUNKS_A_STREAM} chunks`, inFlight: 1, goal: { maxAddedMs: 0.25 } },
-  { ...stream, name: `SSE, 16 streams of ${CHUNKS_A_STREAM} chunks`, inFlight: 16, goal: { maxGatewayMicros: 8 } },
+  { ...stream, name: `SSE, 1 stream of ${chunksAStream} chunks`, inFlight: 1, goal: { maxAddedMs: 0.25 } },
+  { ...stream, name: `SSE, 16 streams of ${chunksAStream} chunks`, inFlight: 16, goal: { maxGatewayMicros: 8 } },
   {
     ...loop,
     name: 'loop: 2 model calls, 1 tool, 1 in flight',

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentSettings } from '#libs/config/environment.js';
 import { readConfig } from '#libs/config/read-config.js';
-import { ERRORS } from '#libs/schemas/errors.js';
+import { errorTable } from '#libs/schemas/errors.js';
 import { verifies } from '../test/verifies.js';
 import { checkConfiguration } from './config-check.js';
 import { generatedDocuments } from './documents.js';
@@ -23,7 +23,7 @@ verifies('operations.errors-one-table', 'docs/errors.md lists exactly the table'
   const rows = [...read('docs/errors.md').matchAll(/^\| (\d+)\s+\| `(\w+)`\s+\| `(\w+)`/gm)].map((row) =>
     row.slice(1).join(' '),
   );
-  const table = Object.entries(ERRORS).map(([code, { http, type }]) => `${http} ${type} ${code}`);
+  const table = Object.entries(errorTable).map(([code, { http, type }]) => `${http} ${type} ${code}`);
   expect(new Set(rows)).toEqual(new Set(table));
   expect(rows).toHaveLength(table.length);
 });

@@ -4,7 +4,7 @@ import * as prettier from 'prettier';
 import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/print-reference.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { errorMeanings } from '#libs/schemas/error-meanings.js';
-import { ERRORS, TOOL_ERROR_CODES, type ErrorCode } from '#libs/schemas/errors.js';
+import { errorTable, toolErrorCodes, type ErrorCode } from '#libs/schemas/errors.js';
 import { openApiDocument, routesOf } from '../apps/gateway/http/openapi/open-api-document.js';
 import { gatewayControllers } from './gateway-controllers.js';
 
@@ -27,11 +27,11 @@ export async function generatedDocuments(): Promise<Map<string, string>> {
 }
 
 function printErrors(): string {
-  const codes = (Object.keys(ERRORS) as ErrorCode[]).sort(
-    (left, right) => ERRORS[left].http - ERRORS[right].http || left.localeCompare(right),
+  const codes = (Object.keys(errorTable) as ErrorCode[]).sort(
+    (left, right) => errorTable[left].http - errorTable[right].http || left.localeCompare(right),
   );
   const rows = codes.map((code) => {
-    const { http, type, retryable } = ERRORS[code];
+    const { http, type, retryable } = errorTable[code];
     return `| ${http} | \`${type}\` | \`${code}\` | ${retryable ? 'yes' : ''} | ${errorMeanings[code]} |`;
   });
   return `# Errors
@@ -55,7 +55,7 @@ ${rows.join('\n')}
 
 In a chat these do not fail the turn: the model is given them as the result of its call (\`result.error.code\`).
 
-${[...TOOL_ERROR_CODES]
+${[...toolErrorCodes]
   .sort()
   .map((code) => `\`${code}\``)
   .join(', ')}

@@ -62,9 +62,9 @@ export interface WorkerParts {
 }
 
 /** Of a registration that no reaper has removed yet. */
-const ANY_AGE_MS = 365 * 86_400_000;
-const ANNOUNCE_MS = 2_000;
-const SPOOL_BYTES = 1024 * 1024 * 1024;
+const anyAgeMs = 365 * 86_400_000;
+const announceMs = 2_000;
+const spoolBytes = 1024 * 1024 * 1024;
 
 export class Worker {
   readonly catalog: CatalogService;
@@ -102,7 +102,7 @@ export class Worker {
     this.configured = configuredServers({ ...this.serverParts, config });
     const outputs = new OutputSchemas(parts.catalog, limits, logger);
     const replies = new ReplySender(backing.channels, logger);
-    const spool = new OutcomeSpool(join(config.data_dir, 'spool'), SPOOL_BYTES, logger);
+    const spool = new OutcomeSpool(join(config.data_dir, 'spool'), spoolBytes, logger);
     this.pool = new ServerPool(this.configured, logger, poolEvents, starts);
     // The outcome goes with its clamped result and as much again for what JSON makes of it.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
@@ -126,7 +126,7 @@ export class Worker {
       outcomes: this.outcomes,
       replies,
       running: this.running,
-      isKnown: async (id) => (await parts.registry.alive('worker', ANY_AGE_MS)).some((each) => each.id === id),
+      isKnown: async (id) => (await parts.registry.alive('worker', anyAgeMs)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.pool,
       workspaces: parts.workspaces,
@@ -260,7 +260,7 @@ export class Worker {
     const { registry, backing, logger } = this.parts;
     try {
       await registry.leave();
-      await backing.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(ANNOUNCE_MS));
+      await backing.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
     } catch (error) {
       logger.warn({ error }, 'the others were not told that this worker stops');
     }

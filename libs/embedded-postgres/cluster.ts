@@ -7,10 +7,10 @@ import { runProgram } from '../process/run-program.js';
 import { isAlive } from '../process/process-identity.js';
 import type { Binaries } from './binaries.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
-import { SERVER_ENVIRONMENT, type RunAs } from './run-as.js';
+import { serverEnvironment, type RunAs } from './run-as.js';
 
-export const ROLE = 'signalbox';
-export const DATABASE = 'signalbox';
+export const role = 'signalbox';
+export const database = 'signalbox';
 
 export interface ClusterOptions {
   /** Holds `cluster` (the server's) and `password` (ours). */
@@ -92,8 +92,8 @@ async function initialise(cluster: string, password: string, options: ClusterOpt
     ...(disposable ? ['--no-sync'] : []),
   ]);
   const statements = [
-    `create role ${ROLE} login ${disposable ? 'createdb' : ''} password '${password}'`,
-    `create database ${DATABASE} owner ${ROLE}`,
+    `create role ${role} login ${disposable ? 'createdb' : ''} password '${password}'`,
+    `create database ${database} owner ${role}`,
   ];
   await run(
     options,
@@ -111,12 +111,12 @@ async function initialise(cluster: string, password: string, options: ClusterOpt
     `${statements.join('\n')}\n`,
   );
   // Written in place: the file keeps the owner that initdb gave it.
-  await writeFile(join(cluster, 'pg_hba.conf'), `host all ${ROLE} 127.0.0.1/32 scram-sha-256\n`);
+  await writeFile(join(cluster, 'pg_hba.conf'), `host all ${role} 127.0.0.1/32 scram-sha-256\n`);
 }
 
 async function run(options: ClusterOptions, command: string[], input?: string): Promise<void> {
   const { status, output } = await runProgram([...options.runAs.prefix, ...command], {
-    environment: SERVER_ENVIRONMENT,
+    environment: serverEnvironment,
     timeoutMs: 120_000,
     signal: options.signal,
     ...(input === undefined ? {} : { input }),
@@ -130,7 +130,7 @@ async function run(options: ClusterOptions, command: string[], input?: string): 
 async function checkVersion(cluster: string, binaries: Binaries, signal: AbortSignal | undefined): Promise<void> {
   const found = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   const { output } = await runProgram([binaries.initdb, '--version'], {
-    environment: SERVER_ENVIRONMENT,
+    environment: serverEnvironment,
     timeoutMs: 20_000,
     signal,
   });

@@ -26,7 +26,7 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-const UNUSABLE = new Set([
+const unusable = new Set([
   'ENOENT',
   'EACCES',
   'EPERM',
@@ -41,7 +41,7 @@ const UNUSABLE = new Set([
 /** A failed file operation below the data directory, told in terms of the setting that moves it. */
 export function toDataDirError(error: unknown, dataDir: string): unknown {
   const code = (error as NodeJS.ErrnoException).code;
-  if (code === undefined || !UNUSABLE.has(code)) return error;
+  if (code === undefined || !unusable.has(code)) return error;
   return new EmbeddedPostgresError(
     'data_dir_unusable',
     `The data directory ${dataDir} cannot be used (${code}): set DATA_DIR to a directory that this user can write, ` +

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { silentLogger, type Logger } from '../logging/logger.js';
 import { findNativeDirectory, openBinaries } from './binaries.js';
-import { clusterPath, DATABASE, openCluster, ROLE } from './cluster.js';
+import { clusterPath, database, openCluster, role } from './cluster.js';
 import { EmbeddedPostgresError, toDataDirError } from './embedded-postgres-error.js';
 import { alreadyRunning, ensureNotRunning, readServerPid, writeOwner } from './running-server.js';
 import { chooseRunAs } from './run-as.js';
@@ -39,7 +39,7 @@ export interface EmbeddedPostgres {
   stop(options?: { atOnce?: AbortSignal }): Promise<void>;
 }
 
-const SETTINGS: Record<string, string> = {
+const serverSettings: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '200',
@@ -62,16 +62,16 @@ const SETTINGS: Record<string, string> = {
   lc_messages: 'C',
 };
 
-const NOT_DURABLE: Record<string, string> = {
+const notDurable: Record<string, string> = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
 };
 
-const START_ATTEMPTS = 5;
+const startAttempts = 5;
 /** How long processes of a server that was killed may still hold its memory. */
-const LEFTOVER_DEADLINE_MS = 20_000;
-const STILL_IN_USE = /pre-existing shared memory block|could not create shared memory/;
+const leftoverDeadlineMs = 20_000;
+const stillInUse = /pre-existing shared memory block|could not create shared memory/;
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { signal, disposable = false, logger = silentLogger } = options;
@@ -93,7 +93,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         removeAtEnd: disposable ? dataDir : undefined,
       }),
     );
-    const url = `postgres://${ROLE}:${password}@127.0.0.1:${port}/${DATABASE}`;
+    const url = `postgres://${role}:${password}@127.0.0.1:${port}/${database}`;
     return await own(server, { url, port, directory }, options);
   } catch (error) {
     throw toDataDirError(error, dataDir);
@@ -106,7 +106,7 @@ async function startOnFreePort(
   start: (port: number) => ServerProcess,
 ): Promise<{ server: ServerProcess; port: number }> {
   const { signal, preferredPort } = options;
-  const deadline = performance.now() + LEFTOVER_DEADLINE_MS;
+  const deadline = performance.now() + leftoverDeadlineMs;
   for (let attempt = 1; ;) {
     const port = attempt === 1 && preferredPort !== undefined ? preferredPort : await findFreePort();
     const server = start(port);
@@ -119,13 +119,13 @@ async function startOnFreePort(
       if (said.includes('lock file "postmaster.pid" already exists')) {
         throw alreadyRunning(directory, (await readServerPid(clusterPath(directory))) ?? 0);
       }
-      if (STILL_IN_USE.test(said) && performance.now() < deadline) {
+      if (stillInUse.test(said) && performance.now() < deadline) {
         // Nothing tells us when strangers have ended.
         await delay(100, undefined, signal === undefined ? {} : { signal });
         continue;
       }
       // Someone took the port between our look and the server's.
-      if (said.includes('could not create any TCP/IP sockets') && attempt++ < START_ATTEMPTS) continue;
+      if (said.includes('could not create any TCP/IP sockets') && attempt++ < startAttempts) continue;
       throw error;
     }
   }
@@ -193,7 +193,7 @@ async function makeDirectory(path: string): Promise<void> {
 }
 
 function settings(port: number, disposable: boolean): string[] {
-  const all = { ...SETTINGS, ...(disposable ? NOT_DURABLE : {}), port: String(port) };
+  const all = { ...serverSettings, ...(disposable ? notDurable : {}), port: String(port) };
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 

@@ -14,10 +14,10 @@ export interface RunAs {
 }
 
 /** `nobody` nearly everywhere, and an id that no one else's files belong to. */
-const NOBODY = 65_534;
+const nobody = 65_534;
 
 /** The whole environment of the database's programs: none of ours, so none of our secrets. */
-export const SERVER_ENVIRONMENT: Record<string, string> = {
+export const serverEnvironment: Record<string, string> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
   LC_ALL: 'C',
   TZ: 'UTC',
@@ -31,7 +31,7 @@ export async function chooseRunAs(
 ): Promise<RunAs> {
   const asRoot = process.getuid?.() === 0;
   const owner = await ownerOf(clusterDirectory);
-  const candidates = asRoot ? rootCandidates(owner) : [DIRECTLY, AS_NOBODY];
+  const candidates = asRoot ? rootCandidates(owner) : [directly, asNobody];
   const trials = [[binaries.postgres, '--version']];
   // Making a cluster takes a user that has a name; running one does not.
   if (owner === undefined) trials.push(['id', '-un']);
@@ -56,7 +56,7 @@ async function tryOut(
 ): Promise<string | undefined> {
   for (const command of trials) {
     const { status, output } = await runProgram([...prefix, ...command], {
-      environment: SERVER_ENVIRONMENT,
+      environment: serverEnvironment,
       timeoutMs: 20_000,
       signal,
     });
@@ -65,14 +65,14 @@ async function tryOut(
   return undefined;
 }
 
-const DIRECTLY: RunAs = { prefix: [], owner: undefined };
+const directly: RunAs = { prefix: [], owner: undefined };
 
 /** In its own user namespace the server sees itself, and so our files, as nobody's. */
-const AS_NOBODY: RunAs = { prefix: ['unshare', '--user', `--map-user=${NOBODY}`], owner: undefined };
+const asNobody: RunAs = { prefix: ['unshare', '--user', `--map-user=${nobody}`], owner: undefined };
 
 function rootCandidates(owner: { uid: number; gid: number } | undefined): RunAs[] {
   // Data that an ordinary user made stays theirs: a start under sudo must not lock them out.
-  const user = owner !== undefined && owner.uid !== 0 ? owner : { uid: NOBODY, gid: NOBODY };
+  const user = owner !== undefined && owner.uid !== 0 ? owner : { uid: nobody, gid: nobody };
   return [
     {
       prefix: [
@@ -86,7 +86,7 @@ function rootCandidates(owner: { uid: number; gid: number } | undefined): RunAs[
       ],
       owner: user,
     },
-    { ...AS_NOBODY, owner: { uid: 0, gid: 0 } },
+    { ...asNobody, owner: { uid: 0, gid: 0 } },
   ];
 }
 

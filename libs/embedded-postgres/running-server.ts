@@ -14,15 +14,15 @@ import { clusterPath } from './cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 
 /** Beyond every system's largest process id, so nothing ever has it. */
-const NO_PROCESS = 2 ** 22 + 1;
+const noProcess = 2 ** 22 + 1;
 
 /** A server whose owner was killed needs this long at most to end by itself. */
-const ORPHAN_DEADLINE_MS = 20_000;
+const orphanDeadlineMs = 20_000;
 
 /** Returns when no server runs on the cluster; throws `already_running` when one does and has an owner. */
 export async function ensureNotRunning(directory: string, signal: AbortSignal | undefined): Promise<void> {
   const cluster = clusterPath(directory);
-  const deadline = performance.now() + ORPHAN_DEADLINE_MS;
+  const deadline = performance.now() + orphanDeadlineMs;
   for (;;) {
     const pid = await readServerPid(cluster);
     if (pid === undefined) return;
@@ -80,5 +80,5 @@ async function readOwner(directory: string): Promise<ProcessIdentity | undefined
 async function disown(cluster: string, pid: number): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
   const text = await readFile(path, 'utf8');
-  if (Number.parseInt(text, 10) === pid) await writeFile(path, text.replace(/^\d+/, String(NO_PROCESS)));
+  if (Number.parseInt(text, 10) === pid) await writeFile(path, text.replace(/^\d+/, String(noProcess)));
 }

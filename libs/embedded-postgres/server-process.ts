@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../logging/logger.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { readServerPid } from './running-server.js';
-import { SERVER_ENVIRONMENT } from './run-as.js';
+import { serverEnvironment } from './run-as.js';
 
 export interface ServerCommand {
   /** With what must go before it to run as another user. */
@@ -37,7 +37,7 @@ export interface ServerProcess {
  * $0 is a directory to remove at the end, or empty. The read ends when the owner closes the pipe or dies; the wait ends
  * when the server does. The server has neither our stdin nor the pipe.
  */
-const WRAPPER = `exec 3<&0
+const wrapper = `exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
 (read -r _ <&3; kill -INT $server) >/dev/null 2>&1 &
@@ -49,22 +49,22 @@ kill $watcher 2>/dev/null
 [ -z "$0" ] || rm -rf -- "$0"
 exit $status`;
 
-const READY = 'database system is ready to accept connections';
+const readyLine = 'database system is ready to accept connections';
 /** Recovery after a crash reads what was written since the last checkpoint. */
-const READY_DEADLINE_MS = 120_000;
-const STOP_DEADLINE_MS = 20_000;
-const QUIT_DEADLINE_MS = 5_000;
-const KEPT_LINES = 20;
-const MAX_LINE_CHARACTERS = 4_096;
+const readyTimeoutMs = 120_000;
+const stopDeadlineMs = 20_000;
+const quitDeadlineMs = 5_000;
+const keptLines = 20;
+const maxLineCharacters = 4_096;
 
 export function startServer(options: ServerCommand): ServerProcess {
   const { logger, cluster } = options;
   const lines: string[] = [];
   let stopping: Promise<ServerEnd> | undefined;
   // Its own session: Ctrl-C on our terminal must not stop the database before those who use it.
-  const child = spawn('/bin/sh', ['-c', WRAPPER, options.removeAtEnd ?? '', ...options.command], {
+  const child = spawn('/bin/sh', ['-c', wrapper, options.removeAtEnd ?? '', ...options.command], {
     cwd: '/',
-    env: SERVER_ENVIRONMENT,
+    env: serverEnvironment,
     stdio: ['pipe', 'ignore', 'pipe'],
     detached: true,
   });
@@ -81,13 +81,13 @@ export function startServer(options: ServerCommand): ServerProcess {
   const ready = new Promise<void>((resolve, reject) => {
     const fail = (why: string) =>
       reject(new EmbeddedPostgresError('start_failed', `The embedded PostgreSQL ${why}:\n${lines.join('\n')}`));
-    const deadline = setTimeout(() => fail('did not get ready in time'), READY_DEADLINE_MS);
+    const deadline = setTimeout(() => fail('did not get ready in time'), readyTimeoutMs);
     forEachLine(child.stderr, (line) => {
       lines.push(line);
-      if (lines.length > KEPT_LINES) lines.shift();
+      if (lines.length > keptLines) lines.shift();
       const important = /^(FATAL|PANIC)/.test(line) && stopping === undefined;
       logger[important ? 'warn' : 'debug']({}, `postgres: ${line}`);
-      if (!line.includes(READY)) return;
+      if (!line.includes(readyLine)) return;
       clearTimeout(deadline);
       resolve();
     });
@@ -101,8 +101,8 @@ export function startServer(options: ServerCommand): ServerProcess {
   async function stop(atOnce?: AbortSignal): Promise<ServerEnd> {
     child.stdin.destroy();
     for (const [afterMs, signal] of [
-      [STOP_DEADLINE_MS, 'SIGQUIT'],
-      [QUIT_DEADLINE_MS, 'SIGKILL'],
+      [stopDeadlineMs, 'SIGQUIT'],
+      [quitDeadlineMs, 'SIGKILL'],
     ] as const) {
       const end = await within(ended, afterMs, signal === 'SIGQUIT' ? atOnce : undefined);
       if (end !== undefined) return end;
@@ -120,8 +120,8 @@ function forEachLine(stream: Readable, hear: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8').on('data', (chunk: string) => {
     const parts = (rest + chunk).split('\n');
-    rest = (parts.pop() ?? '').slice(0, MAX_LINE_CHARACTERS);
-    for (const line of parts) hear(line.slice(0, MAX_LINE_CHARACTERS));
+    rest = (parts.pop() ?? '').slice(0, maxLineCharacters);
+    for (const line of parts) hear(line.slice(0, maxLineCharacters));
   });
 }
 

@@ -3,13 +3,13 @@
 import { AppError } from '#libs/schemas/errors.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACE = 0x7d;
-const CLOSE_BRACKET = 0x5d;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
+const openBrace = 0x7b;
+const openBracket = 0x5b;
+const closeBrace = 0x7d;
+const closeBracket = 0x5d;
+const quotePattern = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
 
 /** Nesting that any honest request stays below; a tool schema alone may have 32. */
 const maxDepth = 128;
@@ -40,13 +40,13 @@ function refuseUnbounded(body: Buffer): void {
   for (let at = 0; at < body.length; at++) {
     const byte = body[at];
     if (inString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (byte === backslash) at++;
+      else if (byte === quotePattern) inString = false;
+    } else if (byte === quotePattern) inString = true;
+    else if (byte === openBrace || byte === openBracket) {
       if (++depth > maxDepth) throw new AppError('invalid_json', `The body is nested deeper than ${maxDepth}`);
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-    else if (byte === COMMA && ++separators >= maxValues) {
+    } else if (byte === closeBrace || byte === closeBracket) depth--;
+    else if (byte === comma && ++separators >= maxValues) {
       throw new AppError('request_too_large', `The body has more than ${maxValues} members and elements`);
     }
   }

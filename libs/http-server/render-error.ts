@@ -1,12 +1,12 @@
 // An error as every API shows it: code, type, message, never a cause, a stack or a path.
-import { type AppError, ERRORS } from '#libs/schemas/errors.js';
+import { type AppError, errorTable } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
 export function renderError(error: AppError, requestId: string): { error: JsonObject } {
   return {
     error: {
       message: error.message,
-      type: ERRORS[error.code].type,
+      type: errorTable[error.code].type,
       code: error.code,
       ...(error.param === undefined ? {} : { param: error.param }),
       ...(error.toolName === undefined ? {} : { tool_name: error.toolName }),

@@ -21,10 +21,10 @@ export interface CompiledSchema {
 }
 
 /** Work of at most this (schema bytes times value bytes) is done without a watchdog: well under a millisecond. */
-const UNGUARDED_WORK = 2_000_000;
-const COMPILE_FACTOR = 10;
+const unguardedWork = 2_000_000;
+const compileFactor = 10;
 /** A busy machine may make one check late; a schema that is late again and again is given up. */
-const STRIKES = 3;
+const maxStrikes = 3;
 /** What can cost more than schema size times value size: references, comparisons of all with all, repeated patterns. */
 const costly = /"(?:\$(?:ref|dynamicRef|recursiveRef)|uniqueItems|patternProperties)"|"pattern":"[^"]*\{/;
 
@@ -36,27 +36,27 @@ export function compileSchema(schema: JsonObject, bounds: SchemaBounds): Compile
   const dropped: string[] = [];
   const guarded = costly.test(text);
   const validate = guarded
-    ? runBounded(() => compile(schema, dropped), bounds.deadlineMs * COMPILE_FACTOR)
+    ? runBounded(() => compile(schema, dropped), bounds.deadlineMs * compileFactor)
     : compile(schema, dropped);
   let strikes = 0;
 
   return {
     droppedPatterns: dropped,
     check(value, valueBytes) {
-      if (strikes >= STRIKES) return TOO_SLOW;
-      const small = !guarded && text.length * valueBytes <= UNGUARDED_WORK;
+      if (strikes >= maxStrikes) return tooSlow;
+      const small = !guarded && text.length * valueBytes <= unguardedWork;
       try {
         const valid = small ? validate(value) : runBounded(() => validate(value), bounds.deadlineMs);
         return valid ? undefined : describeFirst(validate.errors);
       } catch (error) {
         if (error instanceof DeadlineExceeded) strikes += 1;
-        return TOO_SLOW;
+        return tooSlow;
       }
     },
   };
 }
 
-const TOO_SLOW = 'the arguments could not be checked against the schema of this tool in time';
+const tooSlow = 'the arguments could not be checked against the schema of this tool in time';
 
 function describeFirst(errors: ErrorObject[] | null | undefined): string {
   return errors?.[0] === undefined ? 'does not match the schema' : describeError(errors[0]);

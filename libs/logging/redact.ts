@@ -9,7 +9,7 @@ export interface Redactor {
   strikeOut(secrets: readonly string[]): void;
 }
 
-const MASK = '[redacted]';
+const maskCharacter = '[redacted]';
 const maxText = 2_048;
 const maxItems = 50;
 const maxDepth = 6;
@@ -47,7 +47,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     if (harmless.test(value) && !known.some((secret) => value.includes(secret))) return value;
     // Cut long before the patterns run, and again after; the margin keeps a secret at the edge whole for them.
     let shown = value.length > maxLength + 4_096 ? value.slice(0, maxLength + 4_096) : value;
-    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, MASK);
+    for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, maskCharacter);
     shown = redactText(shown);
     if (shown.length > maxLength) shown = `${shown.slice(0, maxLength)}… (${value.length} characters)`;
     return shown.replace(
@@ -100,7 +100,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
       const inner = (value as Record<string, unknown>)[key];
       const name = nameOf(key);
       const hide = name.secret && typeof inner !== 'number' && typeof inner !== 'boolean' && inner != null;
-      shown[name.shown] = hide ? MASK : walk(inner, depth + 1, path);
+      shown[name.shown] = hide ? maskCharacter : walk(inner, depth + 1, path);
     }
     if (keys.length > maxItems) shown['…'] = `${keys.length - maxItems} more`;
     return shown;

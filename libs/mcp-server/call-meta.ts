@@ -1,7 +1,7 @@
 // How one call's context travels to an in-process server: keys of `_meta` in `tools/call`. Written by the worker's
 // connection, read only by servers that were told to believe it: what an outside client puts there is ignored.
 import { z } from 'zod';
-import { TOOL_ERROR_CODES, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
 /** What a server is told about the call beside its arguments. */
@@ -52,7 +52,7 @@ export function readCallMeta(meta: unknown): Partial<CallMeta> {
   return call;
 }
 
-const errorCodeSchema = z.enum(TOOL_ERROR_CODES);
+const errorCodeSchema = z.enum(toolErrorCodes);
 
 /** The tool code that a failed result carries; undefined where its server said none. */
 export function readErrorCode(meta: unknown): ToolErrorCode | undefined {

@@ -2,7 +2,7 @@
 // an MCP result. What a reader may not see (stacks, paths, strangers' messages) never gets into one.
 import { z } from 'zod';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import { AppError, TOOL_ERROR_CODES, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { AppError, toolErrorCodes, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
 import {
   errorCodeMetaKey,
   toolMetadataMetaKey,
@@ -94,7 +94,7 @@ const asToolCode: Partial<Record<ErrorCode, ToolErrorCode>> = { invalid_value: '
 
 export function toolErrorCode(error: unknown): ToolErrorCode {
   if (!(error instanceof AppError)) return 'tool_failed';
-  const known = (TOOL_ERROR_CODES as readonly string[]).includes(error.code);
+  const known = (toolErrorCodes as readonly string[]).includes(error.code);
   return known ? (error.code as ToolErrorCode) : (asToolCode[error.code] ?? 'tool_failed');
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { AppError, ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { AppError, errorTable, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { verifies } from '../../test/verifies.js';
 import { BoundedLabels } from './bounded-labels.js';
 import { collectGauges } from './collect-gauges.js';
@@ -24,7 +24,7 @@ verifies('operations.errors-one-table', 'signalbox_errors_total has exactly the 
   const { registry } = createMetrics({ processMetrics: false });
   const text = await registry.getSingleMetricAsString('signalbox_errors_total');
   const shown = [...text.matchAll(/type="(\w+)",code="(\w+)"/g)].map(([, type, code]) => `${type} ${code}`);
-  expect(new Set(shown)).toEqual(new Set(Object.entries(ERRORS).map(([code, { type }]) => `${type} ${code}`)));
+  expect(new Set(shown)).toEqual(new Set(Object.entries(errorTable).map(([code, { type }]) => `${type} ${code}`)));
 });
 
 test('an error is counted once, through however many hands it goes', async () => {

@@ -1,7 +1,7 @@
 // Every metric of a process, declared once. Labels come from the error table or from bounded sets, never from a caller.
 // Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { AppError, ERRORS, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { AppError, errorTable, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { changeGrades, changeOutcomes } from '#libs/schemas/tool-change.js';
 import { BoundedLabels } from './bounded-labels.js';
 
@@ -31,7 +31,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
 
   const errors = counter('errors_total', 'Errors that a caller or a model was shown', ['type', 'code']);
   // From the first scrape on, so that an alert on a rate sees the first error.
-  for (const [code, { type }] of Object.entries(ERRORS)) errors.inc({ type, code }, 0);
+  for (const [code, { type }] of Object.entries(errorTable)) errors.inc({ type, code }, 0);
   const configReloads = counter('config_reloads_total', 'Times that a worker read its configuration again', [
     'outcome',
   ]);
@@ -142,11 +142,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     countToolError(error: { code: ErrorCode }): void {
       if (counted.has(error)) return;
       counted.add(error);
-      errors.inc({ type: ERRORS[error.code].type, code: error.code });
+      errors.inc({ type: errorTable[error.code].type, code: error.code });
     },
     /** An error that a model was shown as a tool's result. */
     countErrorCode(code: ErrorCode): void {
-      errors.inc({ type: ERRORS[code].type, code });
+      errors.inc({ type: errorTable[code].type, code });
     },
   };
 }

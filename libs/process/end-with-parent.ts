@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 
 /** Set to `1` by `npm start` in what it starts. */
-export const SUPERVISED_VARIABLE = 'SIGNALBOX_SUPERVISED';
+export const supervisedVariable = 'SIGNALBOX_SUPERVISED';
 
 export interface EndWithParentOptions {
   /** Starts the graceful stop; called once at most. */

@@ -18,7 +18,7 @@ export interface ProgramResult {
   output: string;
 }
 
-const MAX_OUTPUT_CHARACTERS = 64 * 1024;
+const maxOutputCharacters = 64 * 1024;
 
 /** Rejects only when the signal aborts; a program that cannot be started has status null and says why in its output. */
 export function runProgram(command: readonly string[], options: ProgramOptions): Promise<ProgramResult> {
@@ -39,7 +39,7 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     signal.addEventListener('abort', end, { once: true });
     let output = '';
     const collect = (chunk: string) => {
-      output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS);
+      output = (output + chunk).slice(-maxOutputCharacters);
     };
     child.stdout.setEncoding('utf8').on('data', collect);
     child.stderr.setEncoding('utf8').on('data', collect);

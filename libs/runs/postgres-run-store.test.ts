@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
@@ -213,7 +213,7 @@ describe('PostgresRunStore', () => {
     ]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
     expect(await runs.rounds(run.id)).toHaveLength(1);
-    await runs.end(run.id, 'gateway-1', { state: 'cancelled', usage: NO_USAGE });
+    await runs.end(run.id, 'gateway-1', { state: 'cancelled', usage: noUsage });
     const late = runs.planRound(someRound(run.id, { round: 2 }), context);
     await expect(late).rejects.toMatchObject({ code: 'shutting_down' });
   });

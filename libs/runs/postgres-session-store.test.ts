@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
 import { verifies } from '../../test/verifies.js';
@@ -118,7 +118,7 @@ describe('PostgresSessionStore', () => {
     await journal.plan(active, context);
     await journal.plan(direct, context);
     await journal.end({ ...context, callId: direct.id, outcome: someOutcome });
-    for (const run of [ended!, elsewhere!]) await runs.end(run.id, 'gateway-1', { state: 'done', usage: NO_USAGE });
+    for (const run of [ended!, elsewhere!]) await runs.end(run.id, 'gateway-1', { state: 'done', usage: noUsage });
 
     expect(await store.delete('other', 'session-d')).toBeUndefined();
     expect(await store.delete('local', 'session-d')).toMatchObject({ id: 'session-d' });

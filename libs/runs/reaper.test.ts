@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 import { eventually } from '#libs/testing/eventually.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
@@ -117,7 +117,7 @@ describe('Reaper', () => {
     const run = await begun();
     const alive = await begun({ owner: 'gateway-alive' });
     const ended = await begun();
-    await runs.end(ended.id, 'gateway-dead', { state: 'done', usage: NO_USAGE });
+    await runs.end(ended.id, 'gateway-dead', { state: 'done', usage: noUsage });
     const [first, second, third] = [someCall(), someCall(), someCall()];
     await runs.planRound(someRound(run.id, { calls: [first, second] }), context);
     await runs.planRound(someRound(alive.id, { calls: [third] }), context);
@@ -292,7 +292,7 @@ describe('Reaper', () => {
       await events.append(run.id, [{ n: 7, event: { type: 'content', text: 'x' } }]);
     }
     for (const run of [fresh, old, kept])
-      await runs.end(run.id, 'gateway-dead', { state: 'interrupted', usage: NO_USAGE });
+      await runs.end(run.id, 'gateway-dead', { state: 'interrupted', usage: noUsage });
     const [loose, keptCall] = [someCall({ sessionId: 'gone' }), someCall({ sessionId: 'kept' })];
     for (const call of [loose, keptCall]) {
       await journal.plan(call, context);

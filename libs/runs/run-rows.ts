@@ -4,7 +4,7 @@ import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#lib
 import { isDialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
-import { NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import { noUsage, type Usage } from '#libs/schemas/usage.js';
 import { plannedCallRow } from './call-rows.js';
 import type {
   AuditContext,
@@ -32,13 +32,13 @@ export function newRunRow(run: NewRun): JsonObject {
     detached: run.detached,
     request: storedJson(run.request),
     owner: run.owner,
-    usage: storedJson(NO_USAGE),
+    usage: storedJson(noUsage),
   };
 }
 
 /** A run as it stands right after it was begun. */
 export function begunRun(run: NewRun, createdAt: Date): StoredRun {
-  return { ...run, state: 'running', createdAt, endedAt: null, usage: NO_USAGE, answer: null, error: null };
+  return { ...run, state: 'running', createdAt, endedAt: null, usage: noUsage, answer: null, error: null };
 }
 
 export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 import { verifies } from '../../test/verifies.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJournal } from './postgres-journal.js';
@@ -12,7 +12,7 @@ import { PostgresSessionStore } from './postgres-session-store.js';
 import { StoreWrites } from './store-writes.js';
 
 const context = { requestId: 'req_1' };
-const ended = { state: 'done', usage: NO_USAGE } as const;
+const ended = { state: 'done', usage: noUsage } as const;
 
 describe('StoreWrites', () => {
   let testDatabase: TestDatabase;

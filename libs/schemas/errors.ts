@@ -30,7 +30,7 @@ const row = (http: number, type: ErrorType, level: ErrorRow['level'] = 'info', r
 const invalid = (http: number) => row(http, 'invalid_request_error');
 const tool = (level: ErrorRow['level'] = 'info') => row(422, 'tool_execution_error', level);
 
-export const ERRORS = {
+export const errorTable = {
   invalid_json: invalid(400),
   invalid_value: invalid(400),
   too_many_tools: invalid(400),
@@ -93,10 +93,10 @@ export const ERRORS = {
   cancelled: tool('debug'),
 } as const satisfies Record<string, ErrorRow>;
 
-export type ErrorCode = keyof typeof ERRORS;
+export type ErrorCode = keyof typeof errorTable;
 
 /** Codes that may stand in a tool result's `error.code`. */
-export const TOOL_ERROR_CODES = [
+export const toolErrorCodes = [
   'tool_failed',
   'tool_timeout',
   'tool_crashed',
@@ -117,7 +117,7 @@ export const TOOL_ERROR_CODES = [
   'tool_not_found',
 ] as const satisfies readonly ErrorCode[];
 
-export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+export type ToolErrorCode = (typeof toolErrorCodes)[number];
 
 export interface AppErrorDetails {
   /** The request field at fault, as a path (`messages[2].content`). */
@@ -155,11 +155,11 @@ export class AppError extends Error {
     if (details.toolError !== undefined) this.toolError = details.toolError;
     if (details.retryAfterSeconds !== undefined) this.retryAfterSeconds = details.retryAfterSeconds;
     if (details.upstreamStatus !== undefined) this.upstreamStatus = details.upstreamStatus;
-    this.http = details.http ?? ERRORS[code].http;
+    this.http = details.http ?? errorTable[code].http;
   }
 
   get row(): ErrorRow {
-    return ERRORS[this.code];
+    return errorTable[this.code];
   }
 }
 

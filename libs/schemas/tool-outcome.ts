@@ -1,7 +1,7 @@
 // How a tool call ended, as journal, reply, audit and renderers carry it.
 import { z } from 'zod';
 import { contentBlockSchema } from './content-block.js';
-import { TOOL_ERROR_CODES } from './errors.js';
+import { toolErrorCodes } from './errors.js';
 import { parsedJsonObject } from './parsed-json.js';
 
 /** The terminal states of the journal; each is left never. */
@@ -13,7 +13,7 @@ export const toolOutcomeSchema = z.object({
   state: z.enum(terminalStates),
   blocks: z.array(contentBlockSchema),
   structuredContent: parsedJsonObject.optional(),
-  error: z.object({ code: z.enum(TOOL_ERROR_CODES), message: z.string() }).optional(),
+  error: z.object({ code: z.enum(toolErrorCodes), message: z.string() }).optional(),
   /** The model got head, tail and a path instead of the whole. */
   truncated: z.boolean().optional(),
   cached: z.boolean().optional(),
@@ -28,7 +28,7 @@ export type ToolOutcome = z.infer<typeof toolOutcomeSchema>;
 /** An outcome made here, without a worker: refused, cancelled, timed out before it ran. */
 export function failedOutcome(
   state: Exclude<TerminalState, 'completed'>,
-  code: (typeof TOOL_ERROR_CODES)[number],
+  code: (typeof toolErrorCodes)[number],
   message: string,
   durationMs = 0,
 ): ToolOutcome {

@@ -8,7 +8,7 @@ export interface Usage {
   [detail: string]: Json;
 }
 
-export const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+export const noUsage: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /** Sums two usages member by member, into nested details too; members that are not numbers keep the later value. */
 export function addUsage(left: Usage, right: Usage): Usage {

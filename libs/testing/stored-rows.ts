@@ -3,7 +3,7 @@ import type { NewRun, PlannedCall, PlannedRound } from '#libs/runs/run-store.js'
 import { mintCallId, mintRequestId, mintRunId } from '#libs/schemas/identifiers.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 
 export function someRun(members: Partial<NewRun> = {}): NewRun {
   return {
@@ -73,7 +73,7 @@ export function someRound(runId: string, members: Partial<PlannedRound> = {}): P
       type: 'function',
       function: { name, arguments: JSON.stringify(args) },
     })),
-    usage: NO_USAGE,
+    usage: noUsage,
     finishReason: 'tool_calls',
     lastEvent: 3,
     startedAt: new Date(),

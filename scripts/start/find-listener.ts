@@ -15,7 +15,7 @@ export function listensOn(port: number, pid: number): boolean {
   return list(`/proc/${pid}/fd`).some((descriptor) => sockets.has(linkOf(`/proc/${pid}/fd/${descriptor}`)));
 }
 
-const LISTEN = '0A';
+const listen = '0A';
 
 /** As links of descriptors name them. */
 function listeningSockets(port: number): Set<string> {
@@ -24,7 +24,7 @@ function listeningSockets(port: number): Set<string> {
   for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
     for (const line of readLines(table)) {
       const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-      if (state === LISTEN && local?.endsWith(suffix) === true && inode !== undefined) inodes.add(`socket:[${inode}]`);
+      if (state === listen && local?.endsWith(suffix) === true && inode !== undefined) inodes.add(`socket:[${inode}]`);
     }
   }
   return inodes;

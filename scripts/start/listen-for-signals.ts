@@ -10,7 +10,7 @@ export interface AskedBySignals {
 }
 
 /** One Ctrl-C under npm may reach us twice, from the terminal and from npm. */
-const SAME_KEY_PRESS_MS = 500;
+const sameKeyPressMs = 500;
 
 export function listenForSignals(startedByNpm: boolean): AskedBySignals {
   const stop = new AbortController();
@@ -21,7 +21,7 @@ export function listenForSignals(startedByNpm: boolean): AskedBySignals {
     if (!stop.signal.aborted) {
       firstAt = performance.now();
       stop.abort(new Error(signal));
-    } else if (performance.now() - firstAt > SAME_KEY_PRESS_MS) {
+    } else if (performance.now() - firstAt > sameKeyPressMs) {
       atOnce.abort(new Error(signal));
     }
   };

@@ -10,7 +10,7 @@ export interface RestartLimits {
   goodLifeMs: number;
 }
 
-export const RESTART_LIMITS: RestartLimits = {
+export const restartLimits: RestartLimits = {
   firstDelayMs: 250,
   maxDelayMs: 10_000,
   maxFailures: 5,

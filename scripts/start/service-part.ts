@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
-import { SUPERVISED_VARIABLE } from '#libs/process/end-with-parent.js';
+import { supervisedVariable } from '#libs/process/end-with-parent.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listensOn } from './find-listener.js';
 import type { Life, Part } from './part.js';
@@ -26,8 +26,8 @@ export interface ServiceOptions {
 }
 
 /** What a hurried stop is given, to end the tools that it runs. */
-const AT_ONCE_DEADLINE_MS = 1_000;
-const POLL_MS = 50;
+const atOnceDeadlineMs = 1_000;
+const pollMs = 50;
 
 export function servicePart(options: ServiceOptions): Part {
   return { name: options.name, start: (signal) => start(options, signal) };
@@ -49,7 +49,7 @@ async function start(options: ServiceOptions, signal: AbortSignal): Promise<Life
 function spawnLife(options: ServiceOptions): { child: ChildProcess; life: Life } {
   // In a session of its own: Ctrl-C reaches us, and we stop the parts in order.
   const child = spawn(process.execPath, options.program, {
-    env: { ...options.environment(), [SUPERVISED_VARIABLE]: '1' },
+    env: { ...options.environment(), [supervisedVariable]: '1' },
     stdio: ['pipe', 'inherit', 'inherit'],
     detached: true,
   });
@@ -79,7 +79,7 @@ async function stop(child: ChildProcess, ended: Promise<string>, options: Servic
   if (await endsWithin(ended, stopDeadlineMs, atOnce)) return;
   if (!atOnce.aborted) logger.warn({}, `${name} did not stop within ${stopDeadlineMs} ms: it is ended as it is`);
   child.kill('SIGTERM');
-  if (await endsWithin(ended, AT_ONCE_DEADLINE_MS)) return;
+  if (await endsWithin(ended, atOnceDeadlineMs)) return;
   signalGroup(child, 'SIGKILL');
   await ended;
 }
@@ -113,7 +113,7 @@ async function untilReady(child: ChildProcess, options: ServiceOptions, signal: 
     // Another program that took the port meanwhile answers as well: the service is about to end, because of it.
     if ((await answersOk(readyUrl, signal)) && listensOn(port, child.pid!)) return;
     if (performance.now() > deadline) throw new Error(`was not ready within ${readyDeadlineMs} ms`);
-    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+    await delay(pollMs, undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Logger } from '#libs/logging/logger.js';
 import { databasePart } from './database-part.js';
 import { keepRunning, type KeptPart } from './keep-running.js';
-import { RESTART_LIMITS, type RestartLimits } from './restart-policy.js';
+import { restartLimits, type RestartLimits } from './restart-policy.js';
 import { servicePart } from './service-part.js';
 
 export interface Service {
@@ -36,11 +36,11 @@ export interface SuperviseOptions {
   atOnce: AbortSignal;
 }
 
-const READY_DEADLINE_MS = 60_000;
+const readyTimeoutMs = 60_000;
 
 /** Resolves after a stop that was asked for; rejects with the reason when a part had to be given up. */
 export async function supervise(options: SuperviseOptions): Promise<void> {
-  const { logger, limits = RESTART_LIMITS, stop, migrate } = options;
+  const { logger, limits = restartLimits, stop, migrate } = options;
   const stopped = stop.aborted ? Promise.resolve() : once(stop, 'abort');
   const services: KeptPart[] = [];
   let database: KeptPart | undefined;
@@ -70,7 +70,7 @@ export async function supervise(options: SuperviseOptions): Promise<void> {
       ...(embeddedUrl === undefined ? {} : { DATABASE_URL: embeddedUrl }),
     });
     for (const service of options.services) {
-      const part = servicePart({ ...options, ...service, environment, readyDeadlineMs: READY_DEADLINE_MS });
+      const part = servicePart({ ...options, ...service, environment, readyDeadlineMs: readyTimeoutMs });
       services.push(keepRunning(part, logger, limits));
     }
     options.onReload(() => {

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { identifyProcess, isSameProcess, readCommandLine, readParent } from '#libs/process/process-identity.js';
 
 /** Nothing tells of a parent's end. */
-const INTERVAL_MS = 500;
+const intervalMs = 500;
 
 /** Returns what ends the watching. */
 export function watchParent(onGone: () => void): () => void {
@@ -16,7 +16,7 @@ export function watchParent(onGone: () => void): () => void {
     if (process.ppid === parent && (above === undefined || isSameProcess(above))) return;
     clearInterval(timer);
     onGone();
-  }, INTERVAL_MS);
+  }, intervalMs);
   timer.unref();
   return () => clearInterval(timer);
 }

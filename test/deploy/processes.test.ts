@@ -34,7 +34,7 @@ interface Deployment {
 }
 
 /** Six processes start in it, on a machine that may be busy. */
-const LIFE_MS = 120_000;
+const lifeMs = 120_000;
 const running: Program[] = [];
 let files: ContainerFiles;
 let web: HeldWeb;
@@ -93,7 +93,7 @@ withTools(['kubectl', 'redis-server'], () => {
       const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) => composePlan(compose, name));
       await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! }, followChecklist);
     },
-    LIFE_MS,
+    lifeMs,
   );
 
   verifies(
@@ -112,7 +112,7 @@ withTools(['kubectl', 'redis-server'], () => {
       );
       await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
     },
-    LIFE_MS,
+    lifeMs,
   );
 });
 

@@ -7,11 +7,11 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findNativeDirectory } from '#libs/embedded-postgres/binaries.js';
 import { verifies } from '../verifies.js';
-import { killAll, ROOT, run, untilNoneWith, type Program } from './processes.js';
+import { killAll, root, run, untilNoneWith, type Program } from './processes.js';
 
-const NOBODY = 65_534;
-const fixture = join(ROOT, 'test/faults/fixtures/own-postgres.mjs');
-const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+const nobody = 65_534;
+const fixture = join(root, 'test/faults/fixtures/own-postgres.mjs');
+const asNobody = ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];
 
 let directory: string;
 let programs: Program[];
@@ -68,7 +68,7 @@ verifies('operations.postgres-second-start', 'by another process', async () => {
 describe.skipIf(!canBeNobody())(
   'as an ordinary user (needs root, setpriv, and a checkout that others can read)',
   () => {
-    beforeEach(() => chown(directory, NOBODY, NOBODY));
+    beforeEach(() => chown(directory, nobody, nobody));
 
     verifies('operations.postgres-ordinary-user', 'in a directory of mode 0700', async () => {
       const { program, url } = await own(join(directory, 'data'), asNobody);

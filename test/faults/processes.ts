@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Program {
   process: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -21,7 +21,7 @@ export function run(command: readonly string[], environment: Record<string, stri
   const [file = '', ...args] = command;
   // In a group of its own, so that a test can press Ctrl-C: the terminal signals the group.
   const child = spawn(file, args, {
-    cwd: ROOT,
+    cwd: root,
     env: { ...process.env, ...environment },
     stdio: 'pipe',
     detached: true,

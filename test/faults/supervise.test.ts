@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';
-import { killAll, pressControlC, ROOT, run, untilNoneWith, type Program } from './processes.js';
+import { killAll, pressControlC, root, run, untilNoneWith, type Program } from './processes.js';
 
-const fixture = join(ROOT, 'test/faults/fixtures/supervise.mjs');
+const fixture = join(root, 'test/faults/fixtures/supervise.mjs');
 /** Handed on, never connected to: the stand-in services need no database. */
-const GIVEN = 'postgres://given.invalid/database';
+const givenPatterns = 'postgres://given.invalid/database';
 
-const STOPPED_IN_ORDER = ['gateway stopping: SIGTERM', 'gateway stopped', 'worker stopping: SIGTERM', 'worker stopped'];
+const stoppedInOrder = ['gateway stopping: SIGTERM', 'gateway stopped', 'worker stopping: SIGTERM', 'worker stopped'];
 
 let directory: string;
 let programs: Program[];
@@ -54,13 +54,13 @@ verifies('operations.start-stops-in-order', 'SIGTERM with a database of its own'
   program.process.kill('SIGTERM');
   expect(await program.ended).toBe(0);
   const happened = (await events()).map((line) => line.replace(/ started.*/, ' started'));
-  expect(happened.slice(-4)).toEqual(STOPPED_IN_ORDER);
+  expect(happened.slice(-4)).toEqual(stoppedInOrder);
   expect(program.lines).toContain('stopped');
   expect(await untilNoneWith(directory, 0)).toEqual([]);
 });
 
 verifies('operations.start-second-signal', 'a service that does not listen', async () => {
-  const program = supervise({ behaviours: { gateway: 'deaf', worker: 'good' }, databaseUrl: GIVEN });
+  const program = supervise({ behaviours: { gateway: 'deaf', worker: 'good' }, databaseUrl: givenPatterns });
   await program.line(/^ready$/);
   const startedAt = performance.now();
   program.process.kill('SIGINT');
@@ -74,17 +74,17 @@ verifies(
   'operations.start-one-key-press',
   'the terminal tells all, npm tells us again, and all stops in order',
   async () => {
-    const program = supervise({ databaseUrl: GIVEN });
+    const program = supervise({ databaseUrl: givenPatterns });
     await program.line(/^ready$/);
     pressControlC(program);
     setTimeout(() => program.process.kill('SIGINT'), 50);
     expect(await program.ended).toBe(0);
-    expect((await events()).slice(-4)).toEqual(STOPPED_IN_ORDER);
+    expect((await events()).slice(-4)).toEqual(stoppedInOrder);
   },
 );
 
 verifies('operations.start-reloads', 'SIGHUP reaches every service, and ends none', async () => {
-  const program = supervise({ databaseUrl: GIVEN });
+  const program = supervise({ databaseUrl: givenPatterns });
   await program.line(/^ready$/);
   program.process.kill('SIGHUP');
   await Promise.all([countOf('gateway reloads', 1), countOf('worker reloads', 1)]);
@@ -93,15 +93,15 @@ verifies('operations.start-reloads', 'SIGHUP reaches every service, and ends non
 });
 
 verifies('operations.start-reloads', 'the end of its terminal is a stop', async () => {
-  const program = supervise({ databaseUrl: GIVEN }, `exec script -qec "'$0' '$1' '$2'" /dev/null`);
+  const program = supervise({ databaseUrl: givenPatterns }, `exec script -qec "'$0' '$1' '$2'" /dev/null`);
   await program.line(/^ready/);
   program.process.kill('SIGKILL');
   await countOf('worker stopped', 1);
-  expect((await events()).slice(-4)).toEqual(STOPPED_IN_ORDER);
+  expect((await events()).slice(-4)).toEqual(stoppedInOrder);
 });
 
 verifies('operations.start-restarts', 'a worker that was killed', async () => {
-  const program = supervise({ databaseUrl: GIVEN });
+  const program = supervise({ databaseUrl: givenPatterns });
   await program.line(/^ready$/);
   const first = await pidOf('worker');
   const again = countOf('worker started', 2);
@@ -126,7 +126,7 @@ verifies('operations.start-restarts', 'a database that was killed keeps its addr
 });
 
 verifies('operations.start-gives-up', 'a worker that ends five times in a row', async () => {
-  const program = supervise({ behaviours: { gateway: 'good', worker: 'crash' }, databaseUrl: GIVEN });
+  const program = supervise({ behaviours: { gateway: 'good', worker: 'crash' }, databaseUrl: givenPatterns });
   expect(await program.ended).toBe(1);
   expect(program.lines.at(-1)).toMatch(/gave up: worker ended 5 times in a row.*exited with status 3/);
   expect((await events()).filter((line) => line.startsWith('worker started'))).toHaveLength(5);

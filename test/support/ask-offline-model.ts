@@ -6,9 +6,9 @@ import { oneByOne } from '#libs/testing/one-by-one.js';
 import type { ModelRequest } from '../../apps/gateway/models/model-provider.js';
 import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provider.js';
 
-export const DAY = 86_400_000;
-export const NOW = Date.UTC(2027, 2, 10, 9, 30);
-export const provider = new OfflineProvider('offline', () => NOW);
+export const dayMs = 86_400_000;
+export const now = Date.UTC(2027, 2, 10, 9, 30);
+export const provider = new OfflineProvider('offline', () => now);
 
 export type Calls = [name: string, args: unknown][];
 
@@ -36,7 +36,7 @@ export async function ask(
   const signal = new AbortController().signal;
   const events: ModelEvent[] = [];
   for await (const event of oneByOne((take) =>
-    provider.call(request, { requestId: 'r', deadline: NOW + 1000, signal }, take),
+    provider.call(request, { requestId: 'r', deadline: now + 1000, signal }, take),
   ))
     events.push(event);
   return {

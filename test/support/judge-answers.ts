@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { type AppError, ERRORS, type ErrorCode } from '#libs/schemas/errors.js';
+import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
 import type { Signalbox } from '#libs/testing/start-signalbox.js';
 import { completeChat, user } from './chat-client.js';
 import type { RawAnswer } from './raw-request.js';
@@ -24,7 +24,7 @@ export function expectAnswer(answer: RawAnswer, expected: Expected, box: Signalb
   if (answer.status < 400) return;
   const { error } = parsed!;
   expect(Object.keys(parsed!)).toEqual(['error']);
-  const { type } = ERRORS[error!['code'] as ErrorCode];
+  const { type } = errorTable[error!['code'] as ErrorCode];
   expect(error).toMatchObject({ type, message: expect.stringMatching(/./), request_id: expect.stringMatching(/./) });
   expect(error!['request_id']).toBe(answer.headers['x-request-id']);
   const known = ['message', 'type', 'code', 'param', 'tool_name', 'request_id'];

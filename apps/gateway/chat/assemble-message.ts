@@ -6,7 +6,7 @@ import { mintCallId } from '#libs/schemas/identifiers.js';
 import type { AssistantMessage, ProviderState } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import { noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { RoutedModelEvent } from '../models/model-provider.js';
 
 export interface AssembledCall {
@@ -65,7 +65,7 @@ export class MessageAssembler {
     text: '',
     reasoning: '',
     calls: [],
-    usage: NO_USAGE,
+    usage: noUsage,
     finishReason: 'stop',
     finishReasons: [],
     startedAt: new Date(),

@@ -3,7 +3,7 @@ import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import { type Json, type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { ToolCall } from '#libs/schemas/message.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
-import { NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import { noUsage, type Usage } from '#libs/schemas/usage.js';
 
 export interface AnswerChoice {
   text: string;
@@ -33,7 +33,7 @@ export class TurnFold {
     runId: '',
     choices: [newChoice()],
     toolCalls: [],
-    usage: NO_USAGE,
+    usage: noUsage,
     extras: {},
   };
   ended = false;

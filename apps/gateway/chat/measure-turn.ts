@@ -1,10 +1,10 @@
 // What is known of one turn: when it has ended, in whatever way, it is counted and has its one log line. Never its content.
 import type { Logger } from '#libs/logging/logger.js';
-import { OTHER } from '#libs/metrics/bounded-labels.js';
+import { otherLabel } from '#libs/metrics/bounded-labels.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import { type AppError, ERRORS, type ErrorCode } from '#libs/schemas/errors.js';
+import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { CallLog } from './call-log.js';
 import type { TurnRequest } from './turn-request.js';
@@ -94,7 +94,11 @@ export class TurnMeasure {
       case 'tool_result':
         // Refused before it was dispatched (unknown name, bad arguments, denied): no runner has counted it.
         if (!this.ran.has(event.callId) && event.result.error !== undefined) {
-          this.measuring.metrics.toolCalls.inc({ server: OTHER, tool: OTHER, outcome: event.result.error.code });
+          this.measuring.metrics.toolCalls.inc({
+            server: otherLabel,
+            tool: otherLabel,
+            outcome: event.result.error.code,
+          });
           this.measuring.metrics.countErrorCode(event.result.error.code);
         }
         break;
@@ -125,7 +129,7 @@ function count({ dialect, stream }: TurnRequest, summary: Summary, metrics: Metr
 
 function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {
   const { durationMs, sessionId, ...told } = summary;
-  logger[summary.outcome === 'ok' ? 'info' : ERRORS[summary.outcome].level](
+  logger[summary.outcome === 'ok' ? 'info' : errorTable[summary.outcome].level](
     {
       requestId: context.requestId,
       runId,

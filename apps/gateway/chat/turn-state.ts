@@ -6,7 +6,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/turn-event.js';
-import { addUsage, NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { CallNumbering } from './assemble-message.js';
 
 /** Stands between the texts of two rounds where they are told as one. */
@@ -27,7 +27,7 @@ export interface EndedCall {
 
 export class TurnState {
   round = 0;
-  usage: Usage = NO_USAGE;
+  usage: Usage = noUsage;
   text = '';
   readonly numbering: CallNumbering = { calls: 0, clientCalls: 0 };
   readonly ended: EndedCall[] = [];

@@ -4,7 +4,7 @@ import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
-import { AppError, TOOL_ERROR_CODES } from '#libs/schemas/errors.js';
+import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { EndedToolCall, ToolCalls } from '../tools/calls/call-tool.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
@@ -95,5 +95,5 @@ function toCallResult({ id, sessionId, outcome }: EndedToolCall): CallToolResult
 /** Refused for what was asked, not for the state of the gateway. */
 function isToolFailure(error: unknown): error is AppError {
   if (!(error instanceof AppError) || error.code === 'tool_not_found') return false;
-  return (TOOL_ERROR_CODES as readonly string[]).includes(error.code);
+  return (toolErrorCodes as readonly string[]).includes(error.code);
 }

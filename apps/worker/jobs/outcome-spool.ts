@@ -21,8 +21,8 @@ const endSchema = z.object({
 });
 
 /** As much as an ordinary outcome. */
-const PROBE_BYTES = 64 * 1024;
-const FILE_NAME = /^[A-Za-z0-9_-]+\.json$/;
+const probeBytes = 64 * 1024;
+const fileName = /^[A-Za-z0-9_-]+\.json$/;
 
 export class OutcomeSpool {
   /** Bytes by call. */
@@ -113,7 +113,7 @@ export class OutcomeSpool {
     if (!this.broken) return;
     const path = join(this.directory, 'probe.part');
     try {
-      await writeFile(path, 'x'.repeat(PROBE_BYTES));
+      await writeFile(path, 'x'.repeat(probeBytes));
       this.broken = false;
     } catch (error) {
       this.logger.debug({ error }, 'the outcome spool cannot be written yet');
@@ -137,7 +137,7 @@ export class OutcomeSpool {
   private async look(): Promise<string[]> {
     // Taken before: what is added meanwhile may not be seen.
     const known = [...this.spooled.keys()];
-    const names = (await readdir(this.directory)).filter((name) => FILE_NAME.test(name)).sort();
+    const names = (await readdir(this.directory)).filter((name) => fileName.test(name)).sort();
     const there = new Set(names.map(callIdOf));
     for (const callId of known) if (!there.has(callId)) this.forget(callId);
     for (const name of names) {

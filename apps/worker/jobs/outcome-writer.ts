@@ -10,8 +10,8 @@ import type { OutcomeSpool } from './outcome-spool.js';
 /** `stale`: the call had ended already, or another run of it has taken over: nothing was written. */
 export type Ended = 'written' | 'stale' | 'spooled';
 
-const RETRY_DELAYS_MS = [100, 300, 1_000];
-const LOAD_INTERVAL_MS = 500;
+const retryDelaysMs = [100, 300, 1_000];
+const loadIntervalMs = 500;
 
 export class OutcomeWriter {
   private timer?: NodeJS.Timeout;
@@ -30,7 +30,7 @@ export class OutcomeWriter {
 
   async start(): Promise<void> {
     await this.spool.open();
-    this.timer = setInterval(() => void this.load(), LOAD_INTERVAL_MS);
+    this.timer = setInterval(() => void this.load(), loadIntervalMs);
     this.timer.unref();
     await this.load();
   }
@@ -56,7 +56,7 @@ export class OutcomeWriter {
   }
 
   async end(end: CallEnd): Promise<Ended> {
-    for (const pause of RETRY_DELAYS_MS) {
+    for (const pause of retryDelaysMs) {
       try {
         return (await this.journal.end(end)) ? 'written' : 'stale';
       } catch (error) {

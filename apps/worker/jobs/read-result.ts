@@ -11,9 +11,9 @@ import type { OnServerBound } from '../mcp/wire/server-bound.js';
 
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 
-const MAX_MESSAGE_LENGTH = 4_000;
+const maxMessageLength = 4_000;
 /** Each is checked, which takes its time where it is none that is known. */
-const MAX_BLOCKS = 10_000;
+const maxBlocks = 10_000;
 
 /** `checkOutput` says what is wrong with structured content where the tool declares a schema for it. */
 export function readResult(
@@ -25,15 +25,15 @@ export function readResult(
   if (!(content == null || Array.isArray(content)) || !(isError == null || typeof isError === 'boolean')) {
     return failed('invalid_tool_result', 'The tool answered in a shape that MCP does not know');
   }
-  if (Array.isArray(content) && content.length > MAX_BLOCKS) {
+  if (Array.isArray(content) && content.length > maxBlocks) {
     onBound?.('content_blocks');
-    return failed('result_too_large', `The result of the tool has more than ${MAX_BLOCKS} content blocks`);
+    return failed('result_too_large', `The result of the tool has more than ${maxBlocks} content blocks`);
   }
   const blocks = readBlocks(content ?? []);
   const structured = isJsonObject(result.structuredContent) ? result.structuredContent : undefined;
   if (isError === true) {
     const text = contentText(blocks) || 'The tool failed';
-    const message = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
+    const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text;
     return {
       state: 'failed',
       blocks: blocks.length === 0 ? [{ type: 'text', text: message }] : blocks,

@@ -5,8 +5,8 @@ import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, type ToolReply } from '#libs/schemas/tool-job.js';
 
 /** So long `started` waits for a reply that it can go with. */
-const STARTED_HOLD_MS = 10;
-const ENVELOPE_BYTES = 64;
+const startedHoldMs = 10;
+const envelopeBytes = 64;
 
 export class ReplySender {
   /** Serialised replies by gateway, of this tick. */
@@ -28,7 +28,7 @@ export class ReplySender {
     else replies.push(text);
     if (this.scheduled) return;
     if (reply.kind === 'started') {
-      this.held ??= setTimeout(() => this.flush(), STARTED_HOLD_MS);
+      this.held ??= setTimeout(() => this.flush(), startedHoldMs);
       return;
     }
     this.scheduled = true;
@@ -43,7 +43,7 @@ export class ReplySender {
 
   /** An outcome that is too large goes as a reference; a progress message that is too large goes without its text. */
   private fit(reply: ToolReply): string | undefined {
-    const room = this.channels.maxMessageBytes - ENVELOPE_BYTES;
+    const room = this.channels.maxMessageBytes - envelopeBytes;
     const text = JSON.stringify(reply);
     if (Buffer.byteLength(text) <= room) return text;
     if (reply.kind === 'outcome') return JSON.stringify({ kind: 'outcome', callId: reply.callId } satisfies ToolReply);
@@ -64,7 +64,7 @@ export class ReplySender {
   }
 
   private *messages(replies: readonly string[]): Generator<string> {
-    const room = this.channels.maxMessageBytes - ENVELOPE_BYTES;
+    const room = this.channels.maxMessageBytes - envelopeBytes;
     let batch: string[] = [];
     let bytes = 0;
     for (const reply of replies) {

@@ -27,9 +27,9 @@ export interface RunToolCallParts extends ToolRunParts {
 type StoredCall = NonNullable<Awaited<ReturnType<Journal['get']>>>;
 
 /** A safe call that waited longer may have been cancelled before this worker could hear of it. */
-const LOOK_AFTER_MS = 1_000;
+const lookAfterMs = 1_000;
 /** A store that is away is asked for so long, also where the call's own time seems to be over. */
-const STORE_PATIENCE_MS = 5_000;
+const storePatienceMs = 5_000;
 
 export class RunToolCall implements CallListener {
   constructor(private readonly parts: RunToolCallParts) {}
@@ -88,7 +88,7 @@ export class RunToolCall implements CallListener {
   private async mayRun(call: ToolCall): Promise<boolean> {
     const { job, redelivered } = call;
     await this.fault('before-dispatch');
-    if (redelivered || call.repeated || (job.safe && call.queueWaitMs > LOOK_AFTER_MS)) {
+    if (redelivered || call.repeated || (job.safe && call.queueWaitMs > lookAfterMs)) {
       const stored = await this.stored(job);
       if (stored?.state !== 'planned') return this.judge(call, stored);
     }
@@ -119,7 +119,7 @@ export class RunToolCall implements CallListener {
   private async isLate(job: ToolJob): Promise<boolean> {
     if (steadyNow() <= job.deadline) return false;
     const ask = () => this.parts.journal.plannedSinceMs(job.callId);
-    const plannedSinceMs = await untilStoreAnswers(ask, steadyNow() + STORE_PATIENCE_MS);
+    const plannedSinceMs = await untilStoreAnswers(ask, steadyNow() + storePatienceMs);
     return plannedSinceMs !== undefined && plannedSinceMs > job.deadline - job.queuedAt;
   }
 
@@ -128,7 +128,7 @@ export class RunToolCall implements CallListener {
   }
 
   private ask<T>({ deadline }: ToolJob, ask: () => Promise<T>): Promise<T> {
-    return untilStoreAnswers(ask, Math.max(deadline, steadyNow() + STORE_PATIENCE_MS));
+    return untilStoreAnswers(ask, Math.max(deadline, steadyNow() + storePatienceMs));
   }
 
   /** As `mayRun`, by what the journal says of the call. */
@@ -153,14 +153,14 @@ export class RunToolCall implements CallListener {
     if (!call.redelivered) return false;
     await this.leaveToItsWorker(stored);
     call.isolation = this.isolationOf(call);
-    await this.end(call, failed('tool_outcome_unknown', UNKNOWN));
+    await this.end(call, failed('tool_outcome_unknown', unknown));
     return false;
   }
 
   /** A lost lock is no death: while nobody has given its worker up, that one's outcome is on its way. */
   private async leaveToItsWorker({ worker }: StoredCall): Promise<void> {
     if (worker === null || worker === this.parts.workerId) return;
-    const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + STORE_PATIENCE_MS);
+    const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + storePatienceMs);
     if (known) throw new PutBack('its worker has not been given up');
   }
 
@@ -225,4 +225,4 @@ export class RunToolCall implements CallListener {
   }
 }
 
-const UNKNOWN = 'The worker stopped during the call: whether it took effect is unknown';
+const unknown = 'The worker stopped during the call: whether it took effect is unknown';

@@ -6,7 +6,7 @@ import type { Faults } from '#libs/config/fault-points.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/session-store.js';
-import { AppError, TOOL_ERROR_CODES, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { AppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
@@ -35,9 +35,9 @@ export interface ToolRunParts {
   logger: Logger;
 }
 
-const HEADERS_MS = 2_000;
+const headersMs = 2_000;
 /** So long a worker knows a session from memory too. */
-const MADE_SESSION_MS = 5_000;
+const madeSessionMs = 5_000;
 
 export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<ReadOutcome> {
   const { job, user } = call;
@@ -69,7 +69,7 @@ async function askTool(call: ToolCall, connection: ToolConnection, server: Confi
 
 /** Of the session that its gateway made a moment ago. Later it may be another one, after a deletion. */
 function madeDirectory({ sessionDirectory, queuedAt }: ToolJob): string | undefined {
-  return steadyNow() - queuedAt > MADE_SESSION_MS ? undefined : sessionDirectory;
+  return steadyNow() - queuedAt > madeSessionMs ? undefined : sessionDirectory;
 }
 
 async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: ToolCall): Promise<string> {
@@ -81,7 +81,7 @@ async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: To
 
 /** @throws AppError tool_unavailable when what was kept of them is gone: the call is not made without them. */
 async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed }: ToolRunParts) {
-  const text = await sealed.get(headers, AbortSignal.timeout(HEADERS_MS));
+  const text = await sealed.get(headers, AbortSignal.timeout(headersMs));
   if (text === undefined) throw new AppError('tool_unavailable', 'The headers of the request are no longer kept');
   return JSON.parse(text) as Record<string, string>;
 }
@@ -104,7 +104,7 @@ async function keepWhole({ workspaces }: ToolRunParts, { job, user }: ToolCall, 
   return `${workspace.shownPath}/${path}`;
 }
 
-const toolCodes: ReadonlySet<string> = new Set(TOOL_ERROR_CODES);
+const toolCodes: ReadonlySet<string> = new Set(toolErrorCodes);
 
 function toOutcome(error: unknown, { job, limitMs }: ToolCall, logger: Logger): ReadOutcome {
   if (error instanceof Stopped) {

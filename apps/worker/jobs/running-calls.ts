@@ -1,7 +1,7 @@
 // The calls that run in this worker, so that they can be cancelled by id. A cancel that overtakes its job is remembered.
 import type { StopReason, ToolCall } from './tool-call.js';
 
-const REMEMBERED = 10_000;
+const remembered = 10_000;
 
 export class RunningCalls {
   private readonly running = new Map<string, ToolCall>();
@@ -49,5 +49,5 @@ export class RunningCalls {
 
 function remember(ids: Set<string>, id: string): void {
   ids.add(id);
-  if (ids.size > REMEMBERED) ids.delete(ids.values().next().value!);
+  if (ids.size > remembered) ids.delete(ids.values().next().value!);
 }

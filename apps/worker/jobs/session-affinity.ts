@@ -33,8 +33,8 @@ interface Seat extends SessionName {
 }
 
 /** Sessions at once; the longest idle one goes when there are more. */
-const MAX_SEATS = 10_000;
-const QUEUE_TIMEOUT_MS = 2_000;
+const maxSeats = 10_000;
+const queueTimeoutMs = 2_000;
 
 export class SessionAffinity {
   /** Least recently used first. */
@@ -84,9 +84,9 @@ export class SessionAffinity {
   async handBack(): Promise<void> {
     const { queue, workerId, logger } = this.parts;
     try {
-      const jobs = await queue.waitingFor(workerId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
+      const jobs = await queue.waitingFor(workerId, AbortSignal.timeout(queueTimeoutMs));
       for (const job of jobs) {
-        const signal = AbortSignal.timeout(QUEUE_TIMEOUT_MS);
+        const signal = AbortSignal.timeout(queueTimeoutMs);
         if (await queue.remove(job.callId, signal)) await queue.add(job, { signal, again: true });
       }
       if (jobs.length > 0) logger.info({ metadata: { jobs: jobs.length } }, 'waiting calls were handed back');
@@ -132,7 +132,7 @@ export class SessionAffinity {
     seat.idleTtlMs = Math.max(seat.idleTtlMs, idleTtlMs);
     this.seats.delete(keyOf(seat));
     this.seats.set(keyOf(seat), seat);
-    if (this.seats.size > MAX_SEATS) {
+    if (this.seats.size > maxSeats) {
       const oldest = [...this.seats.values()].find(({ calls }) => calls === 0);
       if (oldest !== undefined) void this.freeIdle(oldest);
     }
@@ -154,14 +154,14 @@ export class SessionAffinity {
     const { queue } = this.parts;
     const { callId } = job;
     try {
-      await queue.add(job, { worker, again: true, signal: AbortSignal.timeout(QUEUE_TIMEOUT_MS) });
+      await queue.add(job, { worker, again: true, signal: AbortSignal.timeout(queueTimeoutMs) });
     } catch (error) {
       // Failed here, it would wait until its gateway misses it.
       throw isStoreAway(error) ? new PutBack('the queue does not answer') : error;
     }
     if (performance.now() < askedAt + expiresInMs) return undefined;
     // It may have been given up meanwhile, and nobody looks into the queue of one that was.
-    await queue.remove(callId, AbortSignal.timeout(QUEUE_TIMEOUT_MS));
+    await queue.remove(callId, AbortSignal.timeout(queueTimeoutMs));
     throw new PutBack('the worker of the session is not heard of');
   }
 

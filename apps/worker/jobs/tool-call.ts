@@ -27,7 +27,7 @@ export interface CallListener {
 }
 
 /** Shorter safe calls are written with their outcome only. */
-const CLAIM_AFTER_MS = 1_000;
+const claimAfterMs = 1_000;
 
 export class ToolCall implements UseOptions, CallOptions {
   readonly job: ToolJob;
@@ -92,7 +92,7 @@ export class ToolCall implements UseOptions, CallOptions {
     this.deadline = steadyNow() + timeoutMs;
     this.startedAt = performance.now();
     this.limitAt = this.startedAt + Math.min(timeoutMs, maxTimeoutMs);
-    if (this.fence === undefined) this.claimAt = this.startedAt + CLAIM_AFTER_MS;
+    if (this.fence === undefined) this.claimAt = this.startedAt + claimAfterMs;
     this.arm();
   }
 

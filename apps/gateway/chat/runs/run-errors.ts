@@ -1,8 +1,8 @@
 // Failures as runs end with them, and back as whoever asks again is told. Pure.
 import type { RunEnd, StoredRun } from '#libs/runs/run-store.js';
-import { AppError, ERRORS, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
+import { AppError, errorTable, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 import { whenCancelled } from './run-cancels.js';
 
 interface Keyed {
@@ -18,12 +18,14 @@ export function endOf(thrown: unknown, signal: AbortSignal, keyed: Keyed): RunEn
   const { code, message, http } = toAppError(thrown);
   const mendable = keyed.idempotencyKey !== undefined && http >= 429;
   const state = signal.aborted ? stoppedAs(signal, keyed) : mendable ? 'interrupted' : 'failed';
-  return { state, usage: NO_USAGE, error: { code, message, type: ERRORS[code].type } };
+  return { state, usage: noUsage, error: { code, message, type: errorTable[code].type } };
 }
 
 export function storedError(run: StoredRun): AppError {
   const stored = isJsonObject(run.error) ? run.error : {};
   const code =
-    typeof stored['code'] === 'string' && stored['code'] in ERRORS ? (stored['code'] as ErrorCode) : 'internal_error';
+    typeof stored['code'] === 'string' && stored['code'] in errorTable
+      ? (stored['code'] as ErrorCode)
+      : 'internal_error';
   return new AppError(code, typeof stored['message'] === 'string' ? stored['message'] : 'The run failed');
 }

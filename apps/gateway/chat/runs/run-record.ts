@@ -13,7 +13,7 @@ import type {
   RunStore,
 } from '#libs/runs/run-store.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { AppError, ERRORS, toAppError } from '#libs/schemas/errors.js';
+import { AppError, errorTable, toAppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
@@ -180,7 +180,7 @@ export class RunRecord implements TurnRecord {
     this.options.measure.failed(error);
     if (this.ended || !this.stored) return error;
     const { cancel, run } = this.options;
-    const shown = { code: error.code, message: error.message, type: ERRORS[error.code].type };
+    const shown = { code: error.code, message: error.message, type: errorTable[error.code].type };
     // With a key, a retry may succeed where this attempt failed for reasons outside of the request.
     const stopped = stoppedAs(cancel.signal, run);
     const state = cancel.signal.aborted || (stopped === 'interrupted' && error.http >= 429) ? stopped : 'failed';

@@ -1,5 +1,5 @@
 // The schemas that stand under a name in the OpenAPI document: errors, and what the `data:` lines of our streams hold.
-import { ERRORS } from '#libs/schemas/errors.js';
+import { errorTable } from '#libs/schemas/errors.js';
 import {
   anything,
   choice,
@@ -12,8 +12,8 @@ import {
   toolExecution,
 } from './open-api-shapes.js';
 
-const codes = { enum: Object.keys(ERRORS) };
-const types = { enum: [...new Set(Object.values(ERRORS).map(({ type }) => type))] };
+const codes = { enum: Object.keys(errorTable) };
+const types = { enum: [...new Set(Object.values(errorTable).map(({ type }) => type))] };
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const places = { param: text, tool_name: text };
 

@@ -3,7 +3,7 @@
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { addUsage, NO_USAGE, type Usage } from '#libs/schemas/usage.js';
+import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
 import { StreamedCalls } from '../conversation/streamed-calls.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
@@ -38,7 +38,7 @@ export class AnthropicAnswerReader implements AnswerReader {
   /** Of the parts of a message that paused. */
   private earlier: { content: JsonObject[]; usage: Usage; pauses: number } = {
     content: [],
-    usage: NO_USAGE,
+    usage: noUsage,
     pauses: 0,
   };
   private paused = false;
@@ -176,7 +176,7 @@ export class AnthropicAnswerReader implements AnswerReader {
     if (pauses >= mostPauses) return this.refuse(`paused its answer more than ${mostPauses} times`, out);
     this.earlier = {
       content: [...content, ...this.blocks.raw],
-      usage: this.ending.usage ?? NO_USAGE,
+      usage: this.ending.usage ?? noUsage,
       pauses: pauses + 1,
     };
     this.started = false;

@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { askedWords } from './answer.js';
 import { satisfies } from './check-arguments.js';
-import { MAX_REQUEST } from './choose-tools.js';
+import { maxRequest } from './choose-tools.js';
 import type { Conversation } from './conversation.js';
 import { fillArguments } from './fill-arguments.js';
 import { readClause } from './read-request.js';
@@ -27,7 +27,7 @@ export function structuredAnswer(
   const wrapper = format['json_schema'];
   if (format['type'] !== 'json_schema' || !isJsonObject(wrapper) || !isJsonObject(wrapper['schema'])) return undefined;
   const profile = describeTool({ name: 'answer', parameters: wrapper['schema'] });
-  const read = request.slice(0, MAX_REQUEST);
+  const read = request.slice(0, maxRequest);
   const context = { clause: readClause(read), request: read, profile, earlier: undefined, turn: 0, force: true, now };
   const filled = fillArguments(context).arguments;
   const value = { ...filled };

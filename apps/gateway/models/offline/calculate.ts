@@ -1,8 +1,8 @@
 // Plain arithmetic by recursive descent: + - * / % ^ and parentheses, nothing else, bounded in depth.
 
-const EXPRESSION = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
-const OF_A_HUNDRED = /(\d)\s?%\s+of\s+(?=\d)/gi;
-const SIGNS: [RegExp, string][] = [
+const expressionPattern = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
+const ofAHundred = /(\d)\s?%\s+of\s+(?=\d)/gi;
+const signWords: [RegExp, string][] = [
   [/乘以?|\btimes\b|\bmultiplied by\b|×/gi, '*'],
   [/除以|\bdivided by\b|÷/gi, '/'],
   [/加上?|\bplus\b/gi, '+'],
@@ -12,9 +12,9 @@ const SIGNS: [RegExp, string][] = [
 /** `12 * (3 + 4)`, 12乘以8, 15% of 80; as an expression with plain operators. */
 export function arithmeticIn(text: string): string | undefined {
   if (!/\d/.test(text)) return undefined;
-  let plain = text.slice(0, 2000).replace(OF_A_HUNDRED, '$1/100*');
-  for (const [word, sign] of SIGNS) plain = plain.replace(word, sign);
-  for (const match of plain.matchAll(EXPRESSION)) {
+  let plain = text.slice(0, 2000).replace(ofAHundred, '$1/100*');
+  for (const [word, sign] of signWords) plain = plain.replace(word, sign);
+  for (const match of plain.matchAll(expressionPattern)) {
     const expression = match[0].trim().replace(/[.\s+*/^%-]+$/, '');
     if (/\d\s*[+*/^%-]\s*[\d(]/.test(expression) && !/^\d{1,4}-\d{1,2}-\d{1,2}$|^\d+\.\d+\.\d+/.test(expression))
       return expression;

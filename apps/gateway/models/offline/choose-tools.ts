@@ -1,11 +1,11 @@
 // Decides what to call next: cuts the request into tasks, finds each its tool, sees in the history which were done, and
-// names the calls that can be made now. Pure and bounded: never the same call twice, never more than MAX_STEPS.
+// names the calls that can be made now. Pure and bounded: never the same call twice, never more than `maxSteps`.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { satisfies } from './check-arguments.js';
 import { callKey, type Conversation } from './conversation.js';
 import { fillArguments, type Filled } from './fill-arguments.js';
-import { EFFECTS, NEAR_ACTIONS } from './lexicon.js';
+import { effects, nearActions } from './lexicon.js';
 import { isGreeting, isQuestion, readClause, splitClauses, type Clause } from './read-request.js';
 import { resultText } from './read-result.js';
 import { describeTool, propertiesOf, requiredOf, type ToolProfile } from './tool-profile.js';
@@ -29,12 +29,12 @@ export interface PlanOptions {
   now: number;
 }
 
-const MAX_STEPS = 8;
+const maxSteps = 8;
 /** A longer request is read no further: what is to be done stands at its beginning. */
-export const MAX_REQUEST = 4000;
+export const maxRequest = 4000;
 /** Below this score no tool is called. */
-const THRESHOLD = 3;
-const MOST_EVIDENCE = 3;
+const threshold = 3;
+const mostEvidence = 3;
 
 interface Task {
   profile: ToolProfile;
@@ -45,24 +45,24 @@ interface Task {
 
 export function chooseCalls(conversation: Conversation, options: PlanOptions): Plan {
   const { tools, toolChoice } = options;
-  if (tools.length === 0 || toolChoice === 'none' || conversation.steps.length >= MAX_STEPS) return { calls: [] };
+  if (tools.length === 0 || toolChoice === 'none' || conversation.steps.length >= maxSteps) return { calls: [] };
   const named = typeof toolChoice === 'object' ? toolChoice.name : undefined;
   const profiles = tools.filter((tool) => named === undefined || tool.name === named).map(describeTool);
   const isForced = toolChoice === 'required' || named !== undefined;
-  return new Planner(conversation, profiles, options).plan(isForced, named === undefined ? THRESHOLD : -Infinity);
+  return new Planner(conversation, profiles, options).plan(isForced, named === undefined ? threshold : -Infinity);
 }
 
 class Planner {
   private lacking: { name: string; missing: string[]; score: number } | undefined;
   private readonly request: string;
-  private least = THRESHOLD;
+  private least = threshold;
 
   constructor(
     private readonly conversation: Conversation,
     private readonly profiles: readonly ToolProfile[],
     private readonly options: PlanOptions,
   ) {
-    this.request = conversation.request.slice(0, MAX_REQUEST);
+    this.request = conversation.request.slice(0, maxRequest);
   }
 
   plan(isForced: boolean, least: number): Plan {
@@ -97,7 +97,7 @@ class Planner {
         tasks.push(...(source === undefined ? [task] : [source, task]));
       }
     }
-    return tasks.slice(0, MAX_STEPS);
+    return tasks.slice(0, maxSteps);
   }
 
   /** The tool that suits best what a text asks for; none when one that suits far better lacks something. */
@@ -107,9 +107,9 @@ class Planner {
     let mostLacking = 0;
     for (const profile of this.profiles) {
       const meaning = meaningOf(profile, clause);
-      if (meaning + MOST_EVIDENCE < this.least) continue;
+      if (meaning + mostEvidence < this.least) continue;
       const filled = this.filledFor({ profile, clause }, follows ? null : undefined);
-      const score = meaning <= 0 ? meaning : meaning + Math.min(MOST_EVIDENCE, filled.evidence);
+      const score = meaning <= 0 ? meaning : meaning + Math.min(mostEvidence, filled.evidence);
       if (score < this.least) continue;
       const task = { profile, clause, filled, score };
       const { missing, usesEarlier } = filled;
@@ -135,8 +135,8 @@ class Planner {
     for (const profile of this.profiles) {
       if (profile === task.profile || profile.hasEffect) continue;
       const filled = this.filledFor({ profile, clause }, undefined);
-      const score = meaningOf(profile, clause) + Math.min(MOST_EVIDENCE, filled.evidence);
-      if (score >= THRESHOLD && filled.missing.length === 0 && satisfies(profile.schema, filled.arguments))
+      const score = meaningOf(profile, clause) + Math.min(mostEvidence, filled.evidence);
+      if (score >= threshold && filled.missing.length === 0 && satisfies(profile.schema, filled.arguments))
         sources.push({ profile, clause, filled, score });
     }
     if (sources.length > 0) task.filled.usesEarlier = true;
@@ -156,7 +156,7 @@ class Planner {
   private nextCalls(tasks: readonly Task[]): PlannedCall[] {
     const open = [...this.conversation.steps];
     const done = new Set(open.map((step) => callKey(step.name, step.arguments)));
-    const isCut = this.conversation.request.length > MAX_REQUEST;
+    const isCut = this.conversation.request.length > maxRequest;
     const calls: PlannedCall[] = [];
     let earlier: string | null | undefined;
     let hasFailed = false;
@@ -164,7 +164,7 @@ class Planner {
       const { name } = task.profile.tool;
       const { hasEffect } = task.profile;
       const given = task.filled.usesEarlier ? (earlier ?? null) : earlier;
-      const turns = hasEffect ? 1 : Math.min(this.filledFor(task, given).turns, MAX_STEPS);
+      const turns = hasEffect ? 1 : Math.min(this.filledFor(task, given).turns, maxSteps);
       const results: string[] = [];
       for (let turn = 0; turn < turns; turn += 1) {
         const filled = this.filledFor(task, given, turn);
@@ -184,7 +184,7 @@ class Planner {
         // What was cut off must not be written as if it were the whole.
         if (isCut && hasEffect && !filled.usesEarlier) continue;
         if (hasEffect && calls.length > 0) return calls;
-        if (this.conversation.steps.length + calls.length >= MAX_STEPS) return calls;
+        if (this.conversation.steps.length + calls.length >= maxSteps) return calls;
         done.add(key);
         calls.push({ name, arguments: filled.arguments });
         if (hasEffect) return calls;
@@ -249,10 +249,10 @@ function actionScore(name: Clause['words'], description: Clause['words'], clause
   const own = name.actions;
   if (shared(actions, own).length > 0) return 4;
   if (shared(actions, description.actions).length > 0) return own.size === 0 ? 2.5 : hasEffect ? 0.5 : 1.5;
-  if (NEAR_ACTIONS.some((near) => near.some((one) => actions.has(one)) && near.some((one) => own.has(one)))) return 1.5;
+  if (nearActions.some((near) => near.some((one) => actions.has(one)) && near.some((one) => own.has(one)))) return 1.5;
   if (own.size > 0 && hasEffect) return -5;
   // What asks for a change is not served by looking.
-  if (actions.size > 0 && !hasEffect && [...actions].every((action) => EFFECTS.has(action))) return -3;
+  if (actions.size > 0 && !hasEffect && [...actions].every((action) => effects.has(action))) return -3;
   return own.size > 0 && actions.size > 0 ? -1 : 0;
 }
 

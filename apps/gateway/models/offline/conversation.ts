@@ -23,8 +23,8 @@ export interface Conversation {
   said: string[];
 }
 
-const ERROR_TEXT = /^\W{0,3}(?:error|failed|failure|exception|traceback|fatal|e[a-z]{4,8}:|错误|失败|出错|异常)/i;
-const MISSING = /no such file|does ?n[o']t exist|not found|cannot find|ENOENT|不存在|找不到|未找到|没有找到/i;
+const errorText = /^\W{0,3}(?:error|failed|failure|exception|traceback|fatal|e[a-z]{4,8}:|错误|失败|出错|异常)/i;
+const missing = /no such file|does ?n[o']t exist|not found|cannot find|ENOENT|不存在|找不到|未找到|没有找到/i;
 
 export function readConversation(messages: readonly ChatMessage[]): Conversation {
   const last = messages.findLastIndex((message) => message.role === 'user');
@@ -69,7 +69,7 @@ export function parseJson(text: string): Json | undefined {
 function readsAsFailure(text: string): boolean {
   const start = text.slice(0, 400).trim();
   if (!start.startsWith('{'))
-    return ERROR_TEXT.test(start) || (start.length < 200 && isMissing(start) && !/\n/.test(start));
+    return errorText.test(start) || (start.length < 200 && isMissing(start) && !/\n/.test(start));
   const value = text.length < 100_000 ? parseJson(text) : undefined;
   if (!isJsonObject(value)) return false;
   const error = value['error'];
@@ -78,7 +78,7 @@ function readsAsFailure(text: string): boolean {
 
 /** The failure says that the thing is not there. */
 export function isMissing(text: string): boolean {
-  return MISSING.test(text.slice(0, 2000));
+  return missing.test(text.slice(0, 2000));
 }
 
 /** The name and the arguments in one order of members, so that equal calls are equal text. */

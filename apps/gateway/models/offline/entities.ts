@@ -1,6 +1,6 @@
 // Finds what a request names outright: addresses, paths, quotations, numbers, times. Every pattern is linear and knows no
 // tool; what one pattern took is hidden from the next, and positions never move.
-import { CURRENCIES, TIME_ZONES, VALUES } from './lexicon.js';
+import { currencyCodes, timeZoneNames, valueWords } from './lexicon.js';
 import { hasHan, termsOf } from './words.js';
 
 export interface Found {
@@ -39,44 +39,45 @@ export interface Entities {
   timeZones: Found[];
 }
 
-export const MASK = '\uFFFC';
-export const DAY = 86_400_000;
+export const maskCharacter = '\uFFFC';
+export const dayMs = 86_400_000;
 
-const BLOCK = /```[\w-]{0,20}\n?([\s\S]{1,20000}?)```/g;
-const URL_PATTERN =
-  /\b(?:https?|ftp|wss?):\/\/[^\s"'<>`，。；！？、（）【】「」《》“”‘’\p{Script=Han}\uFFFC]{1,2000}/gu;
-const EMAIL = /\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}/g;
-const QUOTE =
+const block = /```[\w-]{0,20}\n?([\s\S]{1,20000}?)```/g;
+const urlPattern = /\b(?:https?|ftp|wss?):\/\/[^\s"'<>`，。；！？、（）【】「」《》“”‘’\p{Script=Han}\uFFFC]{1,2000}/gu;
+const emailPattern = /\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}/g;
+const quotePattern =
   /“([^”]{1,4000})”|‘([^’]{1,4000})’|「([^」]{1,4000})」|『([^』]{1,4000})』|《([^》]{1,4000})》|"([^"]{1,4000})"|`([^`\n]{1,4000})`|(?<![\p{L}\d])'([^'\n]{1,4000})'(?![\p{L}\d])/gu;
-const QUOTED_PATH = /^[^\s,;:!?，。；：！？]+(?: [^\s,;:!?，。；：！？]+){0,3}$/;
-const PATH =
+const quotedPath = /^[^\s,;:!?，。；：！？]+(?: [^\s,;:!?，。；：！？]+){0,3}$/;
+const pathPattern =
   /(?:[A-Za-z]:[\\/]|~?[\\/]|\.{1,2}[\\/])?(?:(?:[\p{L}\p{M}\d_.@+-]{1,200}[\\/]){0,40}[\p{L}\p{M}\d_.@+-]{0,200}?[\p{L}\d_-]\.[A-Za-z\d]{1,8}(?=\p{Script=Han})|[\p{L}\p{M}\d_.@+-]{1,200}(?:[\\/][\p{L}\p{M}\d_.@+-]{1,200}){0,40}[\\/]?)/gu;
-const BARE_FILE = /^(?:[Mm]akefile|[Dd]ockerfile|README|LICENSE|CHANGELOG|CONTRIBUTING)$/;
-const NAMED_FILE =
+const bareFile = /^(?:[Mm]akefile|[Dd]ockerfile|README|LICENSE|CHANGELOG|CONTRIBUTING)$/;
+const namedFile =
   /\b(?:file|document|folder|directory)\s+(?:named\s+|called\s+)?([\w-]{2,100})|\b([\w-]{2,100})\s+(?:folder|directory)\b|([\w-]{1,100})\s?(?:目录|文件夹)|(?:目录|文件夹)\s?([\w-]{2,100})/gi;
-const PLAIN_WORD =
+const plainWord =
   /^(?:named|called|and|in|of|to|from|with|for|is|at|the|this|that|a|an|my|current|files?|documents?|contents?|please|list|open|name|does|exists?|system)$/i;
 /** Chinese verbs and particles glued before a name are no part of it: the name starts behind the last of them. */
-const GLUED =
+const glued =
   /^(?:.*(?:读取|打开|查看|保存到|保存为|保存|写入到|写入|写到|存到|存入|存为|创建|新建|删除|复制到|移动到|重命名为|下载到|文件夹|文件|目录|叫做|名为|请|把|将|在|到|为|和|与|及|的|看看|看下|一下|读|写|存|从|里|给|对|成))/u;
-const TAIL = /(?<=[\w/-])(?:目录|文件夹|文件|的|中|里|下|并|和|与|到|是|有|吗)[^.\\/]*$/u;
-const NUMBER =
+const tail = /(?<=[\w/-])(?:目录|文件夹|文件|的|中|里|下|并|和|与|到|是|有|吗)[^.\\/]*$/u;
+const number =
   /(?<![\w.])([-+]?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,18})(?:\.\d{1,12})?)(?!\d)\s?(%|[a-zA-Z°]{1,20}|\p{Script=Han}{1,2})?/gu;
-const SYMBOL = /(?<![\w.])[A-Z]{1,5}(?:\.[A-Z]{1,2})?(?!\w)/g;
-const NOT_SYMBOLS = new Set('I A AN OK AI API URL JSON HTTP AND OR THE TO IN GET POST AM PM UTC CSV ID US'.split(' '));
-const ZONE_NAME = /\b(?:Asia|Europe|America|Africa|Australia|Pacific|Atlantic)\/[A-Z]\w{2,30}/g;
+const symbol = /(?<![\w.])[A-Z]{1,5}(?:\.[A-Z]{1,2})?(?!\w)/g;
+const notSymbols = new Set('I A AN OK AI API URL JSON HTTP AND OR THE TO IN GET POST AM PM UTC CSV ID US'.split(' '));
+const zoneName = /\b(?:Asia|Europe|America|Africa|Australia|Pacific|Atlantic)\/[A-Z]\w{2,30}/g;
 
 const currencyOf = new Map(
-  CURRENCIES.flatMap((code) => termsOf(VALUES[code]).map((term) => [term, code.toUpperCase()])),
+  currencyCodes.flatMap((code) => termsOf(valueWords[code]).map((term) => [term, code.toUpperCase()])),
 );
-const zoneOf = new Map(Object.entries(TIME_ZONES).flatMap(([zone, row]) => termsOf(row).map((term) => [term, zone])));
-const CURRENCY = anyOf([...currencyOf.keys()]);
-const ZONE = anyOf([...zoneOf.keys()]);
+const zoneOf = new Map(
+  Object.entries(timeZoneNames).flatMap(([zone, row]) => termsOf(row).map((term) => [term, zone])),
+);
+const currency = anyOf([...currencyOf.keys()]);
+const zonePattern = anyOf([...zoneOf.keys()]);
 
 function anyOf(terms: string[]): RegExp {
   const inOrder = terms.sort((left, right) => right.length - left.length);
   const latin = inOrder.filter((term) => !hasHan(term)).join('|');
-  const han = inOrder.filter(hasHan).map((term) => (term.length === 1 ? `(?<=\\d\\s?|${MASK})${term}` : term));
+  const han = inOrder.filter(hasHan).map((term) => (term.length === 1 ? `(?<=\\d\\s?|${maskCharacter})${term}` : term));
   return new RegExp(`(?<![a-z])(${latin})s?(?![a-z])|(${han.join('|')})`, 'gi');
 }
 
@@ -92,38 +93,39 @@ export function findEntities(text: string): Entities {
       const start = match.index + (whole ? 0 : match[0].lastIndexOf(own));
       const end = whole ? match.index + match[0].length : start + own.length;
       found.push({ text: own, start, end });
-      rest += masked.slice(from, start) + MASK.repeat(end - start);
+      rest += masked.slice(from, start) + maskCharacter.repeat(end - start);
       from = end;
     }
     masked = rest + masked.slice(from);
     return found;
   };
-  const blocks = take(BLOCK, (match) => match[1]!.trimEnd(), true);
-  const urls = take(URL_PATTERN, (match) => match[0].replace(/[.,;:!?)\]}]{1,20}$/, ''));
-  const quotes = take(QUOTE, (match) => match.slice(1).find((part) => part !== undefined), true);
+  const blocks = take(block, (match) => match[1]!.trimEnd(), true);
+  const urls = take(urlPattern, (match) => match[0].replace(/[.,;:!?)\]}]{1,20}$/, ''));
+  const quotes = take(quotePattern, (match) => match.slice(1).find((part) => part !== undefined), true);
   const isAddress = (quote: Found) => /^https?:\/\/\S+$/.test(quote.text);
-  const isName = (quote: Found) => !isAddress(quote) && isPath(quote.text) && QUOTED_PATH.test(quote.text);
+  const isName = (quote: Found) => !isAddress(quote) && isPath(quote.text) && quotedPath.test(quote.text);
   urls.push(...quotes.filter(isAddress));
-  const emails = take(EMAIL, ([email]) => email);
-  const zoneNames = take(ZONE_NAME, ([zone]) => zone);
+  const emails = take(emailPattern, ([email]) => email);
+  const zoneNames = take(zoneName, ([zone]) => zone);
   const moments = findMoments(masked);
-  for (const { start, end } of moments) masked = masked.slice(0, start) + MASK.repeat(end - start) + masked.slice(end);
-  const paths = [...quotes.filter(isName), ...take(PATH, pathIn)];
+  for (const { start, end } of moments)
+    masked = masked.slice(0, start) + maskCharacter.repeat(end - start) + masked.slice(end);
+  const paths = [...quotes.filter(isName), ...take(pathPattern, pathIn)];
   if (paths.length === 0)
-    paths.push(...take(NAMED_FILE, (match) => match.slice(1).find((part) => part && !PLAIN_WORD.test(part))));
+    paths.push(...take(namedFile, (match) => match.slice(1).find((part) => part && !plainWord.test(part))));
   // Without hiding them: symbols and units are words too.
   const find = (pattern: RegExp, read: (term: string) => string | undefined): Found[] =>
     [...masked.matchAll(pattern)].slice(0, 32).flatMap((match) => {
       const own = read((match[1] ?? match[2] ?? match[0]).toLowerCase());
       return own === undefined ? [] : [{ text: own, start: match.index, end: match.index + match[0].length }];
     });
-  const symbols = find(SYMBOL, (term) => (NOT_SYMBOLS.has(term.toUpperCase()) ? undefined : term.toUpperCase()));
-  const money = find(CURRENCY, (term) => currencyOf.get(term));
+  const symbols = find(symbol, (term) => (notSymbols.has(term.toUpperCase()) ? undefined : term.toUpperCase()));
+  const money = find(currency, (term) => currencyOf.get(term));
   const codes = symbols.filter(
     ({ text: code, start }) => money.length > 0 && code.length === 3 && !money.some((known) => known.start === start),
   );
   const numbers: FoundNumber[] = [];
-  for (const match of masked.matchAll(NUMBER)) {
+  for (const match of masked.matchAll(number)) {
     const digits = match[1]!;
     if (numbers.length >= 64) break;
     const value = Number(digits.replaceAll(',', ''));
@@ -141,7 +143,7 @@ export function findEntities(text: string): Entities {
     moments,
     currencies: inOrder([...money, ...codes]),
     symbols,
-    timeZones: [...zoneNames, ...find(ZONE, (term) => zoneOf.get(term))],
+    timeZones: [...zoneNames, ...find(zonePattern, (term) => zoneOf.get(term))],
   };
 }
 
@@ -154,52 +156,52 @@ function isPath(text: string): boolean {
   if (text.length > 1000 || /^[\d./\\:-]+$/.test(text)) return false;
   if (/^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]/.test(text)) return text.length > 1;
   const name = text.split(/[\\/]/).at(-1)!;
-  if (/^\.[A-Za-z][\w-]{1,30}$/.test(name) || BARE_FILE.test(name)) return true;
+  if (/^\.[A-Za-z][\w-]{1,30}$/.test(name) || bareFile.test(name)) return true;
   if (/[\\/]/.test(text)) return !/[\\/]{2}/.test(text) && !/^(?:and|or|s?he|on|w|n|km|yes)\/\w+$/i.test(text);
   return /[\p{L}\d_)-]\.(?=[A-Za-z\d]{1,8}$)\d?[A-Za-z]/u.test(name) && !/^(?:[a-z]\.)+[a-z]$/i.test(name);
 }
 
 function pathIn([match]: RegExpExecArray): string {
-  let text = match.replace(/\.{1,3}$/, '').replace(TAIL, '');
+  let text = match.replace(/\.{1,3}$/, '').replace(tail, '');
   if (/^\p{Script=Han}/u.test(text)) {
     const name = text.slice(0, Math.max(0, text.search(/[.\\/]|$/)));
-    text = text.slice(GLUED.exec(name)?.[0].length ?? 0);
+    text = text.slice(glued.exec(name)?.[0].length ?? 0);
     const bare = text.replace(/^\p{Script=Han}+/u, '');
     if (/^(?:\/|\.{1,2}\/|~\/|\w)/.test(bare) && isPath(bare)) text = bare;
   }
   return isPath(text) ? text : '';
 }
 
-const UNITS: [RegExp, number][] = [
+const units: [RegExp, number][] = [
   [/^(?:ms|millis(?:econds?)?|毫秒)$/i, 1], [/^(?:s|sec(?:ond)?s?|秒钟?)$/i, 1000], [/^(?:min(?:ute)?s?|分钟?)$/i, 60_000],
-  [/^(?:h|hrs?|hours?|个?小时|个?钟头)$/i, 3_600_000], [/^(?:days?|天|日)$/i, DAY], [/^(?:weeks?|周|个?星期|个?礼拜)$/i, 7 * DAY],
-  [/^(?:months?|个月)$/i, 30 * DAY], [/^(?:years?|年)$/i, 365 * DAY],
+  [/^(?:h|hrs?|hours?|个?小时|个?钟头)$/i, 3_600_000], [/^(?:days?|天|日)$/i, dayMs], [/^(?:weeks?|周|个?星期|个?礼拜)$/i, 7 * dayMs],
+  [/^(?:months?|个月)$/i, 30 * dayMs], [/^(?:years?|年)$/i, 365 * dayMs],
 ]; // prettier-ignore
 
 /** In milliseconds; undefined when it is no unit of time. */
 export function unitOfTime(word: string): number | undefined {
-  return UNITS.find(([pattern]) => pattern.test(word))?.[1];
+  return units.find(([pattern]) => pattern.test(word))?.[1];
 }
 
-const COUNTS = ['', 'a', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
-const COUNT_EN = `\\d{1,6}(?:\\.\\d{1,3})?|an?|one|${COUNTS.slice(2).join('|')}`;
-const UNIT_EN = 'milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?';
-const AGO = new RegExp(`\\b(${COUNT_EN})\\s+(${UNIT_EN})\\s+(?:ago|earlier|back)\\b`, 'gi');
-const AHEAD = new RegExp(
-  `\\bin\\s+(${COUNT_EN})\\s+(${UNIT_EN})\\b|\\b(${COUNT_EN})\\s+(${UNIT_EN})\\s+(?:from now|later)\\b`,
+const counts = ['', 'a', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+const countEn = `\\d{1,6}(?:\\.\\d{1,3})?|an?|one|${counts.slice(2).join('|')}`;
+const unitEn = 'milliseconds?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?';
+const ago = new RegExp(`\\b(${countEn})\\s+(${unitEn})\\s+(?:ago|earlier|back)\\b`, 'gi');
+const ahead = new RegExp(
+  `\\bin\\s+(${countEn})\\s+(${unitEn})\\b|\\b(${countEn})\\s+(${unitEn})\\s+(?:from now|later)\\b`,
   'gi',
 );
-const DISTANCE_ZH =
+const distanceZh =
   /(\d{1,6}(?:\.\d{1,3})?|[一二两三四五六七八九十百半]{1,5})\s?(毫秒|秒钟?|分钟|个?小时|个?钟头|天|日|周|个?星期|个?礼拜|个月|年)\s?(?:之|以)?(前|后)/g;
-const NAMED_DAYS = new Map([
+const namedDays = new Map([
   ['day before yesterday', -2], ['day after tomorrow', 2], ['yesterday', -1], ['tomorrow', 1], ['today', 0], ['last week', -7],
   ['next week', 7], ['right now', 0], ['now', 0], ['前天', -2], ['后天', 2], ['昨天', -1], ['昨日', -1], ['明天', 1], ['明日', 1],
   ['今天', 0], ['今日', 0], ['今晚', 0], ['明早', 1], ['明晚', 1], ['现在', 0], ['上周', -7], ['下周', 7],
 ]); // prettier-ignore
-const NAMED_DAY = new RegExp(`(?<![a-z])(?:the )?(${[...NAMED_DAYS.keys()].join('|')})(?![a-z])`, 'gi');
-const DATE =
+const namedDay = new RegExp(`(?<![a-z])(?:the )?(${[...namedDays.keys()].join('|')})(?![a-z])`, 'gi');
+const datePattern =
   /(\d{4})\s?[-/年.]\s?(\d{1,2})\s?[-/月.]\s?(\d{1,2})[日号]?|(\d{1,2})月(\d{1,2})[日号]|\b((?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s+\d{1,2}|\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6})(?:st|nd|rd|th)?(?:,?\s+(\d{4}))?\b/gi;
-const CLOCK =
+const clock =
   /(上午|早上|凌晨|中午|下午|傍晚|晚上)?\s?([零一二两三四五六七八九十\d]{1,3})点钟?(半|[零一二三四五六七八九十\d]{1,3}分?)?|(?:\bat\s+|T|\b)(\d{1,2})(?::(\d{2})(?::\d{2}Z?)?(?!\d)|(?=\s?[ap]\.?m\b))(?:\s?([ap])\.?m\b\.?)?|\bat\s+(noon|midnight)\b/gi;
 
 /** How far from now (“three days ago”, 后天) or when (2027-01-15, 下午三点, at 3pm); what the present is, the caller knows. */
@@ -212,14 +214,13 @@ function findMoments(text: string): Moment[] {
       return;
     moments.push({ text: match[0].trim(), start, end, ...facts });
   };
-  for (const match of text.matchAll(AGO)) add(match, distance(match[1]!, match[2]!, -1));
-  for (const match of text.matchAll(AHEAD)) add(match, distance(match[1] ?? match[3]!, match[2] ?? match[4]!, 1));
-  for (const match of text.matchAll(DISTANCE_ZH))
-    add(match, distance(match[1]!, match[2]!, match[3] === '前' ? -1 : 1));
-  for (const match of text.matchAll(NAMED_DAY))
-    add(match, { offsetMs: (NAMED_DAYS.get(match[1]!.toLowerCase()) ?? 0) * DAY });
-  for (const match of text.matchAll(DATE)) add(match, dateOf(match));
-  for (const match of text.matchAll(CLOCK)) add(match, timeOf(match));
+  for (const match of text.matchAll(ago)) add(match, distance(match[1]!, match[2]!, -1));
+  for (const match of text.matchAll(ahead)) add(match, distance(match[1] ?? match[3]!, match[2] ?? match[4]!, 1));
+  for (const match of text.matchAll(distanceZh)) add(match, distance(match[1]!, match[2]!, match[3] === '前' ? -1 : 1));
+  for (const match of text.matchAll(namedDay))
+    add(match, { offsetMs: (namedDays.get(match[1]!.toLowerCase()) ?? 0) * dayMs });
+  for (const match of text.matchAll(datePattern)) add(match, dateOf(match));
+  for (const match of text.matchAll(clock)) add(match, timeOf(match));
   return inOrder(moments);
 }
 
@@ -233,7 +234,7 @@ function distance(count: string, unit: string, sign: number): Partial<Moment> | 
 function numberOf(text: string): number | undefined {
   if (/^[\d.]+$/.test(text)) return Number(text);
   if (text === 'an' || text === 'one' || text === '半') return text === '半' ? 0.5 : 1;
-  if (COUNTS.includes(text)) return COUNTS.indexOf(text);
+  if (counts.includes(text)) return counts.indexOf(text);
   let total = 0;
   let digit: number | undefined;
   for (const character of text) {

@@ -36,12 +36,12 @@ export interface Filled {
   usesEarlier: boolean;
 }
 
-const WEIGHTS: Partial<Record<Kind, number>> = {
+const weights: Partial<Record<Kind, number>> = {
   url: 2.5, email: 2, path: 1.5, currency: 1.5, expression: 2, location: 1.5, offset: 1.5, moment: 1, symbol: 1.5,
 }; // prettier-ignore
-const MOST_DEPTH = 6;
-const MOST_MEMBERS = 100;
-const EACH: readonly Kind[] = ['path', 'url', 'location', 'symbol'];
+const mostDepth = 6;
+const mostMembers = 100;
+const each: readonly Kind[] = ['path', 'url', 'location', 'symbol'];
 
 export function fillArguments(context: FillContext): Filled {
   return new Filler(context).run();
@@ -64,7 +64,7 @@ class Filler {
   /** A quotation that names its parameter (`author is "Kim"`) is no other parameter's. */
   private reserve(schema: JsonObject, depth: number): void {
     if (depth > 2 || this.context.clause.entities.quotes.length === 0) return;
-    for (const [name, own] of Object.entries(propertiesOf(schema)).slice(0, MOST_MEMBERS)) {
+    for (const [name, own] of Object.entries(propertiesOf(schema)).slice(0, mostMembers)) {
       const named = namedValue(name, this.context.clause);
       if (named !== undefined) this.used.add(named);
       this.reserve(resolve(own, this.context.profile.schema), depth + 1);
@@ -75,7 +75,7 @@ class Filler {
     const entries: [string, Json][] = [];
     const required = requiredOf(schema);
     const properties = propertiesOf(schema);
-    const names = Object.keys(properties).slice(0, MOST_MEMBERS);
+    const names = Object.keys(properties).slice(0, mostMembers);
     const kinds: Kind[] = [];
     // Required ones first: what is said goes to them.
     for (const name of new Set([...required, ...names])) {
@@ -83,13 +83,13 @@ class Filler {
       const own = Object.hasOwn(properties, name) ? resolve(properties[name], this.context.profile.schema) : {};
       const member = { name, schema: own, required: isRequired, depth };
       const before = this.filled.missing.length;
-      const found = depth > MOST_DEPTH || !names.includes(name) ? undefined : this.value(member);
+      const found = depth > mostDepth || !names.includes(name) ? undefined : this.value(member);
       const value = found ?? (isRequired && names.includes(name) ? this.fallback(member) : undefined);
       if (value !== undefined) entries.push([name, value]);
       else if (isRequired && this.filled.missing.length === before) this.filled.missing.push(name);
       if (found !== undefined && typeof found === 'string') kinds.push(kindOf(name, own, this.context.profile));
     }
-    for (const kind of EACH) {
+    for (const kind of each) {
       if (kinds.filter((one) => one === kind).length !== 1) continue;
       this.filled.turns = Math.max(this.filled.turns, candidatesFor(kind, this.context.clause).length);
     }
@@ -110,7 +110,7 @@ class Filler {
     const text = this.string(member, kind);
     if (text === undefined || text === '') return undefined;
     const most = typeof schema['maxLength'] === 'number' ? Math.max(0, schema['maxLength']) : Infinity;
-    return this.sure(text.slice(0, most), WEIGHTS[kind] ?? 0.5);
+    return this.sure(text.slice(0, most), weights[kind] ?? 0.5);
   }
 
   private sure<T extends Json>(value: T | undefined, evidence: number): T | undefined {
@@ -166,22 +166,22 @@ class Filler {
       const shift = clause.entities.moments.find((moment) => moment.offsetMs !== undefined)?.offsetMs;
       const unit =
         words
-          .match(TIME_WORD)
+          .match(timeWord)
           ?.map(unitOfTime)
           .find((size) => size !== undefined) ?? 1;
       const value = shift === undefined ? undefined : (shift / unit) * (/\bago\b/.test(words) ? -1 : 1);
       // No negative zero: it is not written as JSON.
-      if (value !== undefined && fits(value)) return this.sure(value === 0 ? 0 : value, WEIGHTS.offset!);
+      if (value !== undefined && fits(value)) return this.sure(value === 0 ? 0 : value, weights.offset!);
       if (shift === undefined && required && fits(0) && profile.name.things.has('time')) return 0;
     }
     const free = clause.entities.numbers.filter((number) => !this.used.has(number.start) && fits(number.value));
     const terms = termsForName(name);
     const near = free.find(({ start, end, unit }) => {
       const around = clause.lower.slice(Math.max(0, start - 14), end + 18);
-      const isCounted = COUNTED.test(unit)
-        ? LIMIT.test(words)
+      const isCounted = counted.test(unit)
+        ? limitPattern.test(words)
         : unit === '%'
-          ? PERCENT.test(words)
+          ? percent.test(words)
           : unit.length > 1 && words.includes(unit);
       return isCounted || terms.some((term) => around.includes(term));
     });
@@ -235,11 +235,11 @@ class Filler {
     const quote = this.freeQuote();
     if (quote !== undefined) return quote;
     if (profile.name.actions.has('run')) {
-      const command = COMMAND.exec(clause.text)?.[1];
+      const command = commandPattern.exec(clause.text)?.[1];
       if (command !== undefined) return command;
     }
-    if (/\b(?:id|no|number|code|key)$|编号/i.test(splitName(name))) return IDENTIFIER.exec(masked)?.[0];
-    const called = CALLED.exec(masked)?.[1]?.trim();
+    if (/\b(?:id|no|number|code|key)$|编号/i.test(splitName(name))) return identifier.exec(masked)?.[0];
+    const called = calledPattern.exec(masked)?.[1]?.trim();
     return called !== undefined && !hasHan(called) ? called : topics(masked).find((topic) => !/^\d+$/.test(topic));
   }
 
@@ -277,12 +277,12 @@ class Filler {
   }
 }
 
-const COMMAND =
+const commandPattern =
   /(?:\b(?:run|execute)\b|运行|执行)(?:\s{1,3}the)?\s{0,3}(?:command|script|code|命令|代码)?\s{0,3}[:：]?\s{0,3}(\S.*)$/is;
-const IDENTIFIER = /(?<![\w.])(?:[A-Za-z]{1,10}-?)?\d[\w-]{0,60}(?![\w.])/;
-const CALLED =
+const identifier = /(?<![\w.])(?:[A-Za-z]{1,10}-?)?\d[\w-]{0,60}(?![\w.])/;
+const calledPattern =
   /\b(?:in|for|called|named|titled|about|of)\s+(?:the\s+|an?\s+)?([\p{L}][\p{L}\d'’ -]{0,60}?)(?=\s+(?:at|to|on|and|with|by|from|for|is|tomorrow|today)\b|[?.!,;\uFFFC]|\s*$)/iu;
-const TIME_WORD = /[a-z]+|毫秒|秒|分钟|小时|天|周/g;
-const LIMIT = /limit|count|top|max|size|results?|数量|条数|个数/;
-const COUNTED = /^(?:条|个|篇|项|行|份|件|结果|results?|items?|hits?|rows?|docs?|matches)/;
-const PERCENT = /brightness|percent|volume|level|亮度|音量/;
+const timeWord = /[a-z]+|毫秒|秒|分钟|小时|天|周/g;
+const limitPattern = /limit|count|top|max|size|results?|数量|条数|个数/;
+const counted = /^(?:条|个|篇|项|行|份|件|结果|results?|items?|hits?|rows?|docs?|matches)/;
+const percent = /brightness|percent|volume|level|亮度|音量/;

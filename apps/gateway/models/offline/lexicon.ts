@@ -2,7 +2,7 @@
 // written `_`). It knows kinds of work and things, never a particular tool, file or request.
 
 /** What a request wants done, or a tool does. */
-export const ACTIONS = {
+export const actionWords = {
   read: 'read open load show view display cat peek inspect print retrieve|读取 读 打开 查看 看看 看下 看一下 加载 阅读 显示 展示 载入',
   write: 'write save store put persist record append output dump export|写入 写到 写进 写 保存 存到 存入 存为 存储 记录 另存 输出到 存 追加 导出',
   list: 'list enumerate ls browse|列出 列举 有哪些 枚举 浏览 罗列 清单',
@@ -30,7 +30,7 @@ export const ACTIONS = {
 } as const; // prettier-ignore
 
 /** What it is about. */
-export const THINGS = {
+export const thingWords = {
   file: 'file document doc filename path|文件 文档 文件名 文稿 档案',
   directory: 'directory folder dir|目录 文件夹',
   web: 'url uri web webpage website http link page site|网址 网页 网站 链接 页面 网络',
@@ -73,7 +73,7 @@ export const THINGS = {
 } as const; // prettier-ignore
 
 /** Values that schemas enumerate in English and people say in Chinese (or in another English word). */
-export const VALUES = {
+export const valueWords = {
   celsius: 'celsius centigrade c metric|摄氏 摄氏度 公制',
   fahrenheit: 'fahrenheit f imperial|华氏 华氏度 英制',
   high: 'high urgent critical|高 紧急 重要',
@@ -100,10 +100,10 @@ export const VALUES = {
 } as const;
 
 // prettier-ignore
-export const LANGUAGES = ['chinese', 'english', 'japanese', 'french', 'german', 'spanish', 'korean', 'russian'] as const;
-export const CURRENCIES = ['usd', 'eur', 'cny', 'jpy', 'gbp', 'hkd', 'krw'] as const;
+export const languages = ['chinese', 'english', 'japanese', 'french', 'german', 'spanish', 'korean', 'russian'] as const;
+export const currencyCodes = ['usd', 'eur', 'cny', 'jpy', 'gbp', 'hkd', 'krw'] as const;
 
-export const TIME_ZONES: Record<string, string> = {
+export const timeZoneNames: Record<string, string> = {
   'Asia/Shanghai': 'shanghai beijing shenzhen china beijing_time|上海 北京 深圳 广州 中国 北京时间 东八区',
   'Asia/Hong_Kong': 'hong_kong|香港',
   'Asia/Taipei': 'taipei taiwan|台北 台湾',
@@ -125,21 +125,21 @@ export const TIME_ZONES: Record<string, string> = {
 };
 
 /** Actions near enough that one stands for the other in a tool's name. */
-export const NEAR_ACTIONS: readonly (readonly (keyof typeof ACTIONS)[])[] = [
+export const nearActions: readonly (readonly (keyof typeof actionWords)[])[] = [
   ['read', 'fetch', 'describe', 'search'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
   ['ask', 'search', 'analyze', 'describe'], ['calculate', 'convert'], ['remind', 'create'], ['remind', 'set'],
   ['analyze', 'summarize', 'compare', 'count'],
 ]; // prettier-ignore
 
 /** Actions that change something: called one at a time, and never on a mere likeness. */
-export const EFFECTS = new Set<string>(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']);
+export const effects = new Set<string>(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']);
 
-const SMALL_WORDS_EN =
+const smallWordsEn =
   'a an the this that these those it its them their there here i me my we us our you your he she they of for from to in on at by with into about as and or then also after ' +
   'next please can could would will shall should may might must do does did is are was were be been have has had get give tell let know want need like just now me what ' +
   'when where which who whom whose what s how many much any some all each every no not if so than too very up out over under using use tool function call help want current ' +
   'return given value parameter input string number optional required default';
-const SMALL_WORDS_ZH =
+const smallWordsZh =
   '请 帮我 帮忙 麻烦 一下 告诉我 告诉 给我 我想 我要 我 你 您 他 她 它 们 的 了 吗 呢 吧 啊 呀 是 有 在 和 与 跟 把 将 被 从 到 向 对 给 为 用 使用 这个 那个 这 那 其中 里面 中 里 上 下 并且 并 然后 再 接着 之后 ' +
   '同时 以及 还有 也 就 都 需要 想要 想 要 能 可以 能否 是否 会 什么 怎么样 怎么 怎样 如何 多少 哪些 哪个 哪里 几 个 一个 一份 一封 一条 今天 明天 昨天 后天 前天 现在 目前 当前 获取 得到 取得 最新 知道 关于 有关 工具 调用 如果 那么 需不需要 情况 帮';
-export const SMALL_WORDS = new Set([...SMALL_WORDS_EN.split(' '), ...SMALL_WORDS_ZH.split(' ')]);
+export const smallWords = new Set([...smallWordsEn.split(' '), ...smallWordsZh.split(' ')]);

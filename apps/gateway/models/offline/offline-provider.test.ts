@@ -10,8 +10,8 @@ import {
   converse,
   user,
   provider,
-  NOW,
-  DAY,
+  now,
+  dayMs,
   readFile,
   loadDocument,
   storeText,
@@ -37,7 +37,7 @@ const chains: [request: string, tools: ToolDefinition[], results: Record<string,
   ['Who is the author in pkg.json?', [readFile], { read_file: '{"author": "Ann", "license": "MIT"}' }, [['read_file', { path: 'pkg.json' }]], ['author is Ann']],
   ['先读取a.md，然后删除它', everything, { read_file: 'abc' }, [['read_file', { path: 'a.md' }], ['delete_file', { path: 'a.md' }]], ['abc']],
   ['How many lines does a.txt have?', [readFile], { read_file: 'a\nb\nc\n' }, [['read_file', { path: 'a.txt' }]], ['3 lines']],
-  ['昨天的日期是什么？', [clock], { clock_now: String(NOW - DAY) }, [['clock_now', { offset_ms: -DAY }]], ['2027年3月9日', '2027-03-09']],
+  ['昨天的日期是什么？', [clock], { clock_now: String(now - dayMs) }, [['clock_now', { offset_ms: -dayMs }]], ['2027年3月9日', '2027-03-09']],
   ['把"你好"写到 a.txt，然后读出来', everything, { read_file: '你好' }, [['write_file', { path: 'a.txt', content: '你好' }], ['read_file', { path: 'a.txt' }]], ['a.txt', '你好']],
   ['Write "x" to a.txt and then delete b.txt', everything, {}, [['write_file', { path: 'a.txt', content: 'x' }], ['delete_file', { path: 'b.txt' }]], ['a.txt', 'b.txt']],
 ]; // prettier-ignore
@@ -155,7 +155,7 @@ verifies('offline.stream', 'the signal ends it', async () => {
     unknown: {},
   };
   for await (const event of oneByOne((take) =>
-    provider.call(request, { requestId: 'r', deadline: NOW, signal: stop.signal }, take),
+    provider.call(request, { requestId: 'r', deadline: now, signal: stop.signal }, take),
   )) {
     events.push(event);
     if (event.type === 'text_delta') stop.abort();

@@ -1,8 +1,8 @@
 // Text as a stream would bring it, and its length as a tokenizer would roughly count it: a Chinese character is about one
 // token, four other characters are another.
 
-const MOST_PIECES = 64;
-const LEAST_PIECE = 12;
+const mostPieces = 64;
+const leastPiece = 12;
 
 export function estimateTokens(text: string): number {
   const wide = text.match(/[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF]/g)?.length ?? 0;
@@ -34,7 +34,7 @@ export function cutAtStop(text: string, stop: unknown): string {
 
 /** Pieces that end behind a space, a sign or a Chinese word, few enough for any length; joined they are the text. */
 export function* inPieces(text: string): Iterable<string> {
-  const size = Math.max(LEAST_PIECE, Math.ceil(text.length / MOST_PIECES));
+  const size = Math.max(leastPiece, Math.ceil(text.length / mostPieces));
   for (let from = 0; from < text.length;) {
     let to = Math.min(text.length, from + size);
     while (to < text.length && to < from + size + 12 && !/[\s,.;:!?，。；：！？、）)"}\]]/.test(text[to - 1]!)) to += 1;

@@ -1,6 +1,6 @@
 // What a clause says for an option, a switch or a time, and whether a number is within its schema's bounds.
 import type { Json, JsonObject } from '#libs/schemas/json.js';
-import { DAY, type Moment } from './entities.js';
+import { dayMs, type Moment } from './entities.js';
 import { namedValue, termsForName, type Clause } from './read-request.js';
 import { descriptionOf } from './tool-profile.js';
 import { hasHan, readWords, shared, splitName } from './words.js';
@@ -68,7 +68,7 @@ export function momentFor(
   const named = moments.find((moment) => moment.date !== undefined)?.date;
   const date = named === undefined ? base.slice(0, 10) : named.length === 5 ? `${base.slice(0, 5)}${named}` : named;
   const minutes = moments.find((moment) => moment.minuteOfDay !== undefined)?.minuteOfDay ?? 0;
-  const clock = shift % DAY === 0 ? minutes * 60_000 : now + shift;
+  const clock = shift % dayMs === 0 ? minutes * 60_000 : now + shift;
   const time = `${new Date(clock).toISOString().slice(11, 19)}Z`;
   if (schema['format'] === 'time') return time;
   const isDay = schema['format'] === 'date' || (schema['format'] === undefined && /date|day|日期/i.test(name));

@@ -1,6 +1,6 @@
 // Cuts a request into things to do and reads what each says: its words, what it names, and the text it gives.
-import { findEntities, MASK, type Entities, type Found } from './entities.js';
-import { LANGUAGES, THINGS, VALUES } from './lexicon.js';
+import { findEntities, maskCharacter, type Entities, type Found } from './entities.js';
+import { languages, thingWords, valueWords } from './lexicon.js';
 import { arithmeticIn } from './calculate.js';
 import type { Kind } from './tool-profile.js';
 import { hasHan, readWords, splitName, termsOf, topics, type Words } from './words.js';
@@ -15,21 +15,21 @@ export interface Clause {
   known: Map<string, unknown>;
 }
 
-const BREAKS =
+const breaks =
   /[，；。！!;\n]+|,\s|(?<=[\p{L}\uFFFC])[.?？]\s+|(?:，|,)?\s{0,3}(?:然后|接着|之后再|之后|随后|最后|并且|同时|并(?!不|非|行)|再(?!见)|(?:\band\s+)?\bthen\b|\bafter that\b|\bafterwards\b|\bfinally\b|\band\b)/giu;
-const FIRST_WORD = /^\s*(?:also\s+|please\s+|finally\s+|then\s+)?([A-Za-z]+)/;
-const GREETING =
+const firstWord = /^\s*(?:also\s+|please\s+|finally\s+|then\s+)?([A-Za-z]+)/;
+const greeting =
   /^[\s\p{P}]*(?:hi|hello|hey|thanks|thank you|good (?:morning|evening|afternoon)|how are you|who are you|what can you do|what are you|bye|你好|您好|嗨|早上好|晚上好|谢谢|多谢|再见|你是谁|你能做什么|在吗)/iu;
-const QUESTION =
+const question =
   /[?？]|^\s*(?:how|what|why|when|where|who|which|is|are|do|does|did|can|could|should|will|would)\b|吗|呢|什么|为什么|如何|怎么|怎样|多少|哪|谁|是否|请问/i;
-const MOST_CLAUSES = 12;
+const mostClauses = 12;
 
 export function isGreeting(text: string): boolean {
-  return text.length < 60 && GREETING.test(text);
+  return text.length < 60 && greeting.test(text);
 }
 
 export function isQuestion(text: string): boolean {
-  return QUESTION.test(text) && !isGreeting(text);
+  return question.test(text) && !isGreeting(text);
 }
 
 /** Where one thing to do ends and the next begins; quotations, addresses and names are never cut. */
@@ -37,10 +37,10 @@ export function splitClauses(text: string): string[] {
   const { masked } = findEntities(text);
   const clauses: string[] = [];
   let from = 0;
-  for (const match of masked.matchAll(BREAKS)) {
-    if (clauses.length >= MOST_CLAUSES) break;
+  for (const match of masked.matchAll(breaks)) {
+    if (clauses.length >= mostClauses) break;
     const next = match.index + match[0].length;
-    const verb = FIRST_WORD.exec(masked.slice(next, next + 60))?.[1] ?? '';
+    const verb = firstWord.exec(masked.slice(next, next + 60))?.[1] ?? '';
     const doesMore = /^(?:tell|give|get|let|say)$/i.test(verb) || readWords(verb).actions.size > 0;
     if (/and$/i.test(match[0]) && !doesMore) continue;
     clauses.push(text.slice(from, match.index));
@@ -51,7 +51,7 @@ export function splitClauses(text: string): string[] {
 
 export function readClause(text: string): Clause {
   const entities = findEntities(text);
-  const words = readWords(entities.masked.replaceAll(MASK, ' '));
+  const words = readWords(entities.masked.replaceAll(maskCharacter, ' '));
   const expression = arithmeticIn(text);
   const { urls, paths, moments } = entities;
   if (urls.length > 0) words.things.add('web');
@@ -70,7 +70,7 @@ function once<T>(clause: Clause, key: string, read: () => T): T {
   return clause.known.get(key) as T;
 }
 
-const ENTITIES: Partial<Record<Kind, 'paths' | 'urls' | 'emails' | 'currencies' | 'timeZones'>> = {
+const entityKinds: Partial<Record<Kind, 'paths' | 'urls' | 'emails' | 'currencies' | 'timeZones'>> = {
   path: 'paths', url: 'urls', email: 'emails', currency: 'currencies', time_zone: 'timeZones',
 }; // prettier-ignore
 
@@ -82,38 +82,38 @@ export function candidatesFor(kind: Kind, clause: Clause): string[] {
 function readKind(kind: Kind, { entities, expression }: Clause): string[] {
   const { masked, quotes, symbols } = entities;
   const texts = (found: readonly Found[]) => found.map((one) => one.text);
-  if (Object.hasOwn(ENTITIES, kind)) return texts(entities[ENTITIES[kind]!]);
+  if (Object.hasOwn(entityKinds, kind)) return texts(entities[entityKinds[kind]!]);
   if (kind === 'expression') return expression === undefined ? [] : [expression];
   if (kind === 'location') return placesIn(entities);
   if (kind === 'query') return quotes.length > 0 ? texts(quotes) : queryIn(masked);
   if (kind === 'symbol') return symbols.length > 0 ? texts(symbols) : [...texts(quotes), ...topics(masked)];
   if (kind !== 'language') return [];
   const said = readWords(masked).values;
-  return LANGUAGES.filter((one) => said.has(one)).map((one) => one[0]!.toUpperCase() + one.slice(1));
+  return languages.filter((one) => said.has(one)).map((one) => one[0]!.toUpperCase() + one.slice(1));
 }
 
-const PLACES =
+const placePatterns =
   /\b(?:in|at|for|of|near|around|to|from)\s+((?:the\s+)?\p{Lu}[\p{L}'’.-]*(?:[ ,]+(?:and\s+)?\p{Lu}[\p{L}'’.-]*){0,5})/gu;
-const ASKED_EN = /\b(?:for|about|regarding|on)\s+([^\n?.!,;，。；\uFFFC]{1,200})/i;
-const ASKED_ZH = /(?:关于|有关|搜索|搜一下|查找|检索|查询|查一下|搜)(?:一下|关于|有关)?([^，。？！；\n\uFFFC的]{1,60})/;
+const askedEn = /\b(?:for|about|regarding|on)\s+([^\n?.!,;，。；\uFFFC]{1,200})/i;
+const askedZh = /(?:关于|有关|搜索|搜一下|查找|检索|查询|查一下|搜)(?:一下|关于|有关)?([^，。？！；\n\uFFFC的]{1,60})/;
 
 function placesIn({ masked, quotes }: Entities): string[] {
   const found = quotes.map((quote) => quote.text);
-  for (const [, places] of masked.matchAll(PLACES))
+  for (const [, places] of masked.matchAll(placePatterns))
     found.push(...places!.split(/\s*,\s*(?:and\s+)?|\s+and\s+/).map((place) => place.replace(/[.']+$/, '')));
   if (found.length === 0) found.push(...topics(masked).filter((topic) => topic.length > 1 && !/^\d/.test(topic)));
   return [...new Set(found)];
 }
 
 function queryIn(masked: string): string[] {
-  const english = ASKED_EN.exec(masked)?.[1]?.replace(/\s+(?:in|on|from|using|with|limit|top|please)\b.*$/i, '');
+  const english = askedEn.exec(masked)?.[1]?.replace(/\s+(?:in|on|from|using|with|limit|top|please)\b.*$/i, '');
   const said =
-    english !== undefined && !hasHan(english) ? english : (ASKED_ZH.exec(masked)?.[1] ?? topics(masked).join(' '));
+    english !== undefined && !hasHan(english) ? english : (askedZh.exec(masked)?.[1] ?? topics(masked).join(' '));
   return said.trim() === '' ? [] : [said.trim()];
 }
 
-const TO = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去|兑)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
-const FROM = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
+const toPattern = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去|兑)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
+const fromPattern = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
 
 /** The one of several that a word like “to”/到 (target) or “from”/从 (source) points at. */
 export function directed(
@@ -124,21 +124,21 @@ export function directed(
   const isBehind = (pattern: RegExp) => (item: Found) =>
     pattern.test(text.slice(Math.max(0, item.start - 16), item.start));
   if (role === undefined) return found[0];
-  const pointed = found.find(isBehind(role === 'target' ? TO : FROM));
+  const pointed = found.find(isBehind(role === 'target' ? toPattern : fromPattern));
   if (pointed !== undefined) return pointed;
   if (role === 'target' && found.length > 1) return found.at(-1);
-  const isOther = isBehind(role === 'source' ? TO : FROM);
+  const isOther = isBehind(role === 'source' ? toPattern : fromPattern);
   return found.find((item) => !isOther(item));
 }
 
-const SAID =
+const saidPattern =
   /(?:\b(?:saying(?: that)?|(?:that|which) says|with (?:the )?(?:text|contents?|message|words?|body)(?: of)?)|(?:内容|正文)[是为:：]|写着)\s*[:：]?\s*/i;
-const GIVEN = [
+const givenPatterns = [
   /(?:把|将)([^\n]{1,2000}?)(?:追加|翻译|译成|写入|写到|写进|保存|存入|存到|存为|存|写|发|总结|分析|添加|记)/,
   /(?:写入|写上|写下|写进|追加|翻译|添加)(?:一行|一句|文字|文本)?\s?([^\n，。\uFFFC]{1,2000})[。.！!]?$/,
   /\b(?:write|save|store|put|append|add|record|translate|summari[sz]e|analy[sz]e)\s+(?:down\s+)?(?:the\s+(?:text|words?|line|string|sentence|phrase)\s+)?([^\n]{1,2000}?)(?=\s+(?:to|into|in|as|on|onto|from)\s|\s*$)/i,
 ];
-const POINTS_BACK =
+const pointsBack =
   /^(?:it|this|that|them|these|those|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
 
 /** Text that the clause itself gives to write, send or translate; none when it only points at something else. */
@@ -149,7 +149,7 @@ export function contentIn(clause: Clause): string | undefined {
 function readContent({ entities, text }: Clause): string | undefined {
   const { blocks, quotes, masked } = entities;
   if (blocks.length > 0) return blocks[0]!.text;
-  const said = SAID.exec(masked);
+  const said = saidPattern.exec(masked);
   if (said !== null)
     return text
       .slice(said.index + said[0].length)
@@ -159,20 +159,21 @@ function readContent({ entities, text }: Clause): string | undefined {
     return quotes.reduce((left, right) => (right.text.length > left.text.length ? right : left)).text;
   const colon = /(?<!\d)[:：]\s*(?=\S)/.exec(masked);
   if (colon !== null) return text.slice(colon.index + colon[0].length).trim();
-  for (const pattern of GIVEN) {
+  for (const pattern of givenPatterns) {
     const given = pattern.exec(masked)?.[1]?.trim().replace(/的$/, '') ?? '';
     // Words like “the weather” or 内容 name what another step got.
-    if (given !== '' && !given.includes(MASK) && !POINTS_BACK.test(given) && topics(given).length > 0) return given;
+    if (given !== '' && !given.includes(maskCharacter) && !pointsBack.test(given) && topics(given).length > 0)
+      return given;
   }
   return undefined;
 }
 
-const QUOTED_VALUE =
+const quotedValue =
   /^(?:d|ed)?\s{0,3}(?:is|are|as|called|named|to|=|:|：|是|为|叫做?|设为|改为)?\s{0,3}[“"'「『`《]([^”"'」』`》]{1,2000})[”"'」』`》]/i;
-const LINK_ZH = /^\s{0,3}(?:是|为|叫做?|设为|设置为|设成|调到|调成|调为|改为|改成|填|=|:|：)\s{0,3}[:：]?\s{0,3}/;
-const LINK_EN = /^(?:\s{0,3}[=:：]\s{0,3}|\s{1,3}(?:is|are|as|called|named|of|to)\s{1,3})/i;
-const NO_VALUE = /^(?:什么|多少|谁|哪|the\b|what|a\b|an\b|my\b|it\b)/i;
-const VALUE_END = /[，,。；;\n？?！!]|\.(?:\s|$)|\s(?:and|with|then|but)\s|并且?|然后|$/;
+const linkZh = /^\s{0,3}(?:是|为|叫做?|设为|设置为|设成|调到|调成|调为|改为|改成|填|=|:|：)\s{0,3}[:：]?\s{0,3}/;
+const linkEn = /^(?:\s{0,3}[=:：]\s{0,3}|\s{1,3}(?:is|are|as|called|named|of|to)\s{1,3})/i;
+const noValue = /^(?:什么|多少|谁|哪|the\b|what|a\b|an\b|my\b|it\b)/i;
+const valueEnd = /[，,。；;\n？?！!]|\.(?:\s|$)|\s(?:and|with|then|but)\s|并且?|然后|$/;
 
 /** What the clause says of a parameter by its own name or in the other language: `limit=5`, 标题是…, “titled …”. */
 export function namedValue(name: string, clause: Clause): string | undefined {
@@ -187,7 +188,7 @@ export function namedValue(name: string, clause: Clause): string | undefined {
         if (!hasHan(term) && (/[a-z\d]/.test(lower[at - 1] ?? '') || /[a-ce-z\d]/.test(lower[at + term.length] ?? '')))
           continue;
         const after = text.slice(at + term.length, at + term.length + 2000);
-        const value = QUOTED_VALUE.exec(after)?.[1] ?? linkedValue(after, hasHan(term) ? LINK_ZH : LINK_EN);
+        const value = quotedValue.exec(after)?.[1] ?? linkedValue(after, hasHan(term) ? linkZh : linkEn);
         if (value !== undefined) return value;
       }
     }
@@ -197,15 +198,15 @@ export function namedValue(name: string, clause: Clause): string | undefined {
 
 export function termsForName(name: string): string[] {
   const words = splitName(name).toLowerCase();
-  const things = [...readWords(words).things].flatMap((thing) => termsOf(THINGS[thing as keyof typeof THINGS]));
-  const values = Object.hasOwn(VALUES, words) ? termsOf(VALUES[words as keyof typeof VALUES]) : [];
+  const things = [...readWords(words).things].flatMap((thing) => termsOf(thingWords[thing as keyof typeof thingWords]));
+  const values = Object.hasOwn(valueWords, words) ? termsOf(valueWords[words as keyof typeof valueWords]) : [];
   return [...new Set([words, ...things, ...values])].filter((term) => term.length > 1 || hasHan(term) || term === 'q');
 }
 
 function linkedValue(after: string, pattern: RegExp): string | undefined {
   const link = pattern.exec(after)?.[0];
   const rest = after.slice(link?.length ?? 0);
-  if (link === undefined || NO_VALUE.test(rest)) return undefined;
-  const value = rest.slice(0, VALUE_END.exec(rest)?.index).trim();
+  if (link === undefined || noValue.test(rest)) return undefined;
+  const value = rest.slice(0, valueEnd.exec(rest)?.index).trim();
   return value === '' || (/\b(?:of|to)\b/i.test(link) && !/^[\d-]/.test(value)) ? undefined : value;
 }

@@ -3,10 +3,10 @@ import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import { parseJson } from './conversation.js';
 import { readWords, shared, splitName, type Words } from './words.js';
 
-const TEXT_MEMBERS = ['content', 'body', 'text', 'data', 'output', 'result'];
-const ABOUT_TEXT =
+const textMembers = ['content', 'body', 'text', 'data', 'output', 'result'];
+const aboutText =
   /^(?:content|body|text|data|output|result|status|statuscode|status_code|headers|url|path|size|bytes|encoding|success|ok|content_type|contenttype|mime_?type|truncated|lines?|total_?lines|type|name|file_?name)$/i;
-const MOST_FACTS = 500;
+const mostFacts = 500;
 
 export interface Fact {
   key: string;
@@ -17,8 +17,8 @@ export interface Fact {
 /** The text that a result stands for: itself, or the one text member of an envelope around it. */
 export function resultText(result: string): string {
   const value = result.length < 2_000_000 && result.trimStart().startsWith('{') ? parseJson(result) : undefined;
-  if (!isJsonObject(value) || !Object.keys(value).every((key) => ABOUT_TEXT.test(key))) return result;
-  const member = TEXT_MEMBERS.find((name) => typeof value[name] === 'string');
+  if (!isJsonObject(value) || !Object.keys(value).every((key) => aboutText.test(key))) return result;
+  const member = textMembers.find((name) => typeof value[name] === 'string');
   return member === undefined ? result : (value[member] as string);
 }
 
@@ -31,7 +31,7 @@ export function factsIn(result: string): Fact[] {
     for (const match of text.matchAll(
       /^[ \t>*-]{0,8}["']?([\p{L}_][\p{L}\d_. -]{0,40}?)["']?[ \t]{0,8}[:=：][ \t]{0,8}(\S[^\n]{0,300})$/gmu,
     )) {
-      if (facts.length >= MOST_FACTS) break;
+      if (facts.length >= mostFacts) break;
       facts.push({ key: match[1]!, path: match[1]!, value: match[2]!.trim().replace(/^["'](.*)["'],?$/, '$1') });
     }
   }
@@ -39,7 +39,7 @@ export function factsIn(result: string): Fact[] {
 }
 
 function collect(value: Json, path: string, facts: Fact[], depth = 0): void {
-  if (facts.length >= MOST_FACTS || depth > 12 || typeof value !== 'object' || value === null) return;
+  if (facts.length >= mostFacts || depth > 12 || typeof value !== 'object' || value === null) return;
   for (const [key, member] of Object.entries(value)) {
     const place = path === '' ? key : `${path}.${key}`;
     if (typeof member === 'object' && member !== null) {
@@ -47,7 +47,7 @@ function collect(value: Json, path: string, facts: Fact[], depth = 0): void {
         facts.push({ key, path: place, value: member.join(', ') });
       else collect(member, place, facts, depth + 1);
     } else facts.push({ key, path: place, value: String(member) });
-    if (facts.length >= MOST_FACTS) return;
+    if (facts.length >= mostFacts) return;
   }
 }
 

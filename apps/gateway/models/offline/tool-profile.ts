@@ -2,7 +2,7 @@
 // Schemas are the caller's: every walk is bounded and nothing is fetched.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
-import { EFFECTS } from './lexicon.js';
+import { effects } from './lexicon.js';
 import { readWords, splitName, type Words } from './words.js';
 
 export interface ToolProfile {
@@ -24,7 +24,7 @@ export function describeTool(tool: ToolDefinition): ToolProfile {
   const description = readWords((tool.description ?? '').slice(0, 2000));
   const parameters = readWords(Object.keys(propertiesOf(resolved)).slice(0, 50).map(splitName).join(' '));
   const actions = name.actions.size > 0 ? name.actions : description.actions;
-  const hasEffect = [...actions].some((action) => EFFECTS.has(action));
+  const hasEffect = [...actions].some((action) => effects.has(action));
   return { tool, name, description, parameters, schema, resolved, hasEffect };
 }
 
@@ -80,7 +80,7 @@ export type Kind =
   | 'path' | 'url' | 'email' | 'content' | 'question' | 'query' | 'location' | 'offset' | 'moment' | 'language' | 'currency'
   | 'time_zone' | 'symbol' | 'expression' | 'text'; // prettier-ignore
 
-const KINDS: [Kind, RegExp][] = [
+const kinds: [Kind, RegExp][] = [
   ['email', /\b(?:e ?mail|mail|recipients?|receiver|cc|bcc)\b|邮箱|收件人|邮件地址/],
   ['url', /\b(?:url|uri|urls|uris|links?|href|webpage|website|endpoint)\b|网址|链接/],
   ['time_zone', /\b(?:time ?zone|tz|zone)\b|时区/],
@@ -96,7 +96,7 @@ const KINDS: [Kind, RegExp][] = [
   ['symbol', /\b(?:symbols?|tickers?|stocks?)\b|代码|股票/],
   ['expression', /\b(?:expression|expr|formula|equation)\b|表达式|算式|公式/],
 ]; // prettier-ignore
-const FORMATS: Record<string, Kind> = {
+const formats: Record<string, Kind> = {
   uri: 'url',
   url: 'url',
   email: 'email',
@@ -104,21 +104,21 @@ const FORMATS: Record<string, Kind> = {
   'date-time': 'moment',
   time: 'moment',
 };
-const ENDS = /^(?:from|to|source|target|destination|src|dst|dest|base|origin|recipient|old|new)\b/;
-const SOURCE = /\b(?:from|source|src|origin|base|old|input)\b/;
-const TARGET = /\b(?:to|target|destination|dest|dst|new|output)\b/;
+const ends = /^(?:from|to|source|target|destination|src|dst|dest|base|origin|recipient|old|new)\b/;
+const source = /\b(?:from|source|src|origin|base|old|input)\b/;
+const target = /\b(?:to|target|destination|dest|dst|new|output)\b/;
 
 /** By format, then by its name, then by its description; `from` and `to` take the kind of the tool's own matter. */
 export function kindOf(name: string, schema: JsonObject, profile: ToolProfile): Kind {
   const format = schema['format'];
-  if (typeof format === 'string' && Object.hasOwn(FORMATS, format)) return FORMATS[format]!;
+  if (typeof format === 'string' && Object.hasOwn(formats, format)) return formats[format]!;
   const words = splitName(name).toLowerCase();
   const description = descriptionOf(schema);
-  const kindIn = (text: string) => KINDS.find(([, pattern]) => pattern.test(text))?.[0];
+  const kindIn = (text: string) => kinds.find(([, pattern]) => pattern.test(text))?.[0];
   const named = kindIn(words);
   if (named === 'content' && profile.name.actions.has('ask')) return 'question';
   if (named === 'moment' && typeOf(schema) !== 'string' && profile.name.things.has('time')) return 'offset';
-  if (named !== 'location' && !ENDS.test(words)) return named ?? kindIn(description) ?? 'text';
+  if (named !== 'location' && !ends.test(words)) return named ?? kindIn(description) ?? 'text';
   // “location”, “destination”, “from” may mean a file, an address or a place.
   const about = (thing: string) => profile.name.things.has(thing) || profile.description.things.has(thing);
   if (named !== undefined && named !== 'location') return named;
@@ -127,13 +127,13 @@ export function kindOf(name: string, schema: JsonObject, profile: ToolProfile): 
   if (about('email')) return 'email';
   const described = kindIn(description);
   if (described !== undefined) return described;
-  if (about('file') || (ENDS.test(words) && profile.parameters.things.has('content'))) return 'path';
+  if (about('file') || (ends.test(words) && profile.parameters.things.has('content'))) return 'path';
   return named ?? (about('map') || about('flight') ? 'location' : 'text');
 }
 
 /** Whether a parameter is where something comes from or where it goes. */
 export function roleOf(name: string, profile: ToolProfile): 'source' | 'target' | undefined {
   const words = splitName(name).toLowerCase();
-  if (SOURCE.test(words)) return 'source';
-  return TARGET.test(words) || profile.name.actions.has('write') ? 'target' : undefined;
+  if (source.test(words)) return 'source';
+  return target.test(words) || profile.name.actions.has('write') ? 'target' : undefined;
 }

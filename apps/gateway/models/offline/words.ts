@@ -1,5 +1,5 @@
 // Turns text of either language into words and concepts by lookup in the lexicon: linear in the text, no grammar.
-import { ACTIONS, SMALL_WORDS, THINGS, VALUES } from './lexicon.js';
+import { actionWords, smallWords, thingWords, valueWords } from './lexicon.js';
 
 export interface Words {
   actions: Set<string>;
@@ -9,14 +9,14 @@ export interface Words {
   rest: Set<string>;
 }
 
-const HAN = /\p{Script=Han}/u;
-const PIECES = /\p{Script=Han}+|[\p{L}\p{M}\d]+/gu;
-const TOPIC_PIECES = /\p{Script=Han}+|[\p{L}\p{M}\d][\p{L}\p{M}\d'’-]*|[^\s]/gu;
-const LONGEST_TERM = 4;
+const hanPattern = /\p{Script=Han}/u;
+const pieces = /\p{Script=Han}+|[\p{L}\p{M}\d]+/gu;
+const topicPieces = /\p{Script=Han}+|[\p{L}\p{M}\d][\p{L}\p{M}\d'’-]*|[^\s]/gu;
+const longestTermLength = 4;
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
 
 const index = new Map<string, [kind: keyof Words, concept: string][]>();
-for (const [kind, table] of [['actions', ACTIONS], ['things', THINGS], ['values', VALUES]] as const) {
+for (const [kind, table] of [['actions', actionWords], ['things', thingWords], ['values', valueWords]] as const) {
   for (const [concept, row] of Object.entries(table)) {
     for (const term of termsOf(row)) {
       const key = hasHan(term) ? term : term.split(' ').map(stem).join(' ');
@@ -24,7 +24,7 @@ for (const [kind, table] of [['actions', ACTIONS], ['things', THINGS], ['values'
     }
   }
 } // prettier-ignore
-const smallStems = new Set([...SMALL_WORDS].map(stem));
+const smallStems = new Set([...smallWords].map(stem));
 
 /** All terms of a lexicon row. */
 export function termsOf(row: string): string[] {
@@ -32,7 +32,7 @@ export function termsOf(row: string): string[] {
 }
 
 export function hasHan(text: string): boolean {
-  return HAN.test(text);
+  return hanPattern.test(text);
 }
 
 /** A light stem: plural, -ing, -ed and a last e, as both sides are stemmed alike. */
@@ -53,7 +53,7 @@ export function splitName(name: string): string {
 export function readWords(text: string): Words {
   const words: Words = { actions: new Set(), things: new Set(), values: new Set(), rest: new Set() };
   let previous = '';
-  for (const [piece] of text.normalize('NFKC').toLowerCase().matchAll(PIECES)) {
+  for (const [piece] of text.normalize('NFKC').toLowerCase().matchAll(pieces)) {
     if (hasHan(piece)) {
       readHan(piece, words);
       previous = '';
@@ -91,9 +91,9 @@ function readHan(run: string, words: Words): void {
 }
 
 function longestTerm(run: string, at: number): string {
-  for (let length = Math.min(LONGEST_TERM, run.length - at); length > 0; length -= 1) {
+  for (let length = Math.min(longestTermLength, run.length - at); length > 0; length -= 1) {
     const term = run.slice(at, at + length);
-    if (index.has(term) || SMALL_WORDS.has(term)) return term;
+    if (index.has(term) || smallWords.has(term)) return term;
   }
   return '';
 }
@@ -102,7 +102,7 @@ function longestTerm(run: string, at: number): string {
 export function topics(text: string): string[] {
   const found: string[] = [];
   let latin = '';
-  for (const [piece] of text.matchAll(TOPIC_PIECES)) {
+  for (const [piece] of text.matchAll(topicPieces)) {
     const plain = piece.replace(/['’]s$/, '');
     const word = stem(plain.toLowerCase());
     if (!hasHan(piece) && /^[\p{L}\p{M}\d]/u.test(piece) && !smallStems.has(word) && !index.has(word)) {

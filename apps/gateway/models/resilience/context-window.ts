@@ -4,7 +4,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../model-provider.js';
 
-const SPACE = 0x20;
+const space = 0x20;
 
 export const exceedsWindow = (provider: string, tokens: number) =>
   new AppError(
@@ -32,7 +32,7 @@ function wordsIn(text: string, enough: number): number {
   let words = 0;
   let within = false;
   for (let at = 0; at < text.length && words <= enough; at += 1) {
-    const letter = text.charCodeAt(at) > SPACE;
+    const letter = text.charCodeAt(at) > space;
     if (letter && !within) words += 1;
     within = letter;
   }

@@ -36,16 +36,16 @@ export interface DispatchOptions {
   onProgress: (progress: ToolProgress) => void;
 }
 
-const SILENCE_MS = 1_000;
-const MAX_POLL_MS = 5_000;
-const CANCEL_POLL_MS = 250;
-const STORE_TIMEOUT_MS = 2_000;
+const silenceBoundMs = 1_000;
+const maxPollMs = 5_000;
+const cancelPollMs = 250;
+const storeTimeoutMs = 2_000;
 /** Shorter: with what comes before and after it, a caller is refused within two seconds when the queue is silent. */
-const ADD_SILENCE_MS = 1_700;
+const addSilenceMs = 1_700;
 /** What is told of a call before the queue has said that it is in it. */
-const MAX_EARLY = 64;
+const maxEarly = 64;
 /** The worker's own clock runs out first: its outcome is the better one. */
-const WORKER_FIRST_MS = 500;
+const workerFirstMs = 500;
 
 export class DispatchedCall implements ReplyListener {
   #started = false;
@@ -58,7 +58,7 @@ export class DispatchedCall implements ReplyListener {
   /** The worker into whose own queue the job went. */
   #sentTo?: string | undefined;
   #startedAt = steadyNow();
-  #pollMs = SILENCE_MS;
+  #pollMs = silenceBoundMs;
   #poll?: NodeJS.Timeout;
   #deadline?: NodeJS.Timeout;
   #settle!: (outcome: ToolOutcome) => void;
@@ -105,7 +105,7 @@ export class DispatchedCall implements ReplyListener {
   }
 
   reply(reply: ToolReply): void {
-    this.#pollMs = SILENCE_MS;
+    this.#pollMs = silenceBoundMs;
     switch (reply.kind) {
       case 'started':
         if (!this.#started) this.#startedAt = steadyNow();
@@ -140,7 +140,7 @@ export class DispatchedCall implements ReplyListener {
 
   /** That it runs, and the latest of what it reported since: the queue may take its time to answer. */
   #keep(progress: ToolProgress): void {
-    if (this.#early.length === MAX_EARLY) this.#early.splice(1, 1);
+    if (this.#early.length === maxEarly) this.#early.splice(1, 1);
     this.#early.push(progress);
   }
 
@@ -156,7 +156,7 @@ export class DispatchedCall implements ReplyListener {
     const outcome = this.#endedHere(reason);
     const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
     const told = this.services.channels
-      .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(STORE_TIMEOUT_MS))
+      .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
     if (!this.#started && (await this.#end(outcome))) {
       this.#takeOut();
@@ -165,9 +165,9 @@ export class DispatchedCall implements ReplyListener {
     }
     await told;
     if (this.#over) return;
-    this.#pollMs = CANCEL_POLL_MS;
+    this.#pollMs = cancelPollMs;
     this.#armPoll();
-    this.#deadline = setTimeout(() => void this.#endAfterGrace(outcome), this.services.cancelGraceMs + WORKER_FIRST_MS);
+    this.#deadline = setTimeout(() => void this.#endAfterGrace(outcome), this.services.cancelGraceMs + workerFirstMs);
   }
 
   #endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
@@ -181,7 +181,7 @@ export class DispatchedCall implements ReplyListener {
   #extend(): void {
     if (this.#stopping) return;
     const { timeoutMs, maxTimeoutMs } = this.job;
-    this.#armDeadline(Math.min(steadyNow() + timeoutMs, this.#startedAt + maxTimeoutMs) + WORKER_FIRST_MS);
+    this.#armDeadline(Math.min(steadyNow() + timeoutMs, this.#startedAt + maxTimeoutMs) + workerFirstMs);
   }
 
   #armDeadline(at: number): void {
@@ -209,7 +209,7 @@ export class DispatchedCall implements ReplyListener {
     } finally {
       this.#polling = false;
     }
-    if (!this.#stopping) this.#pollMs = Math.min(this.#pollMs * 2, MAX_POLL_MS);
+    if (!this.#stopping) this.#pollMs = Math.min(this.#pollMs * 2, maxPollMs);
     this.#armPoll();
   }
 
@@ -218,7 +218,7 @@ export class DispatchedCall implements ReplyListener {
     const worker = this.services.routes.of(this.job);
     const { together, again } = this.options;
     if (again && !(await this.#takeUp())) return;
-    const options = { signal, silenceMs: ADD_SILENCE_MS, together, again, ...(worker === undefined ? {} : { worker }) };
+    const options = { signal, silenceMs: addSilenceMs, together, again, ...(worker === undefined ? {} : { worker }) };
     await this.services.queue.add(this.job, options);
     this.#sentTo = worker;
     await this.#callBackFromGone();
@@ -232,7 +232,7 @@ export class DispatchedCall implements ReplyListener {
       return false;
     }
     // An earlier job would tell the gateway that is gone. One that a worker has taken meanwhile stays: the journal tells.
-    await queue.remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
+    await queue.remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs));
     return true;
   }
 
@@ -240,8 +240,8 @@ export class DispatchedCall implements ReplyListener {
   async #callBackFromGone(): Promise<void> {
     const { queue, routes } = this.services;
     if (this.#sentTo === undefined || routes.leadsTo(this.#sentTo)) return;
-    await queue.remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS));
-    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), again: true });
+    await queue.remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs));
+    await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
     this.#sentTo = undefined;
   }
 
@@ -249,10 +249,10 @@ export class DispatchedCall implements ReplyListener {
     const { queue, logger } = this.services;
     const { callId } = this.job;
     await this.#callBackFromGone();
-    const existing = await queue.existing([callId], AbortSignal.timeout(STORE_TIMEOUT_MS));
+    const existing = await queue.existing([callId], AbortSignal.timeout(storeTimeoutMs));
     if (existing.has(callId)) return;
     logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');
-    await queue.add(this.job, { signal: AbortSignal.timeout(STORE_TIMEOUT_MS), again: true });
+    await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
   }
 
   async #endAfterGrace(outcome: ToolOutcome): Promise<void> {
@@ -312,7 +312,7 @@ export class DispatchedCall implements ReplyListener {
   /** Nobody waits for it: a queue that is away would keep the caller, and the journal refuses the job anyway. */
   #takeOut(): void {
     this.services.queue
-      .remove(this.job.callId, AbortSignal.timeout(STORE_TIMEOUT_MS))
+      .remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));
   }
 }

@@ -10,7 +10,7 @@ import type { CallContext, RequestContext } from '#libs/schemas/call-context.js'
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { NO_USAGE } from '#libs/schemas/usage.js';
+import { noUsage } from '#libs/schemas/usage.js';
 import type { EndedToolCall, ToolCallRequest, ToolCalls } from './call-tool.js';
 import type { ToolProgress } from './tool-runner.js';
 
@@ -203,9 +203,9 @@ export class KeyedToolCalls {
 }
 
 function endOf(attempt: Attempt, stored: StoredCall | undefined): RunEnd {
-  if (stored !== undefined && !neverBegan(stored)) return { state: 'done', usage: NO_USAGE };
+  if (stored !== undefined && !neverBegan(stored)) return { state: 'done', usage: noUsage };
   const next = stored === undefined ? attempt.number : attempt.number + 1;
-  return { state: 'interrupted', usage: NO_USAGE, answer: { attempt: next } };
+  return { state: 'interrupted', usage: noUsage, answer: { attempt: next } };
 }
 
 /** Refused a place, or cancelled while it was planned: no worker can run it any more, none did. */

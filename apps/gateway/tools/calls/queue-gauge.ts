@@ -3,8 +3,8 @@
 import type { JobQueue } from '#libs/backing/job-queue.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-const FRESH_MS = 500;
-const COUNT_TIMEOUT_MS = 2_000;
+const freshMs = 500;
+const countTimeoutMs = 2_000;
 
 export class QueueGauge {
   #waiting = 0;
@@ -20,7 +20,7 @@ export class QueueGauge {
   /** @throws AppError queue_full, store_unavailable */
   async admit(): Promise<void> {
     const full = this.#waiting >= this.limit;
-    if (performance.now() - this.#countedAt >= FRESH_MS) {
+    if (performance.now() - this.#countedAt >= freshMs) {
       this.#counting ??= this.#count().finally(() => (this.#counting = undefined));
       // Waits only where the answer may change: the usual call is not delayed by a count.
       if (full) await this.#counting;
@@ -35,7 +35,7 @@ export class QueueGauge {
 
   async #count(): Promise<void> {
     const before = this.#admitted;
-    const { waiting } = await this.queue.counts(AbortSignal.timeout(COUNT_TIMEOUT_MS));
+    const { waiting } = await this.queue.counts(AbortSignal.timeout(countTimeoutMs));
     // Those admitted meanwhile may not have been counted: rather one too many for a moment than one over the limit.
     this.#waiting = waiting + (this.#admitted - before);
     this.#countedAt = performance.now();

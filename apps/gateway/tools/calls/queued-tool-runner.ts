@@ -41,7 +41,7 @@ export interface QueuedToolRunnerParts {
 }
 
 /** How many may wait for a place, by key, before the answer is 429. */
-const WAITING_PER_PLACE = 32;
+const waitingPerPlace = 32;
 
 export class QueuedToolRunner implements ToolRunner {
   readonly #inbox: ReplyInbox;
@@ -59,8 +59,8 @@ export class QueuedToolRunner implements ToolRunner {
     this.#watch = new WorkerWatch(registry, backing.channels, logger);
     this.#routes = new SessionRoutes(this.#watch);
     this.#gauge = new QueueGauge(backing.queue, limits.queueLength);
-    this.#sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * WAITING_PER_PLACE, 'session');
-    this.#principals = new FairSlots(limits.principalCalls, limits.principalCalls * WAITING_PER_PLACE, 'principal');
+    this.#sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * waitingPerPlace, 'session');
+    this.#principals = new FairSlots(limits.principalCalls, limits.principalCalls * waitingPerPlace, 'principal');
   }
 
   async start(): Promise<void> {

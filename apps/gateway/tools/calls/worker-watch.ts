@@ -4,7 +4,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { processExpiryMs, type ProcessRegistry } from '#libs/runs/process-registry.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 
-const POLL_MS = 2_000;
+const pollMs = 2_000;
 
 export class WorkerWatch {
   #alive = false;
@@ -26,7 +26,7 @@ export class WorkerWatch {
   /** A worker that comes or goes announces its catalog: no need to wait for the next look. */
   async start(): Promise<void> {
     this.#stop = await this.channels.subscribe(channelNames.catalog, () => void this.#look());
-    this.#timer = setInterval(() => void this.#look(), POLL_MS);
+    this.#timer = setInterval(() => void this.#look(), pollMs);
     this.#timer.unref();
     await this.#look();
   }

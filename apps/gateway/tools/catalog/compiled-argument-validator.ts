@@ -12,9 +12,9 @@ export interface ArgumentBounds {
   maxSchemaDepth: number;
 }
 
-const MAX_ARGUMENT_DEPTH = 64;
-const CHECK_DEADLINE_MS = 100;
-const COMPILED_KEPT = 2_000;
+const maxArgumentDepth = 64;
+const checkDeadlineMs = 100;
+const compiledKept = 2_000;
 
 type Entry = { schema: CompiledSchema } | { unusable: string };
 
@@ -44,8 +44,8 @@ export class CompiledArgumentValidator implements ArgumentValidator {
       return refuse(tool, 'they are not valid JSON; send one complete JSON object');
     }
     if (!isJsonObject(value)) return refuse(tool, 'they must be a JSON object');
-    if (exceedsDepth(value, MAX_ARGUMENT_DEPTH)) {
-      return refuse(tool, `they are nested deeper than ${MAX_ARGUMENT_DEPTH} levels`);
+    if (exceedsDepth(value, maxArgumentDepth)) {
+      return refuse(tool, `they are nested deeper than ${maxArgumentDepth} levels`);
     }
     const odd = sanitize(value);
     if (odd !== undefined) return refuse(tool, odd);
@@ -64,7 +64,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     }
     const entry = this.#compile(tool);
     this.#compiled.set(tool.definitionHash, entry);
-    if (this.#compiled.size > COMPILED_KEPT) this.#compiled.delete(this.#compiled.keys().next().value!);
+    if (this.#compiled.size > compiledKept) this.#compiled.delete(this.#compiled.keys().next().value!);
     return entry;
   }
 
@@ -74,7 +74,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
       const schema = compileSchema(tool.inputSchema, {
         maxBytes: this.bounds.maxSchemaBytes,
         maxDepth: this.bounds.maxSchemaDepth,
-        deadlineMs: CHECK_DEADLINE_MS,
+        deadlineMs: checkDeadlineMs,
       });
       if (schema.droppedPatterns.length > 0) {
         this.logger.warn(

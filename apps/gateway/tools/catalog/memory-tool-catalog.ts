@@ -9,7 +9,7 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { WatchedToolCatalog } from './tool-catalog.js';
 
-const POLL_MS = 5_000;
+const pollMs = 5_000;
 
 /** A server's tools as they were last read, with the hash of all of them. */
 interface StoredServer extends CatalogServerState {
@@ -44,7 +44,7 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
   async start(): Promise<void> {
     this.#stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
     this.#stops.push(this.channels.onReconnect(() => void this.refresh()));
-    this.#timer = setInterval(() => void this.refresh(), POLL_MS);
+    this.#timer = setInterval(() => void this.refresh(), pollMs);
     this.#timer.unref();
     await this.refresh();
   }

@@ -6,8 +6,8 @@ import type { CatalogStore } from '#libs/runs/catalog-store.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { SchemaLimits } from './read-definitions.js';
 
-const CHECK_DEADLINE_MS = 100;
-const KEPT = 2_000;
+const checkDeadlineMs = 100;
+const kept = 2_000;
 
 type Check = (value: JsonObject, bytes: number) => string | undefined;
 
@@ -29,7 +29,7 @@ export class OutputSchemas {
     if (compiled === undefined) return undefined;
     this.compiled.delete(key);
     this.compiled.set(key, compiled);
-    if (this.compiled.size > KEPT) this.compiled.delete(this.compiled.keys().next().value!);
+    if (this.compiled.size > kept) this.compiled.delete(this.compiled.keys().next().value!);
     return compiled === null ? undefined : (value, bytes) => compiled.check(value, bytes);
   }
 
@@ -51,7 +51,7 @@ export class OutputSchemas {
     }
     if (schema === undefined || schema === null) return schema;
     try {
-      return compileSchema(schema, { ...this.limits, deadlineMs: CHECK_DEADLINE_MS });
+      return compileSchema(schema, { ...this.limits, deadlineMs: checkDeadlineMs });
     } catch (error) {
       this.logger.warn(
         { tool: job.tool, error },

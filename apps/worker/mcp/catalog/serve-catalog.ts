@@ -6,7 +6,7 @@ import { ListedServer, type ListingParts } from './listed-server.js';
 import type { PoolListener } from '../pool/pool-events.js';
 import type { ConfiguredServers, RefusedServer } from '../servers/servers.js';
 
-const RETAIN_RETRY_MS = 5_000;
+const retainRetryMs = 5_000;
 
 export type ServerState = 'starting' | 'ready' | 'unavailable' | 'refused';
 
@@ -101,7 +101,7 @@ export class CatalogService implements PoolListener {
       if (this.closed) return;
       this.retry = setTimeout(() => {
         this.retrying = this.retain(names);
-      }, RETAIN_RETRY_MS);
+      }, retainRetryMs);
       this.retry.unref();
     }
   }

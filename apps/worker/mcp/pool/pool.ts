@@ -32,11 +32,11 @@ import { Spares } from './spares.js';
 
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
-const WAITING_PER_INSTANCE = 1_000;
+const waitingPerInstance = 1_000;
 /** A start that nobody waits for goes on for so long: the next call may want it. */
-const UNWANTED_START_MS = 3_000;
+const unwantedStartMs = 3_000;
 /** Directories of sessions that are no more, whose calls may still be on their way. */
-const REMEMBERED_GONE = 10_000;
+const rememberedGone = 10_000;
 
 export class ServerPool {
   private servers: ReadonlyMap<string, ConfiguredServer>;
@@ -182,7 +182,7 @@ export class ServerPool {
   /** Its session is no more: what runs there ends at once, with its calls, and nothing is started there again. */
   async endIn(directory: string): Promise<void> {
     this.gone.add(directory);
-    if (this.gone.size > REMEMBERED_GONE) this.gone.delete(this.gone.values().next().value!);
+    if (this.gone.size > rememberedGone) this.gone.delete(this.gone.values().next().value!);
     const isThere = ({ server, user }: Instance) => server.scope === 'session' && user.directory === directory;
     for (const instance of [...this.byKey.values(), ...this.outgoing]) {
       if (isThere(instance)) this.remove(instance, 'session_gone');
@@ -206,7 +206,7 @@ export class ServerPool {
     }
     const start = new AbortController();
     const connection = this.connect(server, user, AbortSignal.any([this.stop.signal, start.signal]));
-    const slots = new FairSlots(server.concurrency, WAITING_PER_INSTANCE, `server ${server.name}`);
+    const slots = new FairSlots(server.concurrency, waitingPerInstance, `server ${server.name}`);
     const state = { inUse: 0, connected: false, proven: false, wantedUntil: 0 };
     const instance: Instance = { key, server, user, slots, connection, start, ...state };
     this.byKey.set(key, instance);
@@ -306,7 +306,7 @@ export class ServerPool {
     if (this.byKey.get(instance.key) !== instance) return this.remove(instance, instance.leaving ?? 'ended');
     clearTimeout(instance.idleTimer);
     const { connected, server, wantedUntil } = instance;
-    const unwantedMs = Math.max(0, Math.min(UNWANTED_START_MS, wantedUntil - steadyNow()));
+    const unwantedMs = Math.max(0, Math.min(unwantedStartMs, wantedUntil - steadyNow()));
     const [reason, ms] = connected ? (['idle', server.idleTtlMs] as const) : (['unwanted', unwantedMs] as const);
     instance.idleTimer = setTimeout(() => this.remove(instance, reason), ms);
     instance.idleTimer.unref();

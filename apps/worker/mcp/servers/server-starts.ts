@@ -15,7 +15,7 @@ export interface ServerStartsOptions {
 }
 
 /** More are refused at once. */
-const MAX_WAITING = 1_000;
+const maxWaiting = 1_000;
 
 /** There was no turn for it: this says nothing about the server. */
 export class StartRefused extends AppError {}
@@ -25,7 +25,7 @@ export class ServerStarts {
   private readonly waitingByServer = new Map<string, number>();
 
   constructor(private readonly options: ServerStartsOptions) {
-    this.slots = new FairSlots(options.limit, MAX_WAITING, 'starts');
+    this.slots = new FairSlots(options.limit, maxWaiting, 'starts');
   }
 
   /** Starts of the server that wait for their turn. */
