@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { noRedis } from './libs/testing/redis-server.js';
+import { noRedis } from './libs/testing/services/redis-server.js';
 import { FileOrder } from './test/file-order.js';
 import { suitesOnRedis } from './test/redis/suites-on-redis.js';
 

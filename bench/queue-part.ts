@@ -3,7 +3,7 @@ import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { openDatabase } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
+import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
 
 /** Its own queue: the system's worker takes nothing from it. */
 export const echoWorker = 'bench-echo';

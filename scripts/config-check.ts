@@ -1,7 +1,7 @@
 // What `npm run config check` prints and exits with: the configuration in force, or everything that is wrong with it.
 import { ConfigError } from '#libs/config/config-error.js';
 import { configSource } from '#libs/config/load-config.js';
-import { printConfig } from '#libs/config/print-config.js';
+import { printConfig } from '#libs/config/printing/print-config.js';
 import { readConfigWithOrigins } from '#libs/config/read-config.js';
 
 export function checkConfiguration(environment: Readonly<Record<string, string | undefined>>): {

@@ -1,7 +1,7 @@
 // Every generated document of the repository: path → text. Writing them is generate-docs.ts, the check that they are
 // current is documents.test.ts.
 import * as prettier from 'prettier';
-import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/print-reference.js';
+import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/printing/print-reference.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { errorMeanings } from '#libs/schemas/error-meanings.js';
 import { errorTable, toolErrorCodes, type ErrorCode } from '#libs/schemas/errors.js';

@@ -1,11 +1,11 @@
 // Reads the configuration again, on a signal and when its file has changed, and puts the tool servers of a good one into
 // force. A bad one changes nothing; other settings are named, and wait for a restart. One reading at a time.
-import { changedSettings } from '#libs/config/changed-settings.js';
+import { changedSettings } from '#libs/config/files/changed-settings.js';
 import { ConfigError, formatProblem } from '#libs/config/config-error.js';
 import type { ConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { secretValues } from '#libs/config/secrets.js';
-import { watchFile } from '#libs/config/watch-file.js';
+import { watchFile } from '#libs/config/files/watch-file.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 

@@ -9,7 +9,7 @@ interface Line {
 }
 
 export class FairSlots {
-  readonly #lines = new Map<string, Line>();
+  private readonly lines = new Map<string, Line>();
 
   constructor(
     private readonly limit: number,
@@ -24,20 +24,20 @@ export class FairSlots {
    */
   async take(key: string, { signal, deadline }: { signal: AbortSignal; deadline: number }): Promise<() => void> {
     signal.throwIfAborted();
-    const line = this.#lines.get(key) ?? { taken: 0, waiting: new Set() };
-    this.#lines.set(key, line);
+    const line = this.lines.get(key) ?? { taken: 0, waiting: new Set() };
+    this.lines.set(key, line);
     if (line.taken < this.limit) line.taken += 1;
-    else await this.#wait(line, signal, deadline);
+    else await this.wait(line, signal, deadline);
     let given = false;
     return () => {
       if (given) return;
       given = true;
-      this.#giveBack(key, line);
+      this.giveBack(key, line);
     };
   }
 
   /** A place that is given back goes to the first in line without becoming free in between. */
-  #giveBack(key: string, line: Line): void {
+  private giveBack(key: string, line: Line): void {
     const next = line.waiting.values().next();
     if (next.done !== true) {
       line.waiting.delete(next.value);
@@ -45,11 +45,11 @@ export class FairSlots {
       return;
     }
     line.taken -= 1;
-    if (line.taken === 0) this.#lines.delete(key);
+    if (line.taken === 0) this.lines.delete(key);
   }
 
-  #wait(line: Line, signal: AbortSignal, deadline: number): Promise<void> {
-    if (line.waiting.size >= this.maxWaiting) throw this.#refusal();
+  private wait(line: Line, signal: AbortSignal, deadline: number): Promise<void> {
+    if (line.waiting.size >= this.maxWaiting) throw this.refusal();
     // A process's one signal may stand over all that wait: Node would warn of a leak.
     setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ export class FairSlots {
       };
       const late = () => {
         leave();
-        reject(this.#refusal());
+        reject(this.refusal());
       };
       const timer = setTimeout(late, Math.max(0, deadline - steadyNow()));
       line.waiting.add(admitted);
@@ -76,7 +76,7 @@ export class FairSlots {
     });
   }
 
-  #refusal(): AppError {
+  private refusal(): AppError {
     return new AppError('concurrency_exceeded', `Too many tool calls at once: ${this.what}`, {
       retryAfterSeconds: 1,
     });

@@ -4,12 +4,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const heldMs = 10;
 
 export class Turns {
-  #since = performance.now();
+  private since = performance.now();
 
   /** To be awaited between two pieces; waits only where the loop has been held for a while. */
   async next(): Promise<void> {
-    if (performance.now() - this.#since < heldMs) return;
+    if (performance.now() - this.since < heldMs) return;
     await nextTurn();
-    this.#since = performance.now();
+    this.since = performance.now();
   }
 }

@@ -4,7 +4,7 @@ import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
 import { parseRedisUrl, RedisUrlError } from './redis-url.js';
 import type { Config, ServerConfig } from './schema.js';
-import type { Path } from './schema-walk.js';
+import type { Path } from './printing/schema-walk.js';
 
 export function checkConfig(config: Config, originOf: (path: Path) => string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = [];

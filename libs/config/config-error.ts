@@ -1,6 +1,6 @@
 // Everything that is wrong with a configuration, at once. Its message is meant for the operator's terminal and holds no
 // secret: whoever adds a problem passes values through `showValue`.
-import type { Path } from './schema-walk.js';
+import type { Path } from './printing/schema-walk.js';
 
 export interface ConfigProblem {
   /** The key as the file would write it (`models.providers.openai.kind`), or the file or variable itself. */

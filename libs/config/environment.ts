@@ -1,5 +1,5 @@
 // Which environment variable sets which key, and how its text is read. Pure: the variables are handed in.
-import { settings, type Setting, type SettingKind } from './schema-walk.js';
+import { settings, type Setting, type SettingKind } from './printing/schema-walk.js';
 
 /** Names that are not made by the rule, because the world knows them by these. */
 const fixedNames: Record<string, string> = {

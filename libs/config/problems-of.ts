@@ -1,7 +1,7 @@
 // zod's issues in an operator's words: the key, what is wrong, the value (never a secret one), the nearest known key.
 import type { z } from 'zod';
 import { formatKey, type ConfigProblem } from './config-error.js';
-import { knownKeys, settings, type Path } from './schema-walk.js';
+import { knownKeys, settings, type Path } from './printing/schema-walk.js';
 import { showValue } from './secrets.js';
 
 export function problemsOf(

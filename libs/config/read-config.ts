@@ -3,11 +3,11 @@
 import { checkConfig } from './check-config.js';
 import { ConfigError, formatKey, type ConfigProblem } from './config-error.js';
 import { environmentSettings, knownProviders, valueOfText, withApiPath } from './environment.js';
-import { expandTree, type Expansion } from './expand-variables.js';
-import { parseFile, type ParsedFile } from './parse-file.js';
+import { expandTree, type Expansion } from './files/expand-variables.js';
+import { parseFile, type ParsedFile } from './files/parse-file.js';
 import { problemsOf } from './problems-of.js';
 import { configSchema, type Config } from './schema.js';
-import type { Path } from './schema-walk.js';
+import type { Path } from './printing/schema-walk.js';
 import { makeUnprintable } from './secrets.js';
 
 export interface ConfigSource {

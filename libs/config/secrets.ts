@@ -1,7 +1,7 @@
 // Keeps secrets of the configuration out of everything that prints: masks single values, makes whole objects
 // unprintable, and lists the secrets so that the log can strike them out.
 import { inspect } from 'node:util';
-import { settingAt, type Path, type Secrecy } from './schema-walk.js';
+import { settingAt, type Path, type Secrecy } from './printing/schema-walk.js';
 
 export const maskCharacter = '***';
 

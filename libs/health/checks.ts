@@ -1,7 +1,7 @@
 // The checks that gateway and worker share, on ports: what each finds wrong is said in the operator's words.
 import type { WorkspacesDirectory } from '#libs/config/workspaces-directory.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { CheckResult, HealthCheck } from './health.js';
 

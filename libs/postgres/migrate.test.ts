@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '#libs/config/config-error.js';
-import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { createTestDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { migrate, MigrationError } from './migrate.js';
 import { openDatabase } from './open-database.js';

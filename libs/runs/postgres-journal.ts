@@ -7,7 +7,7 @@ import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
 import type { AuditContext, CallClaim, CallEnd, Claimed, Journal, PlannedCall, StoredCall } from './run-store.js';
-import { makeSessions, type SessionMaker } from './make-sessions.js';
+import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { StoreWrites } from './store-writes.js';
 
 const fencePattern = /^\d{1,18}$/;

@@ -3,7 +3,7 @@ import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJournal } from './postgres-journal.js';

@@ -5,7 +5,7 @@ import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { toStoredCall } from './call-rows.js';
 import { deletePartsOfRuns } from './delete-parts-of-runs.js';
-import { makeSessions, type SessionMaker } from './make-sessions.js';
+import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
   AuditContext,

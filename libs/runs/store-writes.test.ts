@@ -2,13 +2,13 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { verifies } from '../../test/verifies.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJournal } from './postgres-journal.js';
 import { PostgresRunStore } from './postgres-run-store.js';
-import { PostgresSessionStore } from './postgres-session-store.js';
+import { PostgresSessionStore } from './sessions/postgres-session-store.js';
 import { StoreWrites } from './store-writes.js';
 
 const context = { requestId: 'req_1' };

@@ -1,7 +1,7 @@
 // Bad input, API by API: the lists are data in test/bad-inputs, each entry with the status and code that it must get.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import {
   canary,
   type Expected,

@@ -4,9 +4,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import type { ScriptedToolCall } from '#libs/testing/scripted-upstream.js';
-import type { StartedProcess } from '#libs/testing/start-process.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
 import { type Completion, completeChat, functionTool, plainCompletion, putFile, user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 

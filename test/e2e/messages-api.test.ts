@@ -3,7 +3,7 @@
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { anthropicJudges } from '../support/anthropic-judges.js';
 import { expectThrown, questionsTo } from '../support/chat-judge.js';
 import { breaks, cutOrToolScript } from '../support/cut-script.js';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

@@ -1,6 +1,6 @@
 // What is the operator's, asked for from elsewhere: refused in the one shape of errors, by gateway and worker.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
 const token = 'a-token-of-the-operator';

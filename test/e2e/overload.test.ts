@@ -2,8 +2,8 @@
 // the others still run, and leave nothing.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { StartedProcess } from '#libs/testing/start-process.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

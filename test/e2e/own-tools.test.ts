@@ -10,7 +10,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import ts from 'typescript';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { freePort } from '#libs/testing/free-port.js';
+import { freePort } from '#libs/testing/services/free-port.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { mcpClients, type McpCaller, withClients } from '../support/mcp-clients.js';
 import { runProgram } from '../support/run-program.js';

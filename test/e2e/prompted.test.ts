@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import type { ReceivedRequest, ScriptedAnswer, ScriptedToolCall } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { openAiJudges } from '../support/openai-judges.js';
 import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

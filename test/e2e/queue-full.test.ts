@@ -1,7 +1,7 @@
 // More calls than the queue may hold: refused at once, with a time to come back; what was taken ends.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';

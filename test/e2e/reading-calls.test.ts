@@ -1,6 +1,6 @@
 // Calls that only read, by their tool or by their arguments: which run at once, in which order they are told, what is kept.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { readSse, postJson } from '#libs/testing/read-sse.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';

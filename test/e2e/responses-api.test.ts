@@ -3,7 +3,7 @@
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import { expectThrown, questionsTo } from '../support/chat-judge.js';
 import { breaks, cutOrToolScript } from '../support/cut-script.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 

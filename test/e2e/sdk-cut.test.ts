@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import { expectThrown, type Question } from '../support/chat-judge.js';
 import { breaks, cutScript } from '../support/cut-script.js';

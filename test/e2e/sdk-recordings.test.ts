@@ -1,7 +1,7 @@
 // The Vercel AI SDK side by side: what it makes of a recorded answer when it asks the provider itself is what it makes of
 // it through the gateway. Skipped by name where the recordings are not at hand.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges } from '../support/agent-judges.js';
 import type { JudgeTool } from '../support/chat-judge.js';
 import { expectedAnswers, recordings, startReplay } from '../support/replay-upstream.js';

@@ -2,7 +2,7 @@
 // one message, one finish reason, the usage of all rounds, no call that is not the caller's.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges, langChainJudges } from '../support/agent-judges.js';
 import type { Judge, Question } from '../support/chat-judge.js';
 import { openAiJudges } from '../support/openai-judges.js';

@@ -4,7 +4,7 @@ import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { cutScript } from '../support/cut-script.js';
 import { messagesOf } from '../support/scripts.js';
 import { toolScript } from '../support/tool-script.js';

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { functionTool, user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 

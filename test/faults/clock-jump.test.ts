@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { processExpiryMs } from '#libs/runs/process-registry.js';
+import { processExpiryMs } from '#libs/runs/processes/process-registry.js';
 import { postJson } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/start-signalbox.js';
-import type { StartedProcess } from '#libs/testing/start-process.js';
+import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { expectEffectsAsRecorded, expectOneRecordEach } from '../support/joined-records.js';
 import { effects, messagesOf, post, turnOf } from '../support/scripts.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { createTestDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const withoutCapabilities = ['--bounding-set=-all', '--inh-caps=-all'];

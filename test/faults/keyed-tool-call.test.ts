@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { verifies } from '../verifies.js';
 

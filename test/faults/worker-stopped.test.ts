@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { WebSocket } from 'undici';
 import { readSse } from '#libs/testing/read-sse.js';
-import { type Signalbox, startSignalbox } from '#libs/testing/start-signalbox.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
 import { withinMs } from '../support/within-ms.js';
 import { verifies } from '../verifies.js';

@@ -7,9 +7,9 @@ import type { Backing } from '#libs/backing/backing.js';
 import { type Logger, silentLogger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { eventually } from '#libs/testing/eventually.js';
-import { freePort } from '#libs/testing/free-port.js';
-import { noRedis } from '#libs/testing/redis-server.js';
-import { type RedisOptions, startRedis, type TestRedis } from '#libs/testing/start-redis.js';
+import { freePort } from '#libs/testing/services/free-port.js';
+import { noRedis } from '#libs/testing/services/redis-server.js';
+import { type RedisOptions, startRedis, type TestRedis } from '#libs/testing/services/start-redis.js';
 import { Collected, failureOf, makeJob, never } from '../contract/conformance-store.js';
 import { verifies } from '../verifies.js';
 

@@ -1,7 +1,7 @@
 // Clients that always have so many turns under way, each turn with its key, and never give one up; and the plan that the
 // model follows in their turns: an effect by a server of the session, one by a shared server, then an answer.
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import type { StartedProcess } from '#libs/testing/start-process.js';
+import type { StartedProcess } from '#libs/testing/services/start-process.js';
 import { type Completion, messagesOf, post } from './scripts.js';
 
 /** Of `MCP_SERVERS`: the builtin tools once shared and once for each session alone. */

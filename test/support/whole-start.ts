@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '#libs/testing/free-port.js';
-import { temporaryDirectory } from '#libs/testing/start-process.js';
+import { freePort } from '#libs/testing/services/free-port.js';
+import { temporaryDirectory } from '#libs/testing/services/start-process.js';
 
 /** From the sources; from `dist`, `scripts/start.js` is beside this. */
 const built = fileURLToPath(new URL('../../dist/scripts/start.js', import.meta.url));

@@ -5,7 +5,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
-import type { SessionStore } from '#libs/runs/session-store.js';
+import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { PutBack } from '#libs/backing/job-queue.js';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
-import { PostgresSessionLeases } from '#libs/runs/session-leases.js';
+import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
+import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
 import { verifies } from '../../../test/verifies.js';
 import { SessionAffinity } from './session-affinity.js';
 

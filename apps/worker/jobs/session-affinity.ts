@@ -2,8 +2,8 @@
 // sessions that other workers have on to them, and frees what is idle. Calls of shared servers never come by.
 import { PutBack, type JobQueue } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ProcessRegistry } from '#libs/runs/process-registry.js';
-import type { SessionLease, SessionLeases, SessionName } from '#libs/runs/session-leases.js';
+import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
+import type { SessionLease, SessionLeases, SessionName } from '#libs/runs/sessions/session-leases.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { KeyedLock } from '#libs/workspace/keyed-lock.js';
 import { isStoreAway, untilStoreAnswers } from './outcome-writer.js';

@@ -1,7 +1,7 @@
 // Removes the workspaces of expired sessions, and directories that belong to none. The store says which sessions have
 // expired, and never one with a call under way; no time that a tool could set is looked at.
 import type { Logger } from '#libs/logging/logger.js';
-import type { SessionDirectories, SessionStore } from '#libs/runs/session-store.js';
+import type { SessionDirectories, SessionStore } from '#libs/runs/sessions/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 
 export interface SweeperOptions {

@@ -1,7 +1,7 @@
 // Sessions: what they hold, until when they live, their end. Another principal's is not found.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Session, SessionStore } from '#libs/runs/session-store.js';
+import type { Session, SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintSessionId, sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { shownWorkspacePath } from '#libs/workspace/workspace-path.js';

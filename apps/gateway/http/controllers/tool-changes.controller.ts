@@ -2,7 +2,7 @@
 import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
-import type { ToolChange } from '#libs/runs/tool-changes.js';
+import type { ToolChange } from '#libs/runs/catalog/tool-changes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { ToolChangeDecisions } from '../../tools/catalog/tool-change-decisions.js';

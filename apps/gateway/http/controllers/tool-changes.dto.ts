@@ -1,6 +1,6 @@
 // The body of `POST /api/tools/changes`.
 import { z } from 'zod';
-import type { ChangeDecision } from '#libs/runs/tool-changes.js';
+import type { ChangeDecision } from '#libs/runs/catalog/tool-changes.js';
 import { invalidValue } from '../../chat-apis/invalid-value.js';
 
 const maxChanges = 1_000;

@@ -57,13 +57,13 @@ export class ToolsController {
     // Counted with the turns: a stop waits for it too.
     const leave = await this.admission.enter(requestContext(request).principal);
     try {
-      await this.#call(request, reply);
+      await this.callTool(request, reply);
     } finally {
       leave();
     }
   }
 
-  async #call(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  private async callTool(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const body = readCallTool(request.body);
     const context = requestContext(request);
     const idempotencyKey = readIdempotencyKey(request);
@@ -77,13 +77,13 @@ export class ToolsController {
       },
       context,
     );
-    if (wantsStream(request)) return this.#stream(prepared, request, reply);
+    if (wantsStream(request)) return this.stream(prepared, request, reply);
     const ended = await prepared.run(() => undefined);
     if (ended.outcome.state !== 'completed') throw failureOf(ended.tool, ended.outcome);
     await reply.type('application/json').send(answer(ended));
   }
 
-  async #stream(prepared: KeyedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  private async stream(prepared: KeyedToolCall, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { server } = this.config;
     const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
     await streamTurn(

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { Controller, Delete, Get, Head, Inject, Param, Put, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { SessionStore } from '#libs/runs/session-store.js';
+import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { FileInfo, OpenFile } from '#libs/workspace/open-file.js';
 import { tarStream } from '#libs/workspace/tar-stream.js';

@@ -21,7 +21,7 @@ const messagesPath = '/sse/messages';
 @Injectable()
 export class McpRoute {
   /** Of streams that wait for changes and would hold up a stop. */
-  readonly #waiting = new AbortController();
+  private readonly waiting = new AbortController();
 
   constructor(
     private readonly endpoint: McpEndpoint,
@@ -33,15 +33,15 @@ export class McpRoute {
     const frames = request.method === 'POST' ? readFrames(request.body) : undefined;
     const context = requestContext(request);
     const waits = request.method === 'GET' || frames?.listens === true;
-    if (waits && this.#waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
-    const signal = waits ? AbortSignal.any([context.signal, this.#waiting.signal]) : context.signal;
+    if (waits && this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
+    const signal = waits ? AbortSignal.any([context.signal, this.waiting.signal]) : context.signal;
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
     // Counted with the turns: a stop waits for calls, and for nothing else here.
     if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context.principal));
     try {
       const response = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
-      await this.#send(response, reply, { exchange, signal });
+      await this.send(response, reply, { exchange, signal });
     } finally {
       for (const end of exchange.atEnd) end();
     }
@@ -49,12 +49,12 @@ export class McpRoute {
 
   /** HTTP+SSE: the stream, and the session that lives with it. */
   async openStream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (this.#waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
+    if (this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
     const context = requestContext(request);
     const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
     try {
       const response = await this.endpoint.openStream(messagesPath, exchange);
-      await this.#stream(response.body!, reply, { exchange, signal: context.signal });
+      await this.stream(response.body!, reply, { exchange, signal: context.signal });
     } finally {
       for (const end of exchange.atEnd) end();
     }
@@ -81,7 +81,7 @@ export class McpRoute {
 
   /** Ends what only waits. Calls under way go on. */
   stopWaiting(): void {
-    this.#waiting.abort();
+    this.waiting.abort();
     this.endpoint.stopWaiting();
   }
 
@@ -90,7 +90,7 @@ export class McpRoute {
     await this.endpoint.close();
   }
 
-  async #send(
+  private async send(
     response: Response,
     reply: FastifyReply,
     { exchange, signal }: { exchange: McpExchange; signal: AbortSignal },
@@ -104,10 +104,10 @@ export class McpRoute {
       await (text === '' ? reply.send() : reply.type('application/json').send(text));
       return;
     }
-    await this.#stream(response.body!, reply, { exchange, signal });
+    await this.stream(response.body!, reply, { exchange, signal });
   }
 
-  async #stream(
+  private async stream(
     body: ReadableStream<Uint8Array>,
     reply: FastifyReply,
     { exchange, signal }: { exchange: McpExchange; signal: AbortSignal },

@@ -28,15 +28,15 @@ interface Place {
 }
 
 export class PrincipalPlaces {
-  readonly #held = new Set<Place>();
-  readonly #leaseMs: number;
-  #taken = 0;
-  #awayUntil = 0;
-  #renewing = false;
-  #timer: NodeJS.Timeout | undefined;
+  private readonly held = new Set<Place>();
+  private readonly leaseMs: number;
+  private taken = 0;
+  private awayUntil = 0;
+  private renewing = false;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: PlacesOptions) {
-    this.#leaseMs = options.leaseMs ?? leaseMs;
+    this.leaseMs = options.leaseMs ?? leaseMs;
   }
 
   /**
@@ -44,68 +44,68 @@ export class PrincipalPlaces {
    * here, and the bound of each gateway holds.
    */
   async take(principal: string, limit: number): Promise<(() => void) | undefined> {
-    if (steadyNow() < this.#awayUntil) return () => undefined;
-    const holder = `${this.options.gatewayId}:${++this.#taken}`;
+    if (steadyNow() < this.awayUntil) return () => undefined;
+    const holder = `${this.options.gatewayId}:${++this.taken}`;
     const place: Place = { key: `principal_turns:${principal}`, holder, limit };
     try {
-      if (!(await this.#acquire(place))) return undefined;
+      if (!(await this.acquire(place))) return undefined;
     } catch (error) {
-      this.#left(error);
+      this.left(error);
       // It may have been taken all the same.
-      void this.#release(place);
+      void this.release(place);
       return () => undefined;
     }
-    this.#held.add(place);
-    this.#timer ??= setInterval(() => void this.#renew(), this.#leaseMs / 3);
-    this.#timer.unref();
+    this.held.add(place);
+    this.timer ??= setInterval(() => void this.renew(), this.leaseMs / 3);
+    this.timer.unref();
     return () => {
-      if (!this.#held.delete(place)) return;
-      if (this.#held.size === 0) this.#rest();
-      void this.#release(place);
+      if (!this.held.delete(place)) return;
+      if (this.held.size === 0) this.rest();
+      void this.release(place);
     };
   }
 
   /** Places that are still held expire. */
   close(): void {
-    this.#held.clear();
-    this.#rest();
+    this.held.clear();
+    this.rest();
   }
 
-  #rest(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+  private rest(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
   }
 
   /** A place that expired and was given to another is tried for again: the turn itself goes on in any case. */
-  async #renew(): Promise<void> {
-    if (this.#renewing) return;
-    this.#renewing = true;
+  private async renew(): Promise<void> {
+    if (this.renewing) return;
+    this.renewing = true;
     try {
       // Those that are taken meanwhile are fresh.
-      const places = [...this.#held];
+      const places = [...this.held];
       for (let at = 0; at < places.length; at += renewedAtOnce) {
-        const stillHeld = places.slice(at, at + renewedAtOnce).filter((place) => this.#held.has(place));
-        await Promise.all(stillHeld.map((place) => (place.renewing = this.#acquire(place))));
+        const stillHeld = places.slice(at, at + renewedAtOnce).filter((place) => this.held.has(place));
+        await Promise.all(stillHeld.map((place) => (place.renewing = this.acquire(place))));
       }
     } catch (error) {
-      this.#left(error);
+      this.left(error);
     } finally {
-      this.#renewing = false;
+      this.renewing = false;
     }
   }
 
-  #acquire({ key, holder, limit }: Place): Promise<boolean> {
-    return this.options.counters.acquire(key, holder, limit, this.#leaseMs, AbortSignal.timeout(answerMs));
+  private acquire({ key, holder, limit }: Place): Promise<boolean> {
+    return this.options.counters.acquire(key, holder, limit, this.leaseMs, AbortSignal.timeout(answerMs));
   }
 
-  async #release({ key, holder, renewing }: Place): Promise<void> {
+  private async release({ key, holder, renewing }: Place): Promise<void> {
     await renewing?.catch(() => undefined);
     // What does not arrive expires.
     await this.options.counters.release(key, holder, AbortSignal.timeout(answerMs)).catch(() => undefined);
   }
 
-  #left(error: unknown): void {
-    this.#awayUntil = steadyNow() + leftAloneMs;
+  private left(error: unknown): void {
+    this.awayUntil = steadyNow() + leftAloneMs;
     this.options.logger.warn({ error }, 'turns of a principal are counted by each gateway alone: the store is away');
   }
 }

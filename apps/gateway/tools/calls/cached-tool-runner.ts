@@ -23,7 +23,7 @@ const cacheMs = 500;
 
 export class CachedToolRunner implements ToolRunner {
   /** Equal calls that wait for one run, by key. */
-  readonly #running = new Map<string, Promise<ToolOutcome | undefined>>();
+  private readonly running = new Map<string, Promise<ToolOutcome | undefined>>();
 
   constructor(private readonly parts: CachedRunnerParts) {}
 
@@ -42,19 +42,19 @@ export class CachedToolRunner implements ToolRunner {
     const key = keyOf(call, context);
     if (context.noCache === true) {
       onLookup('skipped');
-      return this.#runAndKeep(key, call, { context, onProgress, ttlMs });
+      return this.runAndKeep(key, call, { context, onProgress, ttlMs });
     }
-    const earlier = this.#running.get(key);
-    const flight = earlier === undefined ? this.#begin(key) : undefined;
+    const earlier = this.running.get(key);
+    const flight = earlier === undefined ? this.begin(key) : undefined;
     try {
       const startedAt = performance.now();
-      const kept = earlier === undefined ? await this.#read(key) : await outcomeOf(earlier, context.signal);
+      const kept = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, context.signal);
       flight?.tell(kept);
       const ended =
-        kept && (await this.#end({ ...kept, cached: true, durationMs: performance.now() - startedAt }, context));
+        kept && (await this.end({ ...kept, cached: true, durationMs: performance.now() - startedAt }, context));
       onLookup(ended === undefined ? 'miss' : 'hit');
       if (ended !== undefined) return ended;
-      const outcome = await this.#runAndKeep(key, call, { context, onProgress, ttlMs });
+      const outcome = await this.runAndKeep(key, call, { context, onProgress, ttlMs });
       flight?.tell(keepable(outcome));
       return outcome;
     } finally {
@@ -63,19 +63,19 @@ export class CachedToolRunner implements ToolRunner {
   }
 
   /** From now on equal calls wait for this one; `tell` counts once it has something to tell. */
-  #begin(key: string): { tell: (outcome: ToolOutcome | undefined) => void; end: () => void } {
+  private begin(key: string): { tell: (outcome: ToolOutcome | undefined) => void; end: () => void } {
     let resolve!: (outcome: ToolOutcome | undefined) => void;
-    this.#running.set(key, new Promise((resolved) => (resolve = resolved)));
+    this.running.set(key, new Promise((resolved) => (resolve = resolved)));
     return {
       tell: (outcome) => void (outcome === undefined || resolve(outcome)),
       end: () => {
-        this.#running.delete(key);
+        this.running.delete(key);
         resolve(undefined);
       },
     };
   }
 
-  async #read(key: string): Promise<ToolOutcome | undefined> {
+  private async read(key: string): Promise<ToolOutcome | undefined> {
     try {
       const text = await this.parts.cache.get(key, AbortSignal.timeout(cacheMs));
       const read = toolOutcomeSchema.safeParse(text === undefined ? undefined : JSON.parse(text));
@@ -87,13 +87,13 @@ export class CachedToolRunner implements ToolRunner {
   }
 
   /** The call was planned: its one outcome is written as any other. Undefined: someone has ended it, or begun it. */
-  async #end(outcome: ToolOutcome, context: CallContext): Promise<ToolOutcome | undefined> {
+  private async end(outcome: ToolOutcome, context: CallContext): Promise<ToolOutcome | undefined> {
     if (context.signal.aborted) return undefined;
     const ended = await this.parts.journal.end({ ...auditContext(context), callId: context.callId, outcome });
     return ended ? outcome : undefined;
   }
 
-  async #runAndKeep(
+  private async runAndKeep(
     key: string,
     call: RunnableCall,
     how: { context: CallContext; onProgress: (progress: ToolProgress) => void; ttlMs: number },

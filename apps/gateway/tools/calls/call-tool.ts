@@ -68,17 +68,17 @@ export class ToolCalls {
     };
     const validated = await this.ports.validator.validate(offered, request.argumentsText);
     if (!validated.ok) {
-      return this.#refuse(offered, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+      return this.refuse(offered, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     }
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
     if (decision.effect !== 'allow') {
       const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
-      return this.#refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
+      return this.refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
     }
     // Before it is journaled: refused, it leaves nothing behind.
     await this.ports.untilWorker(tool, context);
-    await this.#plan(this.ports.planCall(tool, validated.arguments, context), context, request);
+    await this.plan(this.ports.planCall(tool, validated.arguments, context), context, request);
     return {
       tool,
       context,
@@ -91,7 +91,7 @@ export class ToolCalls {
   }
 
   /** A plan that is told as failed may have been written: then the call would be found, and run. */
-  async #plan(planned: PlannedCall, context: CallContext, { callId }: ToolCallRequest): Promise<void> {
+  private async plan(planned: PlannedCall, context: CallContext, { callId }: ToolCallRequest): Promise<void> {
     const { journal, lateCancels } = this.ports;
     const audit = auditContext(context);
     try {
@@ -103,7 +103,7 @@ export class ToolCalls {
     }
   }
 
-  async #refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
+  private async refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
     // What was sent is not kept: it was refused for what it is.
     const planned = { ...this.ports.planCall(tool, {}, context), outcome };
     await this.ports.journal.plan(planned, auditContext(context));

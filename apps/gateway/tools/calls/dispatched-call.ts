@@ -48,21 +48,21 @@ const maxEarly = 64;
 const workerFirstMs = 500;
 
 export class DispatchedCall implements ReplyListener {
-  #started = false;
-  #queuedIsTold = false;
-  readonly #early: ToolProgress[] = [];
-  #stopping = false;
-  #polling = false;
+  private started = false;
+  private queuedIsTold = false;
+  private readonly early: ToolProgress[] = [];
+  private stopping = false;
+  private polling = false;
   /** The outcome has been handed on: no timer may start again. */
-  #over = false;
+  private over = false;
   /** The worker into whose own queue the job went. */
-  #sentTo?: string | undefined;
-  #startedAt = steadyNow();
-  #pollMs = silenceBoundMs;
-  #poll?: NodeJS.Timeout;
-  #deadline?: NodeJS.Timeout;
-  #settle!: (outcome: ToolOutcome) => void;
-  readonly #outcome = new Promise<ToolOutcome>((resolve) => (this.#settle = resolve));
+  private sentTo?: string | undefined;
+  private startedAt = steadyNow();
+  private pollMs = silenceBoundMs;
+  private poll?: NodeJS.Timeout;
+  private deadline?: NodeJS.Timeout;
+  private settle!: (outcome: ToolOutcome) => void;
+  private readonly outcome = new Promise<ToolOutcome>((resolve) => (this.settle = resolve));
 
   constructor(
     private readonly services: DispatchServices,
@@ -78,46 +78,46 @@ export class DispatchedCall implements ReplyListener {
     const aborted = () => void this.stop('cancelled');
     const over = new AbortController();
     try {
-      this.#armDeadline(this.job.deadline);
+      this.armDeadline(this.job.deadline);
       if (signal.aborted) aborted();
       else signal.addEventListener('abort', aborted, { once: true });
       // A slow queue may answer after the worker, whose word is enough, or after a stop, which settles the call itself.
-      const added = this.#add(over.signal).catch((error: unknown) => {
-        if (!this.#started && !this.#stopping) throw error;
+      const added = this.add(over.signal).catch((error: unknown) => {
+        if (!this.started && !this.stopping) throw error;
       });
-      await Promise.race([added, this.#outcome]);
+      await Promise.race([added, this.outcome]);
       onProgress({ status: 'queued' });
-      this.#queuedIsTold = true;
-      for (const progress of this.#early.splice(0)) onProgress(progress);
-      this.#armPoll();
-      return await this.#outcome;
+      this.queuedIsTold = true;
+      for (const progress of this.early.splice(0)) onProgress(progress);
+      this.armPoll();
+      return await this.outcome;
     } catch (error) {
-      return await this.#refused(error);
+      return await this.refused(error);
     } finally {
-      this.#over = true;
+      this.over = true;
       // With a reason: without one, Node makes an exception with a stack for every call.
       over.abort('over');
       stopListening();
       signal.removeEventListener('abort', aborted);
-      clearTimeout(this.#poll);
-      clearTimeout(this.#deadline);
+      clearTimeout(this.poll);
+      clearTimeout(this.deadline);
     }
   }
 
   reply(reply: ToolReply): void {
-    this.#pollMs = silenceBoundMs;
+    this.pollMs = silenceBoundMs;
     switch (reply.kind) {
       case 'started':
-        if (!this.#started) this.#startedAt = steadyNow();
-        this.#started = true;
+        if (!this.started) this.startedAt = steadyNow();
+        this.started = true;
         this.services.routes.remember(this.job, reply.worker);
-        this.#extend();
-        this.#tell({ status: 'running' });
+        this.extend();
+        this.tell({ status: 'running' });
         break;
       case 'progress': {
         const { progress, total, message } = reply;
-        this.#extend();
-        this.#tell({
+        this.extend();
+        this.tell({
           status: 'running',
           progress,
           ...(total === undefined ? {} : { total }),
@@ -127,105 +127,105 @@ export class DispatchedCall implements ReplyListener {
       }
       case 'outcome':
         if (reply.outcome === undefined) this.gap();
-        else this.#settle(reply.outcome);
+        else this.settle(reply.outcome);
     }
-    if (!this.#stopping) this.#armPoll();
+    if (!this.stopping) this.armPoll();
   }
 
   /** A quick worker may begin before the queue has said that the job is in it. */
-  #tell(progress: ToolProgress): void {
-    if (this.#queuedIsTold) this.options.onProgress(progress);
-    else this.#keep(progress);
+  private tell(progress: ToolProgress): void {
+    if (this.queuedIsTold) this.options.onProgress(progress);
+    else this.keep(progress);
   }
 
   /** That it runs, and the latest of what it reported since: the queue may take its time to answer. */
-  #keep(progress: ToolProgress): void {
-    if (this.#early.length === maxEarly) this.#early.splice(1, 1);
-    this.#early.push(progress);
+  private keep(progress: ToolProgress): void {
+    if (this.early.length === maxEarly) this.early.splice(1, 1);
+    this.early.push(progress);
   }
 
   gap(): void {
-    void this.#lookIntoJournal();
+    void this.lookIntoJournal();
   }
 
   /** Ends the call: at once while it is planned, else through its worker, else here after the grace time. */
   async stop(reason: 'cancelled' | 'tool_timeout'): Promise<void> {
-    if (this.#stopping) return;
-    this.#stopping = true;
-    clearTimeout(this.#deadline);
-    const outcome = this.#endedHere(reason);
+    if (this.stopping) return;
+    this.stopping = true;
+    clearTimeout(this.deadline);
+    const outcome = this.endedHere(reason);
     const control: ToolControl = { version: 1, kind: 'cancel', callIds: [this.job.callId], reason };
     const told = this.services.channels
       .publish(channelNames.workers, JSON.stringify(control), AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.warn({ error }, 'workers could not be told of a cancelled call'));
-    if (!this.#started && (await this.#end(outcome))) {
-      this.#takeOut();
-      this.#settle(outcome);
+    if (!this.started && (await this.end(outcome))) {
+      this.takeOut();
+      this.settle(outcome);
       return;
     }
     await told;
-    if (this.#over) return;
-    this.#pollMs = cancelPollMs;
-    this.#armPoll();
-    this.#deadline = setTimeout(() => void this.#endAfterGrace(outcome), this.services.cancelGraceMs + workerFirstMs);
+    if (this.over) return;
+    this.pollMs = cancelPollMs;
+    this.armPoll();
+    this.deadline = setTimeout(() => void this.endAfterGrace(outcome), this.services.cancelGraceMs + workerFirstMs);
   }
 
-  #endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
-    const durationMs = Math.max(0, steadyNow() - this.#startedAt);
+  private endedHere(reason: 'cancelled' | 'tool_timeout'): ToolOutcome {
+    const durationMs = Math.max(0, steadyNow() - this.startedAt);
     if (reason === 'cancelled') return failedOutcome('cancelled', 'cancelled', 'The call was cancelled', durationMs);
     const message = `The tool did not answer within ${this.job.timeoutMs} ms`;
     return failedOutcome('failed', 'tool_timeout', message, durationMs);
   }
 
   /** Progress moves the deadline, as far as the tool's own maximum and the request allow. */
-  #extend(): void {
-    if (this.#stopping) return;
+  private extend(): void {
+    if (this.stopping) return;
     const { timeoutMs, maxTimeoutMs } = this.job;
-    this.#armDeadline(Math.min(steadyNow() + timeoutMs, this.#startedAt + maxTimeoutMs) + workerFirstMs);
+    this.armDeadline(Math.min(steadyNow() + timeoutMs, this.startedAt + maxTimeoutMs) + workerFirstMs);
   }
 
-  #armDeadline(at: number): void {
-    clearTimeout(this.#deadline);
-    if (this.#over) return;
+  private armDeadline(at: number): void {
+    clearTimeout(this.deadline);
+    if (this.over) return;
     const end = Math.min(at, this.options.deadline);
-    this.#deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - steadyNow()));
+    this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - steadyNow()));
   }
 
-  #armPoll(): void {
-    clearTimeout(this.#poll);
-    if (this.#over) return;
-    this.#poll = setTimeout(() => void this.#lookIntoJournal(), this.#pollMs);
+  private armPoll(): void {
+    clearTimeout(this.poll);
+    if (this.over) return;
+    this.poll = setTimeout(() => void this.lookIntoJournal(), this.pollMs);
   }
 
-  async #lookIntoJournal(): Promise<void> {
-    if (this.#polling) return;
-    this.#polling = true;
+  private async lookIntoJournal(): Promise<void> {
+    if (this.polling) return;
+    this.polling = true;
     try {
       const stored = await this.services.journal.get(this.job.callId);
-      if (stored?.outcome !== undefined) return this.#settle(stored.outcome);
-      if (stored?.state === 'planned' && !this.#stopping) await this.#addAgainWhenLost();
+      if (stored?.outcome !== undefined) return this.settle(stored.outcome);
+      if (stored?.state === 'planned' && !this.stopping) await this.addAgainWhenLost();
     } catch (error) {
       this.services.logger.debug({ error }, 'the journal could not be asked for an outcome');
     } finally {
-      this.#polling = false;
+      this.polling = false;
     }
-    if (!this.#stopping) this.#pollMs = Math.min(this.#pollMs * 2, maxPollMs);
-    this.#armPoll();
+    if (!this.stopping) this.pollMs = Math.min(this.pollMs * 2, maxPollMs);
+    this.armPoll();
   }
 
   /** A slow queue is waited for: the call has its deadline. */
-  async #add(signal: AbortSignal): Promise<void> {
+  private async add(signal: AbortSignal): Promise<void> {
     const worker = this.services.routes.of(this.job);
     const { together, again } = this.options;
-    if (again && !(await this.#takeUp())) return;
+    if (again && !(await this.takeUp())) return;
     const options = { signal, silenceMs: addSilenceMs, together, again, ...(worker === undefined ? {} : { worker }) };
     await this.services.queue.add(this.job, options);
-    this.#sentTo = worker;
-    await this.#callBackFromGone();
+    this.sentTo = worker;
+    await this.callBackFromGone();
   }
 
   /** The journal names this gateway's job from now on; false: somebody has begun the call, or ended it. */
-  async #takeUp(): Promise<boolean> {
+  private async takeUp(): Promise<boolean> {
     const { queue, journal } = this.services;
     if (!(await journal.replan(this.job))) {
       this.gap();
@@ -237,38 +237,38 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /** Nobody looks into the queue of a worker that was given up; one that stops may not look any more. */
-  async #callBackFromGone(): Promise<void> {
+  private async callBackFromGone(): Promise<void> {
     const { queue, routes } = this.services;
-    if (this.#sentTo === undefined || routes.leadsTo(this.#sentTo)) return;
+    if (this.sentTo === undefined || routes.leadsTo(this.sentTo)) return;
     await queue.remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs));
     await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
-    this.#sentTo = undefined;
+    this.sentTo = undefined;
   }
 
-  async #addAgainWhenLost(): Promise<void> {
+  private async addAgainWhenLost(): Promise<void> {
     const { queue, logger } = this.services;
     const { callId } = this.job;
-    await this.#callBackFromGone();
+    await this.callBackFromGone();
     const existing = await queue.existing([callId], AbortSignal.timeout(storeTimeoutMs));
     if (existing.has(callId)) return;
     logger.warn({ tool: this.job.name }, 'the queue has lost a planned call: it is added again');
     await queue.add(this.job, { signal: AbortSignal.timeout(storeTimeoutMs), again: true });
   }
 
-  async #endAfterGrace(outcome: ToolOutcome): Promise<void> {
+  private async endAfterGrace(outcome: ToolOutcome): Promise<void> {
     try {
       const stored = await this.services.journal.get(this.job.callId);
-      if (stored?.outcome !== undefined) return this.#settle(stored.outcome);
-      if (await this.#end(outcome, stored?.fence ?? undefined)) return this.#settle(outcome);
+      if (stored?.outcome !== undefined) return this.settle(stored.outcome);
+      if (await this.end(outcome, stored?.fence ?? undefined)) return this.settle(outcome);
       const theirs = await this.services.journal.get(this.job.callId);
-      if (theirs?.outcome !== undefined) return this.#settle(theirs.outcome);
+      if (theirs?.outcome !== undefined) return this.settle(theirs.outcome);
     } catch (error) {
       this.services.logger.warn({ error, tool: this.job.name }, 'a cancelled call could not be ended in the journal');
     }
-    this.#settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The outcome of the tool is unknown'));
+    this.settle(failedOutcome('indeterminate', 'tool_outcome_unknown', 'The outcome of the tool is unknown'));
   }
 
-  async #end(outcome: ToolOutcome, fence?: string): Promise<boolean> {
+  private async end(outcome: ToolOutcome, fence?: string): Promise<boolean> {
     const { callId } = this.job;
     const end = { callId, outcome, ...this.options.audit, ...(fence === undefined ? {} : { fence }) };
     try {
@@ -280,9 +280,9 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
-  async #refused(error: unknown): Promise<ToolOutcome> {
+  private async refused(error: unknown): Promise<ToolOutcome> {
     const { callId, runId, safe } = this.job;
-    const ended = await this.#endPlanned();
+    const ended = await this.endPlanned();
     if (ended === true) throw error;
     if (ended === undefined) {
       // Of a run: its end takes the call along.
@@ -292,16 +292,16 @@ export class DispatchedCall implements ReplyListener {
       return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store went away: the call may have begun');
     }
     // Only the queue's answer was lost: a worker has the call.
-    this.#armPoll();
-    return this.#outcome;
+    this.armPoll();
+    return this.outcome;
   }
 
   /** False: it is not planned any more; undefined: the journal cannot say. */
-  async #endPlanned(): Promise<boolean | undefined> {
+  private async endPlanned(): Promise<boolean | undefined> {
     const { journal, logger } = this.services;
     try {
       const ended = await journal.cancelPlanned([this.job.callId], this.options.audit);
-      if (ended.length > 0) this.#takeOut();
+      if (ended.length > 0) this.takeOut();
       return ended.length > 0;
     } catch (error) {
       logger.warn({ error }, 'a call that was not known to be queued could not be ended in the journal');
@@ -310,7 +310,7 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /** Nobody waits for it: a queue that is away would keep the caller, and the journal refuses the job anyway. */
-  #takeOut(): void {
+  private takeOut(): void {
     this.services.queue
       .remove(this.job.callId, AbortSignal.timeout(storeTimeoutMs))
       .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));

@@ -18,16 +18,16 @@ export interface PlanningToolRunner extends ToolRunner {
 const cacheMs = 2_000;
 
 export class ForwardingToolRunner implements PlanningToolRunner {
-  readonly #values: SealedValues;
+  private readonly values: SealedValues;
   /** A call is planned and run with one context. */
-  readonly #references = new WeakMap<CallContext, SealedReference>();
+  private readonly references = new WeakMap<CallContext, SealedReference>();
 
   constructor(
     private readonly runner: PlanningToolRunner,
     cache: Cache,
     private readonly logger: Logger,
   ) {
-    this.#values = new SealedValues(cache);
+    this.values = new SealedValues(cache);
   }
 
   hasWorker(): boolean {
@@ -35,7 +35,7 @@ export class ForwardingToolRunner implements PlanningToolRunner {
   }
 
   planCall(tool: CatalogTool, args: JsonObject, context: CallContext): PlannedCall {
-    return this.runner.planCall(tool, args, this.#withReference(tool, context));
+    return this.runner.planCall(tool, args, this.withReference(tool, context));
   }
 
   async run(
@@ -43,25 +43,25 @@ export class ForwardingToolRunner implements PlanningToolRunner {
     context: CallContext,
     onProgress: (progress: ToolProgress) => void,
   ): Promise<ToolOutcome> {
-    const given = this.#withReference(call.tool, context);
+    const given = this.withReference(call.tool, context);
     const { sealedHeaders } = given;
     if (sealedHeaders === undefined) return this.runner.run(call, context, onProgress);
     const text = JSON.stringify(forwardedHeaders(call.tool, context));
     const ttlMs = Math.max(1, context.deadline - steadyNow());
-    await this.#values.put(sealedHeaders, text, ttlMs, AbortSignal.timeout(cacheMs));
+    await this.values.put(sealedHeaders, text, ttlMs, AbortSignal.timeout(cacheMs));
     try {
       return await this.runner.run(call, given, onProgress);
     } finally {
-      this.#values
+      this.values
         .delete(sealedHeaders, AbortSignal.timeout(cacheMs))
         .catch((error: unknown) => this.logger.debug({ error }, 'forwarded headers end by their time'));
     }
   }
 
-  #withReference(tool: CatalogTool, context: CallContext): CallContext {
+  private withReference(tool: CatalogTool, context: CallContext): CallContext {
     if (Object.keys(forwardedHeaders(tool, context)).length === 0) return context;
-    const known = this.#references.get(context) ?? mintSealedReference();
-    this.#references.set(context, known);
+    const known = this.references.get(context) ?? mintSealedReference();
+    this.references.set(context, known);
     return { ...context, sealedHeaders: known };
   }
 }

@@ -56,7 +56,7 @@ const settlePatienceMs = 300_000;
 
 export class KeyedToolCalls {
   /** Runs whose call this gateway is about to plan or waits for: nobody else here may take them up. */
-  readonly #mine = new Map<string, () => void>();
+  private readonly mine = new Map<string, () => void>();
 
   constructor(private readonly ports: KeyedToolCallPorts) {}
 
@@ -67,18 +67,23 @@ export class KeyedToolCalls {
     const request = { ...given, idempotencyKey };
     const id = mintRunId();
     const requestHash = hashOf(request);
-    this.#take(id);
-    const { created, run } = await this.#beginRun({ id, requestHash, request, from });
+    this.take(id);
+    const { created, run } = await this.beginRun({ id, requestHash, request, from });
     const keyed = { request, from, run };
-    if (created) return this.#start(keyed, { number: 0, callId: callIdOf(id, 0) });
+    if (created) return this.start(keyed, { number: 0, callId: callIdOf(id, 0) });
     if (run.requestHash !== requestHash) {
       throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     }
-    const { callId } = await this.#attempt(run);
-    return { context: { callId }, run: (onProgress) => this.#attach(keyed, onProgress) };
+    const { callId } = await this.attempt(run);
+    return { context: { callId }, run: (onProgress) => this.attach(keyed, onProgress) };
   }
 
-  async #beginRun(given: { id: string; requestHash: string; request: KeyedToolCallRequest; from: RequestContext }) {
+  private async beginRun(given: {
+    id: string;
+    requestHash: string;
+    request: KeyedToolCallRequest;
+    from: RequestContext;
+  }) {
     const { id, requestHash, request, from } = given;
     let created = false;
     try {
@@ -98,23 +103,23 @@ export class KeyedToolCalls {
       created = begun.created;
       return begun;
     } finally {
-      if (!created) this.#leave(id);
+      if (!created) this.leave(id);
     }
   }
 
   /** Plans the call and begins it. Its caller may go and come back: what ends it is its own time. */
-  async #start({ request, from, run }: Keyed, attempt: Attempt): Promise<KeyedToolCall> {
+  private async start({ request, from, run }: Keyed, attempt: Attempt): Promise<KeyedToolCall> {
     const { callId } = attempt;
     const sessionId = run.sessionId ?? mintSessionId();
     const context = { ...from, signal: new AbortController().signal };
     const prepared = await this.ports.calls
       .prepare({ ...request, sessionId, callId }, context)
       .catch((error: unknown) => {
-        void this.#settle(run, attempt);
+        void this.settle(run, attempt);
         throw error;
       });
     let listener: (progress: ToolProgress) => void = () => undefined;
-    const ended = prepared.run((progress) => listener(progress)).finally(() => void this.#settle(run, attempt));
+    const ended = prepared.run((progress) => listener(progress)).finally(() => void this.settle(run, attempt));
     ended.catch(() => undefined);
     return {
       context: prepared.context,
@@ -126,17 +131,17 @@ export class KeyedToolCalls {
   }
 
   /** Waits for what the journal will say; plans the call itself where whoever should have done so is gone. */
-  async #attach(keyed: Keyed, onProgress: (progress: ToolProgress) => void): ReturnType<KeyedToolCall['run']> {
+  private async attach(keyed: Keyed, onProgress: (progress: ToolProgress) => void): ReturnType<KeyedToolCall['run']> {
     const { request, from } = keyed;
     let { run } = keyed;
     for (let pause = askAgainMs.first; ; pause = Math.min(pause * 2, askAgainMs.most)) {
-      const attempt = await this.#attempt(run);
+      const attempt = await this.attempt(run);
       const { callId, stored } = attempt;
       if (stored?.outcome !== undefined) {
         return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome: stored.outcome };
       }
-      if (stored === undefined && (await this.#takesOver(run))) {
-        return (await this.#start({ request, from, run }, attempt)).run(onProgress);
+      if (stored === undefined && (await this.takesOver(run))) {
+        return (await this.start({ request, from, run }, attempt)).run(onProgress);
       }
       if (steadyNow() + pause > from.deadline) {
         throw new AppError('tool_timeout', 'The call is still under way: ask again with the same Idempotency-Key');
@@ -147,7 +152,7 @@ export class KeyedToolCalls {
   }
 
   /** The key's call as the journal has it; those that never began are passed over. */
-  async #attempt(run: StoredRun): Promise<Attempt> {
+  private async attempt(run: StoredRun): Promise<Attempt> {
     const known = run.answer?.['attempt'];
     for (let number = typeof known === 'number' ? known : 0; ; number += 1) {
       const callId = callIdOf(run.id, number);
@@ -156,24 +161,24 @@ export class KeyedToolCalls {
     }
   }
 
-  async #takesOver(run: StoredRun): Promise<boolean> {
+  private async takesOver(run: StoredRun): Promise<boolean> {
     const { runs, gatewayId } = this.ports;
-    if (this.#mine.has(run.id)) return false;
+    if (this.mine.has(run.id)) return false;
     // Ours, but nobody here is at it any more: how it ended could not be written.
     const abandoned = run.state === 'running' && run.owner === gatewayId;
     if (!abandoned && run.state !== 'interrupted') return false;
-    this.#take(run.id);
+    this.take(run.id);
     let taken = abandoned;
     try {
       taken ||= await runs.adopt(run.id, gatewayId);
       return taken;
     } finally {
-      if (!taken) this.#leave(run.id);
+      if (!taken) this.leave(run.id);
     }
   }
 
   /** The run ends with its call; where that never began the key is left to a retry. Never rejects. */
-  async #settle(run: StoredRun, attempt: Attempt): Promise<void> {
+  private async settle(run: StoredRun, attempt: Attempt): Promise<void> {
     const { runs, journal, gatewayId, logger } = this.ports;
     const giveUpAt = steadyNow() + settlePatienceMs;
     for (let pause = askAgainMs.first; ; pause *= 2) {
@@ -189,16 +194,16 @@ export class KeyedToolCalls {
         await delay(pause, undefined, { ref: false });
       }
     }
-    this.#leave(run.id);
+    this.leave(run.id);
   }
 
-  #take(runId: string): void {
-    this.#mine.set(runId, this.ports.hold(runId));
+  private take(runId: string): void {
+    this.mine.set(runId, this.ports.hold(runId));
   }
 
-  #leave(runId: string): void {
-    this.#mine.get(runId)?.();
-    this.#mine.delete(runId);
+  private leave(runId: string): void {
+    this.mine.get(runId)?.();
+    this.mine.delete(runId);
   }
 }
 

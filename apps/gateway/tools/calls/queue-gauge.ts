@@ -7,10 +7,10 @@ const freshMs = 500;
 const countTimeoutMs = 2_000;
 
 export class QueueGauge {
-  #waiting = 0;
-  #admitted = 0;
-  #countedAt = -Infinity;
-  #counting?: Promise<void>;
+  private waiting = 0;
+  private admitted = 0;
+  private countedAt = -Infinity;
+  private counting?: Promise<void>;
 
   constructor(
     private readonly queue: JobQueue,
@@ -19,25 +19,25 @@ export class QueueGauge {
 
   /** @throws AppError queue_full, store_unavailable */
   async admit(): Promise<void> {
-    const full = this.#waiting >= this.limit;
-    if (performance.now() - this.#countedAt >= freshMs) {
-      this.#counting ??= this.#count().finally(() => (this.#counting = undefined));
+    const full = this.waiting >= this.limit;
+    if (performance.now() - this.countedAt >= freshMs) {
+      this.counting ??= this.count().finally(() => (this.counting = undefined));
       // Waits only where the answer may change: the usual call is not delayed by a count.
-      if (full) await this.#counting;
-      else this.#counting.catch(() => undefined);
+      if (full) await this.counting;
+      else this.counting.catch(() => undefined);
     }
-    if (this.#waiting >= this.limit) {
+    if (this.waiting >= this.limit) {
       throw new AppError('queue_full', 'Too many tool calls are waiting', { retryAfterSeconds: 1 });
     }
-    this.#waiting += 1;
-    this.#admitted += 1;
+    this.waiting += 1;
+    this.admitted += 1;
   }
 
-  async #count(): Promise<void> {
-    const before = this.#admitted;
+  private async count(): Promise<void> {
+    const before = this.admitted;
     const { waiting } = await this.queue.counts(AbortSignal.timeout(countTimeoutMs));
     // Those admitted meanwhile may not have been counted: rather one too many for a moment than one over the limit.
-    this.#waiting = waiting + (this.#admitted - before);
-    this.#countedAt = performance.now();
+    this.waiting = waiting + (this.admitted - before);
+    this.countedAt = performance.now();
   }
 }

@@ -4,8 +4,8 @@ import { setMaxListeners } from 'node:events';
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { PostgresSessionStore } from '#libs/runs/postgres-session-store.js';
-import type { ProcessRegistry } from '#libs/runs/process-registry.js';
+import type { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
+import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -44,40 +44,40 @@ export interface QueuedToolRunnerParts {
 const waitingPerPlace = 32;
 
 export class QueuedToolRunner implements ToolRunner {
-  readonly #inbox: ReplyInbox;
-  readonly #watch: WorkerWatch;
-  readonly #routes: SessionRoutes;
-  readonly #gauge: QueueGauge;
-  readonly #sessions: FairSlots;
-  readonly #principals: FairSlots;
-  readonly #active = new Map<DispatchedCall, Promise<ToolOutcome>>();
-  #closing = false;
+  private readonly inbox: ReplyInbox;
+  private readonly watch: WorkerWatch;
+  private readonly routes: SessionRoutes;
+  private readonly gauge: QueueGauge;
+  private readonly sessions: FairSlots;
+  private readonly principals: FairSlots;
+  private readonly active = new Map<DispatchedCall, Promise<ToolOutcome>>();
+  private closing = false;
 
   constructor(private readonly parts: QueuedToolRunnerParts) {
     const { backing, gatewayId, limits, logger, registry } = parts;
-    this.#inbox = new ReplyInbox(backing.channels, gatewayId, logger);
-    this.#watch = new WorkerWatch(registry, backing.channels, logger);
-    this.#routes = new SessionRoutes(this.#watch);
-    this.#gauge = new QueueGauge(backing.queue, limits.queueLength);
-    this.#sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * waitingPerPlace, 'session');
-    this.#principals = new FairSlots(limits.principalCalls, limits.principalCalls * waitingPerPlace, 'principal');
+    this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
+    this.watch = new WorkerWatch(registry, backing.channels, logger);
+    this.routes = new SessionRoutes(this.watch);
+    this.gauge = new QueueGauge(backing.queue, limits.queueLength);
+    this.sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * waitingPerPlace, 'session');
+    this.principals = new FairSlots(limits.principalCalls, limits.principalCalls * waitingPerPlace, 'principal');
   }
 
   async start(): Promise<void> {
-    await Promise.all([this.#inbox.start(), this.#watch.start()]);
+    await Promise.all([this.inbox.start(), this.watch.start()]);
   }
 
   /** Cancels what still runs and waits for its outcomes, as long as the grace time allows. */
   async close(): Promise<void> {
-    this.#closing = true;
-    this.#watch.endWaits();
-    await Promise.all([...this.#active.keys()].map((call) => call.stop('cancelled')));
-    await Promise.allSettled(this.#active.values());
-    await Promise.all([this.#inbox.close(), this.#watch.close()]);
+    this.closing = true;
+    this.watch.endWaits();
+    await Promise.all([...this.active.keys()].map((call) => call.stop('cancelled')));
+    await Promise.allSettled(this.active.values());
+    await Promise.all([this.inbox.close(), this.watch.close()]);
   }
 
   hasWorker(): boolean {
-    return this.#watch.hasWorker;
+    return this.watch.hasWorker;
   }
 
   /**
@@ -89,14 +89,14 @@ export class QueuedToolRunner implements ToolRunner {
     { signal, deadline }: Pick<RequestContext, 'signal' | 'deadline'>,
     since = steadyNow(),
   ): Promise<void> {
-    if (this.#watch.hasWorker) return;
+    if (this.watch.hasWorker) return;
     // One request's signal may stand over all of its calls that wait: Node would warn of a leak.
     setMaxListeners(0, signal);
     const until = Math.min(since + Math.min(this.parts.limits.workerWaitMs, timeoutMs), deadline);
-    await this.#watch.untilWorker(until - steadyNow(), signal);
+    await this.watch.untilWorker(until - steadyNow(), signal);
     signal.throwIfAborted();
-    if (this.#closing) throw shuttingDown();
-    if (!this.#watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
+    if (this.closing) throw shuttingDown();
+    if (!this.watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
   }
 
   /** The journal's row of a call that this runner would run. */
@@ -125,12 +125,12 @@ export class QueuedToolRunner implements ToolRunner {
     const places: (() => void)[] = [];
     try {
       try {
-        await this.#admit(call.tool, context, places);
+        await this.admit(call.tool, context, places);
       } catch (error) {
-        return await this.#neverQueued(error, context);
+        return await this.neverQueued(error, context);
       }
       const { parts } = this;
-      const job = this.#toJobInSession(call, context);
+      const job = this.toJobInSession(call, context);
       // One that its worker has to ask the journal for, first of all, would keep the others of its job.
       const again = call.again === true;
       const together = isQuick(call.tool) && job.version === 1 && !again;
@@ -139,8 +139,8 @@ export class QueuedToolRunner implements ToolRunner {
           queue: parts.backing.queue,
           channels: parts.backing.channels,
           journal: parts.journal,
-          inbox: this.#inbox,
-          routes: this.#routes,
+          inbox: this.inbox,
+          routes: this.routes,
           lateCancels: parts.lateCancels,
           cancelGraceMs: parts.limits.cancelGraceMs,
           logger: parts.logger,
@@ -149,35 +149,35 @@ export class QueuedToolRunner implements ToolRunner {
         { audit, signal: context.signal, deadline: context.deadline, together, again, onProgress },
       );
       const outcome = dispatched.run();
-      this.#active.set(dispatched, outcome);
-      return await outcome.finally(() => this.#active.delete(dispatched));
+      this.active.set(dispatched, outcome);
+      return await outcome.finally(() => this.active.delete(dispatched));
     } finally {
       for (const giveBack of places) giveBack();
     }
   }
 
   /** The worker of a stateful server makes the session itself: it may have an instance to spare for it. */
-  #toJobInSession(call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
+  private toJobInSession(call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
     const { gatewayId, sessions } = this.parts;
     const job = toJob(gatewayId, call, context);
     const made = job.stateful === true ? undefined : sessions.known(context.principal, context.sessionId);
     return made === undefined ? job : { ...job, sessionDirectory: made.directory };
   }
 
-  async #admit(tool: CatalogTool, context: CallContext, places: (() => void)[]): Promise<void> {
-    if (this.#closing) throw shuttingDown();
+  private async admit(tool: CatalogTool, context: CallContext, places: (() => void)[]): Promise<void> {
+    if (this.closing) throw shuttingDown();
     const since = steadyNow();
     const session = `${context.principal}\n${context.sessionId}`;
     // Always in this order, so that two calls never wait for each other.
-    places.push(await this.#sessions.take(session, context));
-    places.push(await this.#principals.take(context.principal, context));
+    places.push(await this.sessions.take(session, context));
+    places.push(await this.principals.take(context.principal, context));
     // With its places: so many wait, and no more.
     await this.untilWorker(tool, context, since);
-    await this.#gauge.admit();
+    await this.gauge.admit();
   }
 
   /** A call that will not be queued is ended in the journal too; a caller who left gets an outcome, others the error. */
-  async #neverQueued(error: unknown, context: CallContext): Promise<ToolOutcome> {
+  private async neverQueued(error: unknown, context: CallContext): Promise<ToolOutcome> {
     const audit = auditContext(context);
     try {
       await this.parts.journal.cancelPlanned([context.callId], audit);

@@ -10,8 +10,8 @@ export interface ReplyListener {
 }
 
 export class ReplyInbox {
-  readonly #listeners = new Map<string, ReplyListener>();
-  #stops: (() => unknown)[] = [];
+  private readonly listeners = new Map<string, ReplyListener>();
+  private stops: (() => unknown)[] = [];
 
   constructor(
     private readonly channels: Channels,
@@ -20,36 +20,36 @@ export class ReplyInbox {
   ) {}
 
   async start(): Promise<void> {
-    this.#stops.push(this.channels.onReconnect(() => this.#tellGap()));
-    this.#stops.push(
-      await this.channels.subscribe(channelNames.replies(this.gatewayId), (message) => this.#receive(message)),
+    this.stops.push(this.channels.onReconnect(() => this.tellGap()));
+    this.stops.push(
+      await this.channels.subscribe(channelNames.replies(this.gatewayId), (message) => this.receive(message)),
     );
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#stops.map((stop) => stop()));
-    this.#stops = [];
+    await Promise.all(this.stops.map((stop) => stop()));
+    this.stops = [];
   }
 
   /** Before the job is added. Returns what ends it. */
   listen(callId: string, listener: ReplyListener): () => void {
-    this.#listeners.set(callId, listener);
+    this.listeners.set(callId, listener);
     return () => {
-      if (this.#listeners.get(callId) === listener) this.#listeners.delete(callId);
+      if (this.listeners.get(callId) === listener) this.listeners.delete(callId);
     };
   }
 
-  #tellGap(): void {
-    for (const listener of this.#listeners.values()) listener.gap();
+  private tellGap(): void {
+    for (const listener of this.listeners.values()) listener.gap();
   }
 
-  #receive(message: string): void {
+  private receive(message: string): void {
     const parsed = toolReplyMessageSchema.safeParse(parseJson(message));
     if (!parsed.success) {
       this.logger.warn({ metadata: { bytes: message.length } }, 'a tool reply of an unknown shape was ignored');
       return;
     }
-    for (const reply of parsed.data.replies) this.#listeners.get(reply.callId)?.reply(reply);
+    for (const reply of parsed.data.replies) this.listeners.get(reply.callId)?.reply(reply);
   }
 }
 

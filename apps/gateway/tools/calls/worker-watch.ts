@@ -1,21 +1,21 @@
 // Which workers are there, answered from memory. A store that is away changes nothing of whether there is any.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { processExpiryMs, type ProcessRegistry } from '#libs/runs/process-registry.js';
+import { processExpiryMs, type ProcessRegistry } from '#libs/runs/processes/process-registry.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 
 const pollMs = 2_000;
 
 export class WorkerWatch {
-  #alive = false;
+  private alive = false;
   /** By id: until when (`performance.now()`) nobody can have given it up, so that its queue is still looked into. */
-  #sureUntil = new Map<string, number>();
-  #timer?: NodeJS.Timeout;
-  #stop?: () => Promise<void>;
-  #looking?: Promise<void>;
+  private sureUntil = new Map<string, number>();
+  private timer?: NodeJS.Timeout;
+  private stop?: () => Promise<void>;
+  private looking?: Promise<void>;
   /** Those that wait for a worker: each ends its own wait. */
-  readonly #waiting = new Set<() => void>();
-  #closed = false;
+  private readonly waiting = new Set<() => void>();
+  private closed = false;
 
   constructor(
     private readonly registry: ProcessRegistry,
@@ -25,68 +25,68 @@ export class WorkerWatch {
 
   /** A worker that comes or goes announces its catalog: no need to wait for the next look. */
   async start(): Promise<void> {
-    this.#stop = await this.channels.subscribe(channelNames.catalog, () => void this.#look());
-    this.#timer = setInterval(() => void this.#look(), pollMs);
-    this.#timer.unref();
-    await this.#look();
+    this.stop = await this.channels.subscribe(channelNames.catalog, () => void this.look());
+    this.timer = setInterval(() => void this.look(), pollMs);
+    this.timer.unref();
+    await this.look();
   }
 
   async close(): Promise<void> {
     this.endWaits();
-    clearInterval(this.#timer);
-    await this.#stop?.();
-    await this.#looking;
+    clearInterval(this.timer);
+    await this.stop?.();
+    await this.looking;
   }
 
   get hasWorker(): boolean {
-    return this.#alive;
+    return this.alive;
   }
 
   /** Resolves once there is a worker; without one after `ms`, when the signal aborts, and after `endWaits`. */
   untilWorker(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#alive || this.#closed || signal.aborted) return Promise.resolve();
+    if (this.alive || this.closed || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', end);
-        this.#waiting.delete(end);
+        this.waiting.delete(end);
         resolve();
       };
       const timer = setTimeout(end, Math.max(0, ms));
       signal.addEventListener('abort', end, { once: true });
-      this.#waiting.add(end);
+      this.waiting.add(end);
     });
   }
 
   /** Takes jobs from its own queue, for certain: not stopping when last looked, and not to be given up before now. */
   takesJobs(worker: string): boolean {
-    return (this.#sureUntil.get(worker) ?? -Infinity) > performance.now();
+    return (this.sureUntil.get(worker) ?? -Infinity) > performance.now();
   }
 
   /** Nobody waits from now on. */
   endWaits(): void {
-    this.#closed = true;
-    this.#wake();
+    this.closed = true;
+    this.wake();
   }
 
-  #wake(): void {
-    for (const end of this.#waiting) end();
+  private wake(): void {
+    for (const end of this.waiting) end();
   }
 
-  #look(): Promise<void> {
+  private look(): Promise<void> {
     const lookedAt = performance.now();
-    this.#looking ??= this.registry
+    this.looking ??= this.registry
       .alive('worker', processExpiryMs)
       .then(
         (seen) => {
           const workers = seen.filter(({ draining }) => !draining);
-          this.#alive = workers.length > 0;
-          if (this.#alive) this.#wake();
-          this.#sureUntil = new Map(workers.map(({ id, ageMs }) => [id, lookedAt + processExpiryMs - ageMs]));
+          this.alive = workers.length > 0;
+          if (this.alive) this.wake();
+          this.sureUntil = new Map(workers.map(({ id, ageMs }) => [id, lookedAt + processExpiryMs - ageMs]));
         },
         (error: unknown) => this.logger.debug({ error }, 'workers could not be looked up'),
       )
-      .finally(() => (this.#looking = undefined));
-    return this.#looking;
+      .finally(() => (this.looking = undefined));
+    return this.looking;
   }
 }

@@ -20,7 +20,7 @@ type Entry = { schema: CompiledSchema } | { unusable: string };
 
 export class CompiledArgumentValidator implements ArgumentValidator {
   /** By definition hash, the least recently used first. */
-  readonly #compiled = new Map<string, Entry>();
+  private readonly compiled = new Map<string, Entry>();
 
   constructor(
     private readonly bounds: ArgumentBounds,
@@ -28,10 +28,10 @@ export class CompiledArgumentValidator implements ArgumentValidator {
   ) {}
 
   validate(tool: CatalogTool, argumentsText: string): Promise<ValidatedArguments> {
-    return Promise.resolve(this.#validate(tool, argumentsText));
+    return Promise.resolve(this.validateNow(tool, argumentsText));
   }
 
-  #validate(tool: CatalogTool, text: string): ValidatedArguments {
+  private validateNow(tool: CatalogTool, text: string): ValidatedArguments {
     const bytes = Buffer.byteLength(text);
     if (bytes > this.bounds.maxArgumentBytes) {
       return refuse(tool, `they are ${bytes} bytes, at most ${this.bounds.maxArgumentBytes} are accepted`);
@@ -49,26 +49,26 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     }
     const odd = sanitize(value);
     if (odd !== undefined) return refuse(tool, odd);
-    const entry = this.#entry(tool);
+    const entry = this.entry(tool);
     if ('unusable' in entry) return refuse(tool, `the schema of this tool cannot be used: ${entry.unusable}`);
     const problem = entry.schema.check(value, bytes);
     return problem === undefined ? { ok: true, arguments: value } : refuse(tool, problem);
   }
 
-  #entry(tool: CatalogTool): Entry {
-    const known = this.#compiled.get(tool.definitionHash);
+  private entry(tool: CatalogTool): Entry {
+    const known = this.compiled.get(tool.definitionHash);
     if (known !== undefined) {
-      this.#compiled.delete(tool.definitionHash);
-      this.#compiled.set(tool.definitionHash, known);
+      this.compiled.delete(tool.definitionHash);
+      this.compiled.set(tool.definitionHash, known);
       return known;
     }
-    const entry = this.#compile(tool);
-    this.#compiled.set(tool.definitionHash, entry);
-    if (this.#compiled.size > compiledKept) this.#compiled.delete(this.#compiled.keys().next().value!);
+    const entry = this.compile(tool);
+    this.compiled.set(tool.definitionHash, entry);
+    if (this.compiled.size > compiledKept) this.compiled.delete(this.compiled.keys().next().value!);
     return entry;
   }
 
-  #compile(tool: CatalogTool): Entry {
+  private compile(tool: CatalogTool): Entry {
     const metadata = { server: tool.server };
     try {
       const schema = compileSchema(tool.inputSchema, {

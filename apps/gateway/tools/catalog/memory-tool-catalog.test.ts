@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
-import type { PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
-import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
+import type { PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
+import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { openServices, type Services } from '../../../../test/support/queue-path.js';
 import { verifies } from '../../../../test/verifies.js';
 import { MemoryToolCatalog } from './memory-tool-catalog.js';

@@ -4,7 +4,7 @@
 import type { Channels } from '#libs/backing/channels.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/runs/catalog-store.js';
+import type { CatalogServerState, PublishedCatalog, PublishedTool } from '#libs/runs/catalog/catalog-store.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { WatchedToolCatalog } from './tool-catalog.js';
@@ -25,14 +25,14 @@ interface Snapshot {
 }
 
 export class MemoryToolCatalog implements WatchedToolCatalog {
-  #snapshot: Snapshot = { servers: new Map(), tools: [], byName: new Map(), version: canonicalHash([]) };
-  #stored: ReadonlyMap<string, StoredServer> = new Map();
-  #timer?: NodeJS.Timeout;
-  #stops: (() => unknown)[] = [];
-  readonly #listeners = new Set<() => void>();
-  #reading?: Promise<void>;
-  #again = false;
-  #closed = false;
+  private snapshot: Snapshot = { servers: new Map(), tools: [], byName: new Map(), version: canonicalHash([]) };
+  private stored: ReadonlyMap<string, StoredServer> = new Map();
+  private timer?: NodeJS.Timeout;
+  private stops: (() => unknown)[] = [];
+  private readonly listeners = new Set<() => void>();
+  private reading?: Promise<void>;
+  private again = false;
+  private closed = false;
 
   constructor(
     private readonly store: PublishedCatalog,
@@ -42,44 +42,44 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
 
   /** Reads once; a store that is away is no obstacle, the poll comes back to it. */
   async start(): Promise<void> {
-    this.#stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
-    this.#stops.push(this.channels.onReconnect(() => void this.refresh()));
-    this.#timer = setInterval(() => void this.refresh(), pollMs);
-    this.#timer.unref();
+    this.stops.push(await this.channels.subscribe(channelNames.catalog, () => void this.refresh()));
+    this.stops.push(this.channels.onReconnect(() => void this.refresh()));
+    this.timer = setInterval(() => void this.refresh(), pollMs);
+    this.timer.unref();
     await this.refresh();
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    clearInterval(this.#timer);
-    await Promise.all(this.#stops.map((stop) => stop()));
-    await this.#reading;
+    this.closed = true;
+    clearInterval(this.timer);
+    await Promise.all(this.stops.map((stop) => stop()));
+    await this.reading;
   }
 
   /** One reading at a time; a wish during one is one more after it. */
   refresh(): Promise<void> {
-    if (this.#reading !== undefined) {
-      this.#again = true;
-      return this.#reading;
+    if (this.reading !== undefined) {
+      this.again = true;
+      return this.reading;
     }
-    this.#reading = this.#readAll().finally(() => (this.#reading = undefined));
-    return this.#reading;
+    this.reading = this.readAll().finally(() => (this.reading = undefined));
+    return this.reading;
   }
 
-  async #readAll(): Promise<void> {
+  private async readAll(): Promise<void> {
     do {
-      this.#again = false;
-      if (this.#closed) return;
+      this.again = false;
+      if (this.closed) return;
       try {
-        await this.#readChanged();
+        await this.readChanged();
       } catch (error) {
         this.logger.warn({ error }, 'the tool catalog could not be read, the last known one is served');
       }
-    } while (this.#again);
+    } while (this.again);
   }
 
-  async #readChanged(): Promise<void> {
-    const before = this.#stored;
+  private async readChanged(): Promise<void> {
+    const before = this.stored;
     const stored = new Map<string, StoredServer>();
     let changed = false;
     for (const state of await this.store.servers()) {
@@ -90,35 +90,35 @@ export class MemoryToolCatalog implements WatchedToolCatalog {
       changed ||= !same || known.order !== state.order || known.available !== state.available;
     }
     if (!changed && stored.size === before.size) return;
-    this.#stored = stored;
-    this.#take(takeSnapshot([...stored.values()]));
+    this.stored = stored;
+    this.take(takeSnapshot([...stored.values()]));
   }
 
-  #take(snapshot: Snapshot): void {
-    const changed = snapshot.version !== this.#snapshot.version;
-    this.#snapshot = snapshot;
-    if (changed) for (const listener of this.#listeners) listener();
+  private take(snapshot: Snapshot): void {
+    const changed = snapshot.version !== this.snapshot.version;
+    this.snapshot = snapshot;
+    if (changed) for (const listener of this.listeners) listener();
   }
 
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
   }
 
   get version(): string {
-    return this.#snapshot.version;
+    return this.snapshot.version;
   }
 
   find(name: string): CatalogTool | undefined {
-    return this.#snapshot.byName.get(name);
+    return this.snapshot.byName.get(name);
   }
 
   list(server?: string): readonly CatalogTool[] {
-    return server === undefined ? this.#snapshot.tools : (this.#snapshot.servers.get(server) ?? []);
+    return server === undefined ? this.snapshot.tools : (this.snapshot.servers.get(server) ?? []);
   }
 
   hasServer(server: string): boolean {
-    return this.#snapshot.servers.has(server);
+    return this.snapshot.servers.has(server);
   }
 }
 

@@ -1,7 +1,7 @@
 // What an operator decides about changed definitions: stored and audited in one statement, then told to every gateway.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ChangeDecision, ToolChange, ToolChanges } from '#libs/runs/tool-changes.js';
+import type { ChangeDecision, ToolChange, ToolChanges } from '#libs/runs/catalog/tool-changes.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangeGrade, ChangeOutcome } from '#libs/schemas/tool-change.js';
@@ -41,12 +41,16 @@ export class ToolChangeDecisions {
     const { decided, missing } = await this.parts.changes.decide(decision, changes, by);
     if (missing !== undefined) throw changeNotFound(changes[missing]!, missing);
     // Also when nothing is new: a retry heals what the first try could not announce.
-    if (decision === 'accept') await this.#announce();
-    if (decided.length > 0) this.#tell(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
+    if (decision === 'accept') await this.announce();
+    if (decided.length > 0) this.tell(decision === 'accept' ? 'accepted' : 'rejected', decided, context);
     return decided;
   }
 
-  #tell(outcome: ChangeOutcome, decided: readonly DecidedChange[], { principal, requestId }: RequestContext): void {
+  private tell(
+    outcome: ChangeOutcome,
+    decided: readonly DecidedChange[],
+    { principal, requestId }: RequestContext,
+  ): void {
     for (const { grade } of decided) this.parts.onDecided(grade, outcome);
     const tools = decided.slice(0, namesInLog).map(({ server, tool, grade }) => `${server}/${tool} (${grade})`);
     const metadata = { outcome, tools, count: decided.length };
@@ -54,7 +58,7 @@ export class ToolChangeDecisions {
   }
 
   /** What is lost here is found by the gateways' own slow reading. */
-  async #announce(): Promise<void> {
+  private async announce(): Promise<void> {
     try {
       await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
     } catch (error) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
-import { PostgresProcessRegistry } from '#libs/runs/postgres-process-registry.js';
+import { PostgresProcessRegistry } from '#libs/runs/processes/postgres-process-registry.js';
 import { openServices, type Services } from '../../../../test/support/queue-path.js';
 import { verifies } from '../../../../test/verifies.js';
 import { ToolServers } from './tool-servers.js';

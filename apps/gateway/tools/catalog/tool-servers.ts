@@ -1,5 +1,5 @@
 // The tool servers as the workers have them, told with their heartbeats: also those that no tool is known of.
-import type { ProcessRegistry, ServerReport } from '#libs/runs/process-registry.js';
+import type { ProcessRegistry, ServerReport } from '#libs/runs/processes/process-registry.js';
 import type { ToolCatalog } from './tool-catalog.js';
 
 const workerSeenMs = 10_000;

@@ -2,7 +2,7 @@
 // planned with, which need not be the one that the server has by now. A schema that cannot be used promises nothing.
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { CatalogStore } from '#libs/runs/catalog-store.js';
+import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { SchemaLimits } from './read-definitions.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { KnownTool } from '#libs/runs/catalog-store.js';
+import type { KnownTool } from '#libs/runs/catalog/catalog-store.js';
 import { configuredServer } from '../../../../test/support/configured-server.js';
 import { verifies } from '../../../../test/verifies.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';

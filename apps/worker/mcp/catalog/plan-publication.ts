@@ -9,7 +9,7 @@ import {
   toolSessionlessMetaKey,
   toolTimeoutMetaKey,
 } from '#libs/mcp-server/call-meta.js';
-import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
+import type { KnownTool, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';

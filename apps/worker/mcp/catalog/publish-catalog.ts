@@ -2,7 +2,7 @@
 // what has changed.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { CatalogStore, PublishedTool, ToolWrite } from '#libs/runs/catalog-store.js';
+import type { CatalogStore, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';

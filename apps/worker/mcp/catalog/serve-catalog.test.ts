@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { z } from 'zod';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
-import { PostgresCatalogStore } from '#libs/runs/postgres-catalog-store.js';
+import { PostgresCatalogStore } from '#libs/runs/catalog/postgres-catalog-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { configuredServer } from '../../../../test/support/configured-server.js';
 import { ProbeTools } from '../../../../test/support/probe-tools.js';

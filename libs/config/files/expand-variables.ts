@@ -1,11 +1,11 @@
 // `${NAME}` in values of the file, from the environment or NAME_FILE; `${NAME:-text}` with a fallback, `$${` for a plain
 // `${`. Refuses literal secrets: they do not belong in a file.
-import type { ConfigProblem } from './config-error.js';
-import { formatKey } from './config-error.js';
-import { valueOfText } from './environment.js';
+import type { ConfigProblem } from '../config-error.js';
+import { formatKey } from '../config-error.js';
+import { valueOfText } from '../environment.js';
 import type { ParsedFile } from './parse-file.js';
-import { hasPassword } from './secrets.js';
-import { settingAt, type Path } from './schema-walk.js';
+import { hasPassword } from '../secrets.js';
+import { settingAt, type Path } from '../printing/schema-walk.js';
 
 export interface Expansion {
   /** The value of a variable, from wherever it may come. */

@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { inject } from 'vitest';
 import { createMigratedDatabase } from './test-database.js';
-import { type ScriptedUpstream, startScriptedUpstream, type Script } from './scripted-upstream.js';
+import { type ScriptedUpstream, startScriptedUpstream, type Script } from '../scripted-upstream.js';
 import { startRedis, type TestRedis } from './start-redis.js';
 import { type ProcessOptions, type StartedProcess, startProcess, temporaryDirectory } from './start-process.js';
 

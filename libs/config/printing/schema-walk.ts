@@ -1,6 +1,6 @@
 // Reads the zod schema of the configuration as data: what a key path may hold, which keys exist, what is secret.
 import type { z } from 'zod';
-import { configSchema } from './schema.js';
+import { configSchema } from '../schema.js';
 
 export type Path = readonly (string | number)[];
 export type SettingKind = 'text' | 'number' | 'boolean' | 'list' | 'map';

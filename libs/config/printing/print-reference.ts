@@ -1,7 +1,7 @@
 // The configuration as documents, made from the schema: `.env.example`, the JSON Schema for editors, the table.
 import { z } from 'zod';
-import { environmentName, knownProviders } from './environment.js';
-import { configSchema } from './schema.js';
+import { environmentName, knownProviders } from '../environment.js';
+import { configSchema } from '../schema.js';
 import { entrySettings, settings, type Setting } from './schema-walk.js';
 
 export function printEnvironmentExample(): string {

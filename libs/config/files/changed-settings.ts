@@ -1,8 +1,8 @@
 // Which settings differ between two configurations, by key. Shows no value: any may be a secret.
 import { isDeepStrictEqual } from 'node:util';
-import { formatKey } from './config-error.js';
-import type { Config } from './schema.js';
-import type { Path } from './schema-walk.js';
+import { formatKey } from '../config-error.js';
+import type { Config } from '../schema.js';
+import type { Path } from '../printing/schema-walk.js';
 
 /** Keys as the file writes them, sorted; tool servers are left out: they need no restart. */
 export function changedSettings(

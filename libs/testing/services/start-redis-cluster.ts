@@ -1,6 +1,6 @@
 // A Redis Cluster of three servers for a test, each reached through a network of its own that the test opens. It ends with
 // the test process.
-import { eventually } from './eventually.js';
+import { eventually } from '../eventually.js';
 import { freePort } from './free-port.js';
 import { startRedis, type TestRedis } from './start-redis.js';
 

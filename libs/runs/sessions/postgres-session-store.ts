@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
-import { deletePartsOfRuns } from './delete-parts-of-runs.js';
+import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
 import type { DeletedSession, SessionName } from './deleted-sessions.js';
 import { KnownSessions } from './known-sessions.js';
 import type { GivenSession, Session, SessionDirectories, SessionStore } from './session-store.js';
-import { StoreWrites } from './store-writes.js';
+import { StoreWrites } from '../store-writes.js';
 
 export interface SessionStoreOptions {
   /** `workspaces.idle_ttl_ms` */

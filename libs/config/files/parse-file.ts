@@ -1,7 +1,7 @@
 // The text of signalbox.yaml (or JSON, which is YAML) as a plain tree, with the line of every key. Pure.
 import { isMap, LineCounter, parseDocument, type Document } from 'yaml';
-import type { ConfigProblem } from './config-error.js';
-import type { Path } from './schema-walk.js';
+import type { ConfigProblem } from '../config-error.js';
+import type { Path } from '../printing/schema-walk.js';
 
 export interface ParsedFile {
   tree: Record<string, unknown>;

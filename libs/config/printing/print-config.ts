@@ -1,8 +1,8 @@
 // `npm run config check` in text: what is in force, secrets masked, and where each value came from.
-import type { Origins } from './read-config.js';
-import type { Config } from './schema.js';
-import { formatKey } from './config-error.js';
-import { maskDeep } from './secrets.js';
+import type { Origins } from '../read-config.js';
+import type { Config } from '../schema.js';
+import { formatKey } from '../config-error.js';
+import { maskDeep } from '../secrets.js';
 import type { Path } from './schema-walk.js';
 
 export function printConfig(config: Config, origins: Origins): string {

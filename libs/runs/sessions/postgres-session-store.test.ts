@@ -3,11 +3,11 @@ import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
-import { verifies } from '../../test/verifies.js';
-import { PostgresJournal } from './postgres-journal.js';
-import { PostgresProcessRegistry } from './postgres-process-registry.js';
-import { PostgresRunStore } from './postgres-run-store.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { verifies } from '../../../test/verifies.js';
+import { PostgresJournal } from '../postgres-journal.js';
+import { PostgresProcessRegistry } from '../processes/postgres-process-registry.js';
+import { PostgresRunStore } from '../postgres-run-store.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 
 const context = { requestId: 'req_1' };

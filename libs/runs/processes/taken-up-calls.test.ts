@@ -4,11 +4,11 @@ import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
-import { verifies } from '../../test/verifies.js';
-import { PostgresJournal } from './postgres-journal.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { verifies } from '../../../test/verifies.js';
+import { PostgresJournal } from '../postgres-journal.js';
 import { PostgresProcessRegistry } from './postgres-process-registry.js';
-import { PostgresRunStore } from './postgres-run-store.js';
+import { PostgresRunStore } from '../postgres-run-store.js';
 import { Reaper } from './reaper.js';
 
 const context = { requestId: 'req_1' };

@@ -7,7 +7,7 @@ import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { toolJobSchema, type ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { outcomeMembers } from './call-rows.js';
+import { outcomeMembers } from '../call-rows.js';
 import { processExpiryMs } from './process-registry.js';
 import * as statements from './reaper-statements.js';
 

@@ -1,7 +1,7 @@
 // Changed definitions that wait for an operator, and what operators decide about them.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
-import type { AuditContext } from './run-store.js';
+import type { AuditContext } from '../run-store.js';
 
 export interface ToolChange {
   server: string;

@@ -3,7 +3,7 @@
 import type { Database } from '#libs/postgres/open-database.js';
 import { storeUnavailable } from '#libs/store-error/store-error.js';
 import { storedText } from '#libs/postgres/stored-text.js';
-import { processExpiryMs } from './process-registry.js';
+import { processExpiryMs } from '../processes/process-registry.js';
 
 export interface SessionName {
   principal: string;

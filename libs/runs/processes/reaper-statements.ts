@@ -1,8 +1,8 @@
 // What the reaper does to the tables. Every statement says itself, by the database's clock, what is lost, so that it
 // does not matter who runs it, how often, or how many at once; each takes a bounded number of rows and skips locked ones.
-import { endedCallColumns } from './call-rows.js';
-import { deletePartsOfRuns } from './delete-parts-of-runs.js';
-import { insertAudit } from './write-parts.js';
+import { endedCallColumns } from '../call-rows.js';
+import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
+import { insertAudit } from '../write-parts.js';
 
 const milliseconds = (parameter: string): string => `${parameter}::float8 * interval '1 millisecond'`;
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '#libs/postgres/open-database.js';
 import type { JsonObject } from '#libs/schemas/json.js';
-import { createMigratedDatabase, type TestDatabase } from '#libs/testing/test-database.js';
-import { verifies } from '../../test/verifies.js';
+import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
+import { verifies } from '../../../test/verifies.js';
 import type { KnownTool, PublishedTool, ToolWrite } from './catalog-store.js';
 import { PostgresCatalogStore } from './postgres-catalog-store.js';
 import { PostgresToolChanges } from './postgres-tool-changes.js';

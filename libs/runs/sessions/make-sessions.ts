@@ -1,6 +1,6 @@
 // Sessions are made in the statement that journals their calls, so that no worker waits for a commit of its own. What is
 // not made here, the worker makes: sessions of stateful servers, which may take the directory of a spare instance.
-import type { PlannedCall } from './run-store.js';
+import type { PlannedCall } from '../run-store.js';
 import type { SessionStore } from './session-store.js';
 
 /** Its writes share statements with those of the calls. */
