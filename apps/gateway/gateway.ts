@@ -30,13 +30,10 @@ import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
 import { createModelRouter } from './models/routing/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
-import { CachedToolRunner } from './tools/calls/cached-tool-runner.js';
 import { ToolCalls } from './tools/calls/call-tool.js';
-import { ForwardingToolRunner } from './tools/calls/forwarding-tool-runner.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 import { LateCancels } from './tools/calls/late-cancels.js';
-import { MeasuredToolRunner } from './tools/calls/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/catalog/memory-tool-catalog.js';
 import { decide } from './tools/policy.js';
 import { QueuedToolRunner } from './tools/calls/queued-tool-runner.js';
@@ -87,7 +84,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
-  const queued = new QueuedToolRunner({
+  const runner = new QueuedToolRunner({
     gatewayId: id,
     backing,
     journal,
@@ -101,17 +98,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       cancelGraceMs: config.tools.cancel_grace_ms,
       workerWaitMs: config.tools.worker_wait_ms,
     },
+    measuring: { ...measuring, logContent: config.log.content },
+    onCacheLookup: (outcome) => metrics.toolCache.inc({ outcome }),
     logger,
   });
-  const forwarding = new ForwardingToolRunner(queued, backing.cache, logger);
-  const cached = new CachedToolRunner({
-    runner: forwarding,
-    cache: backing.cache,
-    journal,
-    onLookup: (outcome) => metrics.toolCache.inc({ outcome }),
-    logger,
-  });
-  const runner = new MeasuredToolRunner(cached, { ...measuring, logContent: config.log.content });
   const validator = new CompiledArgumentValidator(
     {
       maxArgumentBytes: config.tools.max_argument_bytes,
@@ -120,8 +110,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   );
-  const planCall = forwarding.planCall.bind(forwarding);
-  const untilWorker = queued.untilWorker.bind(queued);
+  const untilWorker = runner.untilWorker.bind(runner);
 
   const cancels = new RunCancels();
   const orphans = new OrphanedRuns(id, runs, cancels, logger);
@@ -133,7 +122,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       catalog,
       validator,
       decide,
-      planCall,
       runs,
       log,
       channels: backing.channels,
@@ -146,7 +134,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, lateCancels, untilWorker, planCall });
+  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, lateCancels, untilWorker });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     runs,
@@ -184,7 +172,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     models,
     catalog,
-    queued,
     chat,
     toolCalls,
     keyedToolCalls,
@@ -194,7 +181,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     cancels,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });
-      await Promise.all([queued.start(), catalog.start()]);
+      await Promise.all([runner.start(), catalog.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
@@ -206,8 +193,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       await cancels.written();
       announcements.close();
       for (const stop of stopListening) await stop();
-      await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), queued.close(), models.close()]);
-      // What the runner refused to the last.
+      await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), runner.close(), models.close()]);
+      // After the runner, which refuses calls until its end.
       await lateCancels.close();
       try {
         await registry.close();

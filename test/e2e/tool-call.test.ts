@@ -159,7 +159,8 @@ verifies('tools.deadlines', 'progress extends it up to the maximum', async () =>
   const startedAt = Date.now();
   const shown: ToolProgress[] = [];
   const limited = { ...tool, timeoutMs: 300, maxTimeoutMs: 1_000 };
-  const outcome = await gateway.runner.run({ tool: limited, arguments: args }, context, (each) => shown.push(each));
+  const call = gateway.runner.plan(limited, args, context);
+  const outcome = await gateway.runner.run(call, (each) => shown.push(each));
   expect(outcome.error?.code).toBe('tool_timeout');
   expect(Date.now() - startedAt).toBeGreaterThan(900);
   expect(Date.now() - startedAt).toBeLessThan(withinMs(2_500));

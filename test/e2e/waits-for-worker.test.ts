@@ -50,8 +50,9 @@ async function planned(given: Partial<CallContext> = {}, timeoutMs?: number) {
     priority: 'interactive',
     ...given,
   };
-  await services.journal.plan(gateway.runner.planCall(tool, args, context), { requestId: context.requestId });
-  return { id: context.callId, run: () => gateway.runner.run({ tool, arguments: args }, context, () => undefined) };
+  const call = gateway.runner.plan(tool, args, context);
+  await services.journal.plan(call.planned, call.audit);
+  return { id: context.callId, run: () => gateway.runner.run(call, () => undefined) };
 }
 
 const stateOf = async (id: string) => (await services.journal.get(id))?.state;

@@ -11,6 +11,8 @@ import { readConfig } from '#libs/config/read-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/postgres/migrate.js';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
+import { createMetrics } from '#libs/metrics/metrics.js';
+import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
@@ -27,7 +29,6 @@ import { createTestDatabase } from '#libs/testing/services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ToolCalls } from '../../apps/gateway/tools/calls/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
-import { ForwardingToolRunner } from '../../apps/gateway/tools/calls/forwarding-tool-runner.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/calls/keyed-tool-calls.js';
 import { decide } from '../../apps/gateway/tools/policy.js';
@@ -116,6 +117,13 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       cancelGraceMs: tools.cancel_grace_ms,
       workerWaitMs: tools.worker_wait_ms,
     },
+    measuring: {
+      metrics: createMetrics({ processMetrics: false }),
+      clocks: new TurnClocks(),
+      logger: silentLogger,
+      logContent: false,
+    },
+    onCacheLookup: () => undefined,
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
@@ -125,10 +133,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     maxSchemaDepth: limits.tool_schema_depth,
   };
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
-  const forwarding = new ForwardingToolRunner(runner, backing.cache, silentLogger);
-  const planCall = forwarding.planCall.bind(forwarding);
   const untilWorker = runner.untilWorker.bind(runner);
-  const ports = { catalog, validator, decide, journal, runner: forwarding, lateCancels, untilWorker, planCall };
+  const ports = { catalog, validator, decide, journal, runner, lateCancels, untilWorker };
   const calls = new ToolCalls(ports);
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({

@@ -5,6 +5,8 @@ import type { CallContext } from '#libs/schemas/call-context.js';
 import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { ServerCall } from '../tools/calls/server-call.js';
+import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import type { Decide } from '../tools/policy.js';
 import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
@@ -13,16 +15,14 @@ import type { ToolOffer } from './offer-tools.js';
 
 export interface TurnCall {
   planned: PlannedCall;
-  context: CallContext;
-  /** Of a server call that may run. */
-  tool?: CatalogTool;
+  /** A server call that may run. */
+  runs?: ServerCall;
 }
 
 export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
-  /** The journal's row of a server call, with the job that would run it. */
-  planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
+  runner: Pick<ToolRunner, 'plan'>;
 }
 
 export interface PlanInput {
@@ -40,7 +40,7 @@ export function planCalls(input: PlanInput, ports: PlanPorts): Promise<TurnCall[
 async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts): Promise<TurnCall> {
   const context: CallContext = { ...input.context, callId: call.id };
   const offered = input.offer.tools.get(call.name);
-  if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client'), context };
+  if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client') };
   if (!input.admit())
     return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn may call no more tools'));
   if (offered?.tool === undefined) {
@@ -60,11 +60,12 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
     const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
     return refused(call, context, failedOutcome('denied', 'tool_denied', message), tool);
   }
-  return { planned: ports.planCall(tool, validated.arguments, context), context, tool };
+  const runs = ports.runner.plan(tool, validated.arguments, context);
+  return { planned: runs.planned, runs };
 }
 
 function refused(call: AssembledCall, context: CallContext, outcome: ToolOutcome, tool?: CatalogTool): TurnCall {
-  return { planned: { ...unrun(call, context, 'server', tool), outcome }, context };
+  return { planned: { ...unrun(call, context, 'server', tool), outcome } };
 }
 
 /** A row for a call that no job of ours runs. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { verifies } from '../../../test/verifies.js';
+import type { ServerCall } from '../tools/calls/server-call.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import type { TurnCall } from './plan-calls.js';
 import { runCalls } from './run-calls.js';
@@ -9,9 +10,12 @@ const ids = ['one', 'two', 'three'];
 const callOf = (id: string) =>
   ({
     planned: { id, server: 'workspace', sessionId: 's', arguments: {} },
-    tool: { readOnly: true } as CatalogTool,
-    context: { callId: id },
+    runs: { tool: { readOnly: true } as CatalogTool } as ServerCall,
   }) as TurnCall;
+
+const plan = (): never => {
+  throw new Error('planned already');
+};
 
 /** A worker whose tools end when all of the round are under way, as they never are one after the other. */
 function heldUntil(count: number): ToolRunner {
@@ -19,8 +23,9 @@ function heldUntil(count: number): ToolRunner {
   const all = new Promise<void>((resolve) => (release = resolve));
   let begun = 0;
   return {
+    plan,
     hasWorker: () => true,
-    async run(_call, _context, onProgress) {
+    async run(_call, onProgress) {
       onProgress({ status: 'queued' });
       if (++begun === count) release();
       await all;
@@ -43,8 +48,9 @@ verifies('chat.auto.parallel', 'of a reader that is behind only the newest progr
   const told: unknown[] = [];
   let taken: () => void = () => undefined;
   const runner: ToolRunner = {
+    plan,
     hasWorker: () => true,
-    async run(_call, _context, onProgress) {
+    async run(_call, onProgress) {
       for (let progress = 1; progress <= 1_000; progress += 1) onProgress({ status: 'running', progress });
       setImmediate(() => taken());
       return { state: 'completed', blocks: [], durationMs: 1 };

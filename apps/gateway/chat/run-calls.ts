@@ -42,7 +42,7 @@ function inLines(calls: readonly TurnCall[]): TurnCall[][] {
   const lines = new Map<string, TurnCall[]>();
   for (const call of calls) {
     const key =
-      call.tool === undefined || call.tool.readOnly
+      call.runs === undefined || call.runs.tool.readOnly
         ? call.planned.id
         : `${call.planned.server}\n${call.planned.sessionId}`;
     const line = lines.get(key);
@@ -58,9 +58,9 @@ async function outcomeOf(
   onProgress: (progress: ToolProgress) => void,
 ): Promise<ToolOutcome> {
   if (call.planned.outcome !== undefined) return call.planned.outcome;
-  if (call.tool === undefined) throw new Error('a planned call without a tool or an outcome');
+  if (call.runs === undefined) throw new Error('a planned call that neither runs nor has an outcome');
   try {
-    return await runner.run({ tool: call.tool, arguments: call.planned.arguments }, call.context, onProgress);
+    return await runner.run(call.runs, onProgress);
   } catch (error) {
     // Whether the call was given up could not be written: only the journal may say what becomes of it.
     if (error instanceof AppError && error.code === 'store_unavailable') throw error;

@@ -1,15 +1,14 @@
 // One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
 // model's call; what is refused is journaled and audited too.
-import type { Journal, PlannedCall } from '#libs/runs/run-store.js';
+import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { LateCancels } from './late-cancels.js';
 import type { Decide } from '../policy.js';
-import { auditContext } from './queued-tool-runner.js';
+import type { ServerCall } from './server-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
 import { toolOfCall } from '../catalog/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
@@ -48,8 +47,6 @@ export interface ToolCallPorts {
   lateCancels: LateCancels;
   /** @throws AppError no_worker when none has come in time */
   untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
-  /** The journal's row of a server call, with the job that would run it. */
-  planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
 }
 
 export class ToolCalls {
@@ -78,26 +75,25 @@ export class ToolCalls {
     }
     // Before it is journaled: refused, it leaves nothing behind.
     await this.ports.untilWorker(tool, context);
-    await this.plan(this.ports.planCall(tool, validated.arguments, context), context, request);
+    const call = this.ports.runner.plan(tool, validated.arguments, context);
+    await this.plan(call, request);
     return {
       tool,
       context,
       run: async (onProgress) => {
-        const call = { tool, arguments: validated.arguments };
-        const outcome = await this.ports.runner.run(call, context, onProgress);
+        const outcome = await this.ports.runner.run(call, onProgress);
         return { id: context.callId, sessionId: context.sessionId, tool, outcome };
       },
     };
   }
 
-  /** A plan that is told as failed may have been written: then the call would be found, and run. */
-  private async plan(planned: PlannedCall, context: CallContext, { callId }: ToolCallRequest): Promise<void> {
+  /** A plan that failed may have been written all the same: then the call would be found, and run. */
+  private async plan({ planned, audit }: ServerCall, { callId }: ToolCallRequest): Promise<void> {
     const { journal, lateCancels } = this.ports;
-    const audit = auditContext(context);
     try {
       await journal.plan(planned, audit);
     } catch (error) {
-      // Under an id that is known its caller, who comes again, is to find it.
+      // A caller with a key comes again, and is to find it.
       if (callId === undefined) lateCancels.add(planned.id, audit);
       throw error;
     }
@@ -105,8 +101,8 @@ export class ToolCalls {
 
   private async refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
     // What was sent is not kept: it was refused for what it is.
-    const planned = { ...this.ports.planCall(tool, {}, context), outcome };
-    await this.ports.journal.plan(planned, auditContext(context));
+    const { planned, audit } = this.ports.runner.plan(tool, {}, context);
+    await this.ports.journal.plan({ ...planned, outcome }, audit);
     throw failureOf(tool, outcome);
   }
 }

@@ -56,15 +56,14 @@ function open(queue: MapQueue, given: Given = {}) {
       cancelGraceMs: 1_000,
       logger: silentLogger,
     },
-    job,
     {
+      job,
+      tool: { safe: false } as CatalogTool,
+      context: { signal, deadline: job.deadline } as CallContext,
       audit: { requestId: 'req_1' },
-      signal,
-      deadline: job.deadline,
-      together: false,
       again: given.again ?? false,
-      onProgress: (progress) => void told.push(progress),
     },
+    (progress) => void told.push(progress),
   );
   return { call, callId: job.callId, told };
 }
@@ -161,7 +160,12 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     journal,
     untilWorker: async () => undefined,
     lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
-    planCall: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => someCall({ id: callId }),
+    runner: {
+      plan: (_tool: CatalogTool, _args: JsonObject, { callId }: CallContext) => ({
+        planned: someCall({ id: callId }),
+        audit: { requestId: 'req_1' },
+      }),
+    },
   } as unknown as ToolCallPorts);
   const from = { requestId: 'req_1', principal: 'local', signal: new AbortController().signal, deadline: Infinity };
   const request = { name: 'write_file', argumentsText: '{}' };

@@ -4,11 +4,12 @@ import type { JobQueue } from '#libs/backing/job-queue.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { AuditContext, Journal } from '#libs/runs/run-store.js';
+import type { Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { LateCancels } from './late-cancels.js';
 import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
+import type { ServerCall } from './server-call.js';
 import type { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
 
@@ -24,18 +25,6 @@ export interface DispatchServices {
   logger: Logger;
 }
 
-export interface DispatchOptions {
-  audit: AuditContext;
-  signal: AbortSignal;
-  /** Epoch ms that no progress moves. */
-  deadline: number;
-  /** Quick, and safe to be delivered twice: it may go with others. */
-  together: boolean;
-  /** Planned by a gateway that is gone, which may have put a job of it into the queue. */
-  again: boolean;
-  onProgress: (progress: ToolProgress) => void;
-}
-
 const silenceBoundMs = 1_000;
 const maxPollMs = 5_000;
 const cancelPollMs = 250;
@@ -47,7 +36,11 @@ const maxEarly = 64;
 /** The worker's own clock runs out first: its outcome is the better one. */
 const workerFirstMs = 500;
 
+/** What is dispatched: a ServerCall. */
+export type DispatchableCall = Pick<ServerCall, 'job' | 'tool' | 'context' | 'audit' | 'again'>;
+
 export class DispatchedCall implements ReplyListener {
+  private readonly job: ToolJob;
   private started = false;
   private queuedIsTold = false;
   private readonly early: ToolProgress[] = [];
@@ -66,14 +59,17 @@ export class DispatchedCall implements ReplyListener {
 
   constructor(
     private readonly services: DispatchServices,
-    private readonly job: ToolJob,
-    private readonly options: DispatchOptions,
-  ) {}
+    private readonly call: DispatchableCall,
+    private readonly onProgress: (progress: ToolProgress) => void,
+  ) {
+    this.job = call.job;
+  }
 
   /** @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
   async run(): Promise<ToolOutcome> {
     const { inbox } = this.services;
-    const { signal, onProgress } = this.options;
+    const { signal } = this.call.context;
+    const { onProgress } = this;
     const stopListening = inbox.listen(this.job.callId, this);
     const aborted = () => void this.stop('cancelled');
     const over = new AbortController();
@@ -134,7 +130,7 @@ export class DispatchedCall implements ReplyListener {
 
   /** A quick worker may begin before the queue has said that the job is in it. */
   private tell(progress: ToolProgress): void {
-    if (this.queuedIsTold) this.options.onProgress(progress);
+    if (this.queuedIsTold) this.onProgress(progress);
     else this.keep(progress);
   }
 
@@ -187,7 +183,7 @@ export class DispatchedCall implements ReplyListener {
   private armDeadline(at: number): void {
     clearTimeout(this.deadline);
     if (this.over) return;
-    const end = Math.min(at, this.options.deadline);
+    const end = Math.min(at, this.call.context.deadline);
     this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - steadyNow()));
   }
 
@@ -216,7 +212,8 @@ export class DispatchedCall implements ReplyListener {
   /** A slow queue is waited for: the call has its deadline. */
   private async add(signal: AbortSignal): Promise<void> {
     const worker = this.services.routes.of(this.job);
-    const { together, again } = this.options;
+    const { again } = this.call;
+    const together = maySharePlace(this.call);
     if (again && !(await this.takeUp())) return;
     const options = { signal, silenceMs: addSilenceMs, together, again, ...(worker === undefined ? {} : { worker }) };
     await this.services.queue.add(this.job, options);
@@ -270,7 +267,7 @@ export class DispatchedCall implements ReplyListener {
 
   private async end(outcome: ToolOutcome, fence?: string): Promise<boolean> {
     const { callId } = this.job;
-    const end = { callId, outcome, ...this.options.audit, ...(fence === undefined ? {} : { fence }) };
+    const end = { callId, outcome, ...this.call.audit, ...(fence === undefined ? {} : { fence }) };
     try {
       return await this.services.journal.end(end);
     } catch (error) {
@@ -287,7 +284,7 @@ export class DispatchedCall implements ReplyListener {
     if (ended === undefined) {
       // Of a run: its end takes the call along.
       if (runId !== undefined) throw error;
-      this.services.lateCancels.add(callId, this.options.audit);
+      this.services.lateCancels.add(callId, this.call.audit);
       if (safe) throw error;
       return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store went away: the call may have begun');
     }
@@ -300,7 +297,7 @@ export class DispatchedCall implements ReplyListener {
   private async endPlanned(): Promise<boolean | undefined> {
     const { journal, logger } = this.services;
     try {
-      const ended = await journal.cancelPlanned([this.job.callId], this.options.audit);
+      const ended = await journal.cancelPlanned([this.job.callId], this.call.audit);
       if (ended.length > 0) this.takeOut();
       return ended.length > 0;
     } catch (error) {
@@ -316,3 +313,8 @@ export class DispatchedCall implements ReplyListener {
       .catch((error: unknown) => this.services.logger.debug({ error }, 'an ended call was not taken out of the queue'));
   }
 }
+
+/** Quick, and safe to be delivered twice: its job may carry others. One that the worker has to ask the journal for first
+ * would hold them up. */
+const maySharePlace = ({ tool, job, again }: DispatchableCall): boolean =>
+  tool.safe && tool.isolation === 'builtin' && job.version === 1 && !again;

@@ -1,30 +1,34 @@
-// Runs tools in the workers, through the queue: admits or refuses at once, adds the job, and leaves the waiting to
-// DispatchedCall. The call has been journaled as planned before it comes here.
+// Runs tools in the workers, through the queue: answers from the cache where it may, admits or refuses, adds the job, and
+// leaves the waiting to DispatchedCall. The call is in the journal before it comes here.
 import { setMaxListeners } from 'node:events';
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { PostgresSessionStore } from '#libs/runs/sessions/postgres-session-store.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
-import type { AuditContext, Journal, PlannedCall } from '#libs/runs/run-store.js';
+import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { maxCarriedArgumentsBytes, type ToolJob } from '#libs/schemas/tool-job.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { DispatchedCall } from './dispatched-call.js';
+import { DispatchedCall, type DispatchServices } from './dispatched-call.js';
+import { ForwardedHeaders } from './forwarded-headers.js';
+import { KeptResults, type KeptResultsParts } from './kept-results.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { LateCancels } from './late-cancels.js';
+import { ToolCallMeasure, type ToolMeasuring } from './measure-tool-calls.js';
 import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
-import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
+import { ServerCall } from './server-call.js';
+import type { ToolProgress, ToolRunner } from './tool-runner.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
   gatewayId: string;
-  backing: Pick<Backing, 'queue' | 'channels'>;
+  backing: Pick<Backing, 'queue' | 'channels' | 'cache'>;
   journal: Journal;
   /** The sessions that were made with their calls: the worker is told where. */
   sessions: Pick<PostgresSessionStore, 'known'>;
@@ -37,6 +41,9 @@ export interface QueuedToolRunnerParts {
     cancelGraceMs: number;
     workerWaitMs: number;
   };
+  measuring: ToolMeasuring;
+  /** Of a cached result: found, not found, or not wanted. */
+  onCacheLookup: KeptResultsParts['onLookup'];
   logger: Logger;
 }
 
@@ -50,17 +57,29 @@ export class QueuedToolRunner implements ToolRunner {
   private readonly gauge: QueueGauge;
   private readonly sessions: FairSlots;
   private readonly principals: FairSlots;
+  private readonly measure: ToolCallMeasure;
+  private readonly kept: KeptResults;
+  private readonly headers: ForwardedHeaders;
+  /** What every dispatched call uses. */
+  private readonly services: DispatchServices;
   private readonly active = new Map<DispatchedCall, Promise<ToolOutcome>>();
   private closing = false;
 
   constructor(private readonly parts: QueuedToolRunnerParts) {
-    const { backing, gatewayId, limits, logger, registry } = parts;
+    const { backing, gatewayId, journal, lateCancels, limits, logger, registry } = parts;
     this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
     this.watch = new WorkerWatch(registry, backing.channels, logger);
     this.routes = new SessionRoutes(this.watch);
     this.gauge = new QueueGauge(backing.queue, limits.queueLength);
     this.sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * waitingPerPlace, 'session');
     this.principals = new FairSlots(limits.principalCalls, limits.principalCalls * waitingPerPlace, 'principal');
+    this.measure = new ToolCallMeasure(parts.measuring);
+    this.kept = new KeptResults({ cache: backing.cache, journal, onLookup: parts.onCacheLookup, logger });
+    this.headers = new ForwardedHeaders(backing.cache, logger);
+    const { queue, channels } = backing;
+    const { inbox, routes } = this;
+    const { cancelGraceMs } = limits;
+    this.services = { queue, channels, journal, inbox, routes, lateCancels, cancelGraceMs, logger };
   }
 
   async start(): Promise<void> {
@@ -99,55 +118,32 @@ export class QueuedToolRunner implements ToolRunner {
     if (!this.watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
   }
 
-  /** The journal's row of a call that this runner would run. */
-  planCall(tool: CatalogTool, args: JsonObject, context: CallContext): PlannedCall {
-    return {
-      id: context.callId,
-      kind: 'server',
-      principal: context.principal,
-      sessionId: context.sessionId,
-      name: tool.name,
-      server: tool.server,
-      tool: tool.tool,
-      definitionHash: tool.definitionHash,
-      arguments: args,
-      safe: tool.safe,
-      job: toJob(this.parts.gatewayId, { tool, arguments: args }, context),
-    };
+  plan(tool: CatalogTool, args: JsonObject, context: CallContext, again = false): ServerCall {
+    return new ServerCall({ tool, arguments: args, replyTo: this.parts.gatewayId, again }, context);
   }
 
-  async run(
-    call: RunnableCall,
-    context: CallContext,
-    onProgress: (progress: ToolProgress) => void,
-  ): Promise<ToolOutcome> {
-    const audit = auditContext(context);
+  run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const { cacheTtlMs } = call.tool;
+    const send = () => this.send(call, onProgress);
+    return this.measure.of(call, cacheTtlMs === undefined ? send() : this.kept.answer(call, cacheTtlMs, send));
+  }
+
+  private send(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    const dispatch = () => this.dispatch(call, onProgress);
+    return call.forwarded === undefined ? dispatch() : this.headers.keepWhile(call, dispatch);
+  }
+
+  private async dispatch(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
     const places: (() => void)[] = [];
     try {
       try {
-        await this.admit(call.tool, context, places);
+        await this.admit(call.tool, call.context, places);
       } catch (error) {
-        return await this.neverQueued(error, context);
+        return await this.neverQueued(error, call);
       }
-      const { parts } = this;
-      const job = this.toJobInSession(call, context);
-      // One that its worker has to ask the journal for, first of all, would keep the others of its job.
-      const again = call.again === true;
-      const together = isQuick(call.tool) && job.version === 1 && !again;
-      const dispatched = new DispatchedCall(
-        {
-          queue: parts.backing.queue,
-          channels: parts.backing.channels,
-          journal: parts.journal,
-          inbox: this.inbox,
-          routes: this.routes,
-          lateCancels: parts.lateCancels,
-          cancelGraceMs: parts.limits.cancelGraceMs,
-          logger: parts.logger,
-        },
-        job,
-        { audit, signal: context.signal, deadline: context.deadline, together, again, onProgress },
-      );
+      call.begin();
+      this.nameDirectory(call.job);
+      const dispatched = new DispatchedCall(this.services, call, onProgress);
       const outcome = dispatched.run();
       this.active.set(dispatched, outcome);
       return await outcome.finally(() => this.active.delete(dispatched));
@@ -156,12 +152,11 @@ export class QueuedToolRunner implements ToolRunner {
     }
   }
 
-  /** The worker of a stateful server makes the session itself: it may have an instance to spare for it. */
-  private toJobInSession(call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
-    const { gatewayId, sessions } = this.parts;
-    const job = toJob(gatewayId, call, context);
-    const made = job.stateful === true ? undefined : sessions.known(context.principal, context.sessionId);
-    return made === undefined ? job : { ...job, sessionDirectory: made.directory };
+  /** Of a session that was made with the call. The worker of a stateful server makes it itself: it may have a spare. */
+  private nameDirectory(job: ToolJob): void {
+    if (job.stateful === true) return;
+    const made = this.parts.sessions.known(job.principal, job.sessionId);
+    if (made !== undefined) job.sessionDirectory = made.directory;
   }
 
   private async admit(tool: CatalogTool, context: CallContext, places: (() => void)[]): Promise<void> {
@@ -176,9 +171,8 @@ export class QueuedToolRunner implements ToolRunner {
     await this.gauge.admit();
   }
 
-  /** A call that will not be queued is ended in the journal too; a caller who left gets an outcome, others the error. */
-  private async neverQueued(error: unknown, context: CallContext): Promise<ToolOutcome> {
-    const audit = auditContext(context);
+  /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
+  private async neverQueued(error: unknown, { context, audit }: ServerCall): Promise<ToolOutcome> {
     try {
       await this.parts.journal.cancelPlanned([context.callId], audit);
     } catch (cause) {
@@ -191,45 +185,3 @@ export class QueuedToolRunner implements ToolRunner {
 }
 
 const shuttingDown = () => new AppError('shutting_down', 'The gateway is stopping', { retryAfterSeconds: 2 });
-
-export function auditContext(context: RequestContext & Pick<CallContext, 'model'>): AuditContext {
-  return {
-    requestId: context.requestId,
-    ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
-    ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
-    ...(context.ip === undefined ? {} : { ip: context.ip }),
-    ...(context.model === undefined ? {} : { model: context.model }),
-  };
-}
-
-/** Reads what is at hand in the worker itself. */
-const isQuick = ({ safe, isolation }: CatalogTool): boolean => safe && isolation === 'builtin';
-
-function toJob(gatewayId: string, call: { tool: CatalogTool; arguments: JsonObject }, context: CallContext): ToolJob {
-  const { tool } = call;
-  const queuedAt = steadyNow();
-  const left = Math.max(1, Math.floor(context.deadline - queuedAt));
-  const isCarried = Buffer.byteLength(JSON.stringify(call.arguments)) <= maxCarriedArgumentsBytes;
-  return {
-    ...(isCarried ? { version: 1, arguments: call.arguments } : { version: 2 }),
-    callId: context.callId,
-    replyTo: gatewayId,
-    principal: context.principal,
-    ...auditContext(context),
-    ...(context.runId === undefined ? {} : { runId: context.runId }),
-    ...(context.round === undefined ? {} : { round: context.round }),
-    sessionId: context.sessionId,
-    server: tool.server,
-    tool: tool.tool,
-    name: tool.name,
-    definitionHash: tool.definitionHash,
-    safe: tool.safe,
-    ...(tool.stateful === true ? { stateful: true } : {}),
-    ...(context.sealedHeaders === undefined ? {} : { sealedHeaders: context.sealedHeaders }),
-    priority: context.priority,
-    timeoutMs: Math.min(tool.timeoutMs, left),
-    maxTimeoutMs: Math.min(Math.max(tool.maxTimeoutMs, tool.timeoutMs), left),
-    deadline: Math.min(queuedAt + tool.timeoutMs, context.deadline),
-    queuedAt,
-  };
-}

@@ -1,60 +1,49 @@
-// Answers from kept results where the operator said that a tool's may be kept; runs the others, and
-// equal ones at the same time once. Failures are never kept, and a cache that is away costs nothing but the run.
+// Cached results of tools, where the operator has set a time for them. Equal calls at the same time run once. Failures are
+// never cached, and a cache that is away costs nothing but the run.
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal } from '#libs/runs/run-store.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { auditContext } from './queued-tool-runner.js';
-import { forwardedHeaders } from './forwarding-tool-runner.js';
-import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
+import type { ServerCall } from './server-call.js';
 
-export interface CachedRunnerParts {
-  runner: ToolRunner;
+export interface KeptResultsParts {
   cache: Cache;
-  journal: Pick<Journal, 'end' | 'get'>;
+  journal: Pick<Journal, 'end'>;
   onLookup: (outcome: 'hit' | 'miss' | 'skipped') => void;
   logger: Logger;
 }
 
+type Run = () => Promise<ToolOutcome>;
+
 const cacheMs = 500;
 
-export class CachedToolRunner implements ToolRunner {
+export class KeptResults {
   /** Equal calls that wait for one run, by key. */
   private readonly running = new Map<string, Promise<ToolOutcome | undefined>>();
 
-  constructor(private readonly parts: CachedRunnerParts) {}
+  constructor(private readonly parts: KeptResultsParts) {}
 
-  hasWorker(): boolean {
-    return this.parts.runner.hasWorker();
-  }
-
-  async run(
-    call: RunnableCall,
-    context: CallContext,
-    onProgress: (progress: ToolProgress) => void,
-  ): Promise<ToolOutcome> {
-    const { runner, onLookup } = this.parts;
-    const ttlMs = call.tool.cacheTtlMs;
-    if (ttlMs === undefined) return runner.run(call, context, onProgress);
-    const key = keyOf(call, context);
-    if (context.noCache === true) {
+  /** A cached result for the call, or else that of `run`, which is cached for `ttlMs`. */
+  async answer(call: ServerCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
+    const { onLookup } = this.parts;
+    const key = keyOf(call);
+    if (call.context.noCache === true) {
       onLookup('skipped');
-      return this.runAndKeep(key, call, { context, onProgress, ttlMs });
+      return this.runAndKeep(key, ttlMs, run);
     }
     const earlier = this.running.get(key);
     const flight = earlier === undefined ? this.begin(key) : undefined;
     try {
       const startedAt = performance.now();
-      const kept = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, context.signal);
+      const kept = earlier === undefined ? await this.read(key) : await outcomeOf(earlier, call.context.signal);
       flight?.tell(kept);
       const ended =
-        kept && (await this.end({ ...kept, cached: true, durationMs: performance.now() - startedAt }, context));
+        kept && (await this.end({ ...kept, cached: true, durationMs: performance.now() - startedAt }, call));
       onLookup(ended === undefined ? 'miss' : 'hit');
       if (ended !== undefined) return ended;
-      const outcome = await this.runAndKeep(key, call, { context, onProgress, ttlMs });
+      const outcome = await this.runAndKeep(key, ttlMs, run);
       flight?.tell(keepable(outcome));
       return outcome;
     } finally {
@@ -86,25 +75,21 @@ export class CachedToolRunner implements ToolRunner {
     }
   }
 
-  /** The call was planned: its one outcome is written as any other. Undefined: someone has ended it, or begun it. */
-  private async end(outcome: ToolOutcome, context: CallContext): Promise<ToolOutcome | undefined> {
+  /** The outcome of a planned call, written like any other. Undefined: somebody has begun or ended the call. */
+  private async end(outcome: ToolOutcome, { context, audit }: ServerCall): Promise<ToolOutcome | undefined> {
     if (context.signal.aborted) return undefined;
-    const ended = await this.parts.journal.end({ ...auditContext(context), callId: context.callId, outcome });
+    const ended = await this.parts.journal.end({ ...audit, callId: context.callId, outcome });
     return ended ? outcome : undefined;
   }
 
-  private async runAndKeep(
-    key: string,
-    call: RunnableCall,
-    how: { context: CallContext; onProgress: (progress: ToolProgress) => void; ttlMs: number },
-  ): Promise<ToolOutcome> {
-    const outcome = await this.parts.runner.run(call, how.context, how.onProgress);
+  private async runAndKeep(key: string, ttlMs: number, run: Run): Promise<ToolOutcome> {
+    const outcome = await run();
     if (keepable(outcome) !== undefined) {
       const { durationMs: _itsOwn, queueWaitMs: _too, ...kept } = outcome;
       const text = JSON.stringify({ ...kept, durationMs: 0 });
       this.parts.cache
-        .set(key, text, how.ttlMs, AbortSignal.timeout(cacheMs))
-        .catch((error: unknown) => this.parts.logger.warn({ error }, 'the result of a tool could not be kept'));
+        .set(key, text, ttlMs, AbortSignal.timeout(cacheMs))
+        .catch((error: unknown) => this.parts.logger.warn({ error }, 'the result of a tool could not be cached'));
     }
     return outcome;
   }
@@ -120,9 +105,9 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
   return outcome.state === 'completed' && outcome.truncated !== true ? outcome : undefined;
 }
 
-/** One principal's, with the headers that the server is sent; one session's too where the result depends on it. */
-function keyOf({ tool, arguments: args }: RunnableCall, context: CallContext): string {
+/** Of one principal, with the headers that the server is sent; of one session too, where the result depends on it. */
+function keyOf({ tool, arguments: args, context, forwarded = {} }: ServerCall): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
-  const caller = [context.principal, session, forwardedHeaders(tool, context)];
+  const caller = [context.principal, session, forwarded];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;
 }

@@ -7,8 +7,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { verifies } from '../../../../test/verifies.js';
-import { MeasuredToolRunner } from './measured-tool-runner.js';
-import type { ToolRunner } from './tool-runner.js';
+import { ToolCallMeasure } from './measure-tool-calls.js';
+import { ServerCall } from './server-call.js';
 
 const tool = { server: 'workspace', tool: 'read_file', name: 'read_file' } as CatalogTool;
 const context = { principal: 'local', requestId: 'r', sessionId: 's', callId: 'call_1', runId: 'run_1' } as CallContext;
@@ -25,17 +25,11 @@ async function run(
   metrics = createMetrics({ processMetrics: false }),
 ) {
   const lines: LogFields[] = [];
-  const inner: ToolRunner = {
-    run: async () => {
-      if (result instanceof Error) throw result;
-      return result;
-    },
-    hasWorker: () => true,
-  };
   const logger = { ...silentLogger, info: (fields: LogFields) => void lines.push(fields) };
-  const runner = new MeasuredToolRunner(inner, { metrics, clocks: new TurnClocks(), logger, logContent });
-  const call = { tool, arguments: { path: 'canary-argument' } };
-  const outcome = await runner.run(call, context, () => undefined).catch((error: unknown) => error);
+  const measure = new ToolCallMeasure({ metrics, clocks: new TurnClocks(), logger, logContent });
+  const call = new ServerCall({ tool, arguments: { path: 'canary-argument' }, replyTo: 'gateway-1' }, context);
+  const ended = result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+  const outcome = await measure.of(call, ended).catch((error: unknown) => error);
   expect(outcome).toBe(result);
   return { lines, text: await metrics.registry.metrics() };
 }

@@ -1,15 +1,14 @@
-// Counts, times and logs tool calls around any ToolRunner: one line a call with the names, bytes and digest of its
+// Counts, times and logs tool calls: one line a call with the names, bytes and digest of its
 // arguments; what they say only where `log.content` asks for it.
 import { createHash } from 'node:crypto';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { RunnableCall, ToolProgress, ToolRunner } from './tool-runner.js';
+import type { ServerCall } from './server-call.js';
 
 export interface ToolMeasuring {
   metrics: Metrics;
@@ -19,36 +18,27 @@ export interface ToolMeasuring {
   logContent: boolean;
 }
 
-export class MeasuredToolRunner implements ToolRunner {
-  constructor(
-    private readonly runner: ToolRunner,
-    private readonly measuring: ToolMeasuring,
-  ) {}
+export class ToolCallMeasure {
+  constructor(private readonly measuring: ToolMeasuring) {}
 
-  hasWorker(): boolean {
-    return this.runner.hasWorker();
-  }
-
-  async run(
-    call: RunnableCall,
-    context: CallContext,
-    onProgress: (progress: ToolProgress) => void,
-  ): Promise<ToolOutcome> {
+  /** Counts, times and logs the call when it has ended, in whatever way. */
+  async of(call: ServerCall, ended: Promise<ToolOutcome>): Promise<ToolOutcome> {
     const startedAt = performance.now();
-    const leave = this.measuring.clocks.enter(context.runId);
+    const leave = this.measuring.clocks.enter(call.context.runId);
     try {
-      const outcome = await this.runner.run(call, context, onProgress);
+      const outcome = await ended;
       leave();
-      this.report(call, context, { outcome, durationMs: performance.now() - startedAt });
+      this.report(call, { outcome, durationMs: performance.now() - startedAt });
       return outcome;
     } catch (error) {
       leave();
-      this.report(call, context, { error, durationMs: performance.now() - startedAt });
+      this.report(call, { error, durationMs: performance.now() - startedAt });
       throw error;
     }
   }
 
-  private report(call: RunnableCall, context: CallContext, end: CallEnd): void {
+  private report(call: ServerCall, end: CallEnd): void {
+    const { context } = call;
     const { metrics, logger } = this.measuring;
     const { outcome, error, durationMs } = end;
     const result = outcome === undefined ? toAppError(error).code : (outcome.error?.code ?? 'ok');
@@ -76,8 +66,8 @@ export class MeasuredToolRunner implements ToolRunner {
     );
   }
 
-  private describe(call: RunnableCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
-    const text = JSON.stringify(call.arguments);
+  private describe(call: ServerCall, outcome: ToolOutcome | undefined): Record<string, unknown> {
+    const text = call.argumentsText;
     const { logContent } = this.measuring;
     return {
       server: call.tool.server,

@@ -1,0 +1,123 @@
+// One call of a tool in the gateway, from its plan to its outcome: the row of the journal, the job of the queue, and the
+// headers that go along are made once and from one place.
+import { mintSealedReference, type SealedReference } from '#libs/backing/sealed-values.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { AuditContext, PlannedCall } from '#libs/runs/run-store.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { maxCarriedArgumentsBytes, type ToolJob } from '#libs/schemas/tool-job.js';
+
+export interface ServerCallOptions {
+  tool: CatalogTool;
+  /** As validated. */
+  arguments: JsonObject;
+  /** The gateway whose reply channel gets the outcome. */
+  replyTo: string;
+  /** The call was planned by a gateway that is gone: it runs only if nobody has begun it, else its outcome is waited for. */
+  again?: boolean;
+}
+
+export class ServerCall {
+  readonly tool: CatalogTool;
+  readonly arguments: JsonObject;
+  readonly argumentsText: string;
+  readonly again: boolean;
+  readonly audit: AuditContext;
+  /** Headers of the caller that the tool's server is sent, by names in small letters. Undefined if there are none. */
+  readonly forwarded: Readonly<Record<string, string>> | undefined;
+  /** Where they are, sealed: a job carries no secret. */
+  readonly sealedHeaders: SealedReference | undefined;
+  readonly job: ToolJob;
+
+  constructor(
+    options: ServerCallOptions,
+    readonly context: CallContext,
+  ) {
+    this.tool = options.tool;
+    this.arguments = options.arguments;
+    this.argumentsText = JSON.stringify(options.arguments);
+    this.again = options.again === true;
+    this.audit = auditContext(context);
+    this.forwarded = forwardedHeaders(this.tool, context);
+    this.sealedHeaders = this.forwarded && mintSealedReference();
+    this.job = this.toJob(options.replyTo);
+  }
+
+  /** The row of the journal. */
+  get planned(): PlannedCall {
+    const { tool, context } = this;
+    return {
+      id: context.callId,
+      kind: 'server',
+      principal: context.principal,
+      sessionId: context.sessionId,
+      name: tool.name,
+      server: tool.server,
+      tool: tool.tool,
+      definitionHash: tool.definitionHash,
+      arguments: this.arguments,
+      safe: tool.safe,
+      job: this.job,
+    };
+  }
+
+  /** The call's own time begins: it was planned, and waited for a place or for calls before it. */
+  begin(): void {
+    Object.assign(this.job, timesOf(this.tool, this.context));
+  }
+
+  private toJob(replyTo: string): ToolJob {
+    const { tool, context } = this;
+    const isCarried = Buffer.byteLength(this.argumentsText) <= maxCarriedArgumentsBytes;
+    return {
+      ...(isCarried ? { version: 1, arguments: this.arguments } : { version: 2 }),
+      callId: context.callId,
+      replyTo,
+      principal: context.principal,
+      ...this.audit,
+      ...(context.runId === undefined ? {} : { runId: context.runId }),
+      ...(context.round === undefined ? {} : { round: context.round }),
+      sessionId: context.sessionId,
+      server: tool.server,
+      tool: tool.tool,
+      name: tool.name,
+      definitionHash: tool.definitionHash,
+      safe: tool.safe,
+      ...(tool.stateful === true ? { stateful: true } : {}),
+      ...(this.sealedHeaders === undefined ? {} : { sealedHeaders: this.sealedHeaders }),
+      priority: context.priority,
+      ...timesOf(tool, context),
+    };
+  }
+}
+
+function timesOf({ timeoutMs, maxTimeoutMs }: CatalogTool, { deadline }: CallContext) {
+  const queuedAt = steadyNow();
+  const left = Math.max(1, Math.floor(deadline - queuedAt));
+  return {
+    timeoutMs: Math.min(timeoutMs, left),
+    maxTimeoutMs: Math.min(Math.max(maxTimeoutMs, timeoutMs), left),
+    deadline: Math.min(queuedAt + timeoutMs, deadline),
+    queuedAt,
+  };
+}
+
+export function auditContext(context: RequestContext & Pick<CallContext, 'model'>): AuditContext {
+  return {
+    requestId: context.requestId,
+    ...(context.traceparent === undefined ? {} : { traceparent: context.traceparent }),
+    ...(context.keyId === undefined ? {} : { keyId: context.keyId }),
+    ...(context.ip === undefined ? {} : { ip: context.ip }),
+    ...(context.model === undefined ? {} : { model: context.model }),
+  };
+}
+
+function forwardedHeaders({ forwardHeaders }: CatalogTool, { header }: CallContext): ServerCall['forwarded'] {
+  if (forwardHeaders === undefined || header === undefined) return undefined;
+  const found = forwardHeaders.flatMap((name) => {
+    const value = header(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return found.length === 0 ? undefined : (Object.fromEntries(found) as Record<string, string>);
+}
