@@ -71,7 +71,7 @@ export class PostgresRunStore implements RunStore {
       await prisma.$executeRaw`/* runs.expire-key */ update runs set idempotency_key = null
         where principal = ${key.principal} and idempotency_key = ${key.idempotencyKey}
           and created_at < clock_timestamp() - ${this.idempotencyTtlMs}::float8 * interval '1 millisecond'`;
-      const row = await prisma.run.findUnique({ where: { principal_idempotencyKey: key } });
+      const row = await prisma.run.findFirst({ where: key });
       return row === null ? undefined : toStoredRun(row);
     });
   }
