@@ -138,9 +138,9 @@ export const messageRequestSchema = z.looseObject({
   tool_choice: toolChoice.optional(),
   mcp_servers: z
     .array(z.unknown())
-    .max(0, 'is not taken: servers are defined in the configuration, an mcp_toolset in tools names one')
+    .max(0, 'is not supported: servers are defined in the configuration, an mcp_toolset in tools names one')
     .optional(),
-  thread: z.undefined({ error: 'is not taken: send all messages' }).optional(),
+  thread: z.undefined({ error: 'is not supported: send all messages' }).optional(),
   stream: z.boolean().optional(),
   stop_sequences: z.array(text).max(16).optional(),
   temperature: z.number().min(0).max(1).optional(),

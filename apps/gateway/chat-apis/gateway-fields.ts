@@ -10,7 +10,7 @@ export const toolName = z.string().regex(/^[^\p{C}\s]{1,128}$/u, 'is not a tool 
 
 /** Server tools are the operator's: a request names a configured server and cannot bring one along. */
 export const notFromRequests = z
-  .undefined({ error: 'is not taken: servers are defined in the configuration only' })
+  .undefined({ error: 'is not supported: servers are defined in the configuration only' })
   .optional();
 
 export const gatewayFields = {

@@ -7,7 +7,7 @@ import { mcpTool } from '../chat-apis/mcp-tool.js';
 const text = z.string();
 const callId = z.string().min(1).max(256);
 const calledName = z.string().min(1).max(256);
-const notHere = (what: string) => z.undefined({ error: `is not taken: ${what}` }).optional();
+const notHere = (what: string) => z.undefined({ error: `is not supported: ${what}` }).optional();
 
 const parts = {
   input_text: z.looseObject({ type: z.literal('input_text'), text }),
@@ -133,8 +133,8 @@ export const responseRequestSchema = z.looseObject({
   reasoning: z.looseObject({ effort: text.max(32).nullish(), summary: text.max(32).nullish() }).optional(),
   metadata: z.record(z.string(), text).optional(),
   user: text.max(1024).optional(),
-  background: z.literal(false, { error: 'is not taken: on_disconnect "detach" lets a response go on' }).optional(),
-  conversation: notHere('previous_response_id goes on with a conversation'),
+  background: z.literal(false, { error: 'is not supported: use on_disconnect "detach"' }).optional(),
+  conversation: notHere('previous_response_id continues a conversation'),
   prompt: notHere('there are no stored prompts'),
   max_tool_calls: notHere('max_tool_rounds bounds the tools'),
   ...gatewayFields,

@@ -27,7 +27,7 @@ const anthropicHeaders = { 'anthropic-version': 'Read past', 'x-api-key': "Where
 
 export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /v1/chat/completions': {
-    summary: 'A chat turn in the strict OpenAI dialect',
+    summary: 'A chat turn, exactly as the OpenAI API answers it',
     tag: 'chat',
     body: chatRequest,
     headers: chatHeaders,
@@ -50,7 +50,7 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
     errors: 'MessageError',
   },
   'POST /v1/messages/count_tokens': {
-    summary: 'The tokens that a message would have, where its model counts them (Anthropic, Gemini, the offline model)',
+    summary: 'Counts the input tokens of a message, if its model can (Anthropic, Gemini, the offline model)',
     tag: 'chat',
     body: messageCountRequest,
     answers: { 200: json(object({ input_tokens: integer })) },
@@ -71,13 +71,13 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
     answers: { 200: { ...json(response), ...sse() } },
   },
   'POST /v1/responses/input_tokens': {
-    summary: 'The tokens that a response would be asked with, where its model counts them, as for messages',
+    summary: 'Counts the input tokens of a response, if its model can',
     tag: 'chat',
     body: responseRequest,
     answers: { 200: json(object({ object: { const: 'response.input_tokens' }, input_tokens: integer })) },
   },
   'GET /v1/responses/{id}/input_items': {
-    summary: 'What a stored response was asked, with the conversation before it',
+    summary: 'The input items of a stored response, with the conversation before it',
     tag: 'chat',
     query: {
       limit: pageLimit(100),
@@ -95,12 +95,12 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
     },
   },
   'POST /v1/responses/{id}/cancel': {
-    summary: 'Cancels a response that goes on without its caller; one that is over is told as it is',
+    summary: 'Cancels a running response; one that has ended is returned unchanged',
     tag: 'chat',
     answers: { 200: json(response) },
   },
   'DELETE /v1/responses/{id}': {
-    summary: 'Forgets a stored response',
+    summary: 'Deletes a stored response',
     tag: 'chat',
     answers: { 200: json(object({ id: text, object: { const: 'response' }, deleted: { const: true } })) },
   },

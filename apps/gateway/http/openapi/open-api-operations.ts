@@ -52,7 +52,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 200: json(tool) },
   },
   'GET /api/tools/changes': {
-    summary: 'Changed definitions of tools that are held back; for operators',
+    summary: 'Changed tool definitions that are held back; for operators',
     tag: 'tools',
     query: { limit: pageLimit(50), after: describedAs(text, '`id` of the last change of the page before') },
     answers: { 200: json(listed('changes', toolChange)) },
@@ -89,7 +89,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     errors: 'RpcError',
   },
   'GET /mcp': {
-    summary: 'What an MCP session is told beside its answers',
+    summary: 'The notification stream of an MCP session',
     tag: 'tools',
     headers: mcpSession,
     answers: { 200: sse() },
@@ -103,13 +103,13 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     errors: 'RpcError',
   },
   'GET /sse': {
-    summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): a session, and what it is told',
+    summary: 'The gateway as an MCP server for clients of 2024 (HTTP+SSE): opens a session and its stream',
     tag: 'tools',
     answers: { 200: sse() },
     errors: 'RpcError',
   },
   'POST /sse/messages': {
-    summary: 'Messages of such a session; they are answered on its stream',
+    summary: 'A message of such a session; the answer comes on its stream',
     tag: 'tools',
     query: { sessionId: describedAs(text, 'The session, as its stream names it') },
     body: rpcMessages,
@@ -123,7 +123,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 200: json(listed('sessions', session)) },
   },
   'POST /api/sessions': {
-    summary: 'Makes a session; 200 where there is one of this name already, which lives on',
+    summary: 'Creates a session, or renews the one of this name (200)',
     tag: 'sessions',
     body: object({ session_id: text, metadata: anything }, []),
     bodyOptional: true,
@@ -151,7 +151,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     },
   },
   'GET /api/sessions/{id}/files/{path}': {
-    summary: 'One file, streamed, with the media type that its name says',
+    summary: 'One file, streamed, with the media type of its name',
     tag: 'sessions',
     headers: { Range: 'A part of it', 'If-Range': 'ETag that the part is of', ...readConditions },
     answers: { 200: anyFile, 206: anyFile, 304: nothing },
@@ -163,7 +163,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 200: nothing, 304: nothing },
   },
   'PUT /api/sessions/{id}/files/{path}': {
-    summary: 'Writes one file; 201 where there was none. Makes the session',
+    summary: 'Writes one file (201 if it is new); creates the session if needed',
     tag: 'sessions',
     binaryBody: true,
     headers: ifMatch,
@@ -180,23 +180,23 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'GET /api/runs/{id}': { summary: 'A stored run', tag: 'runs', answers: { 200: json(run) } },
   'GET /api/runs/{id}/events': {
-    summary: 'The events of a stored run, from any number on',
+    summary: 'The events of a stored run, from any event on',
     tag: 'runs',
     headers: { 'Last-Event-ID': 'Number of the last event that was seen' },
     answers: { 200: sse('ChatEvent') },
   },
   'DELETE /api/runs/{id}': {
-    summary: 'Cancels a run; one that is over is told as it is',
+    summary: 'Cancels a run; one that has ended is returned unchanged',
     tag: 'runs',
     answers: { 200: json(run) },
   },
   'GET /health/live': {
-    summary: 'Whether the process turns',
+    summary: 'Whether the process is alive',
     tag: 'operations',
     answers: { 200: json(object({ status: { const: 'ok' } })) },
   },
   'GET /health/ready': {
-    summary: 'Whether a plain chat can be served (503: no), and what is degraded',
+    summary: 'Whether plain chats can be served (else 503), and what is degraded',
     tag: 'operations',
     answers: { 200: json(health), 503: json(health) },
   },

@@ -135,7 +135,7 @@ export class ResponsesController {
 function wantsStream(query: unknown): boolean {
   const { stream, starting_after: after } = query as Record<string, unknown>;
   if (after !== undefined) {
-    const message = 'starting_after: is not taken: the events of a stored response are told from its beginning';
+    const message = 'starting_after: is not supported: a stored response is streamed from its beginning';
     throw new AppError('invalid_value', message, { param: 'starting_after' });
   }
   return stream === 'true';
