@@ -20,6 +20,13 @@ const names = readdirSync(root).sort();
 const update = process.env['UPDATE_GOLDEN'] === '1';
 
 const read = (path: string): unknown => JSON.parse(readFileSync(`${root}${path}`, 'utf8'));
+const has = (path: string): boolean => existsSync(`${root}${path}`);
+
+/** A prompted model speaks OpenAI's protocol: where it answers the same, one file serves both. */
+const upstreamPath = (name: string, family: GoldenFamilyName): string => {
+  const own = `${name}/${family}.upstream.json`;
+  return family === 'prompted' && !has(own) ? `${name}/openai.upstream.json` : own;
+};
 
 async function expected(path: string, outcome: GoldenOutcome): Promise<unknown> {
   if (!update) return read(path);
@@ -30,11 +37,13 @@ async function expected(path: string, outcome: GoldenOutcome): Promise<unknown> 
 
 for (const name of names) {
   const golden = read(`${name}/case.json`) as GoldenCase;
-  const families = goldenFamilies.filter((family) => existsSync(`${root}${name}/${family}.upstream.json`));
+  const families = goldenFamilies.filter((family) =>
+    ['upstream', 'expected'].some((kind) => has(`${name}/${family}.${kind}.json`)),
+  );
   const heard = new Map<GoldenFamilyName, unknown>();
 
   for (const family of families) {
-    const upstreams = read(`${name}/${family}.upstream.json`) as GoldenUpstream[];
+    const upstreams = read(upstreamPath(name, family)) as GoldenUpstream[];
     const run = (stream: boolean, split: number) => runGolden(golden, { family, upstreams, stream, split });
 
     verifies('models.families.golden', `${name}, ${family}: ${golden.about}`, async () => {
