@@ -119,7 +119,7 @@ export class MessageAssembler {
         break;
       case 'reasoning_delta':
         if (event.text === '') break;
-        message.reasoning += event.text;
+        if ((event.choice ?? 0) === 0) message.reasoning += event.text;
         told.push({ type: 'reasoning', text: event.text, ...choiceOf(event) });
         break;
       case 'tool_call_start':

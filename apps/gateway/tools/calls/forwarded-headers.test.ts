@@ -18,6 +18,7 @@ import {
   type TestGateway,
   type TestWorker,
 } from '../../../../test/support/queue-path.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../../../test/verifies.js';
 
 let services: Services;
@@ -105,6 +106,29 @@ verifies('tools.headers-forwarded', 'kept nowhere else, and not after the call',
   }
   expect(await services.rows("select 1 from tool_calls where job::text like '%sealedHeaders%'")).not.toHaveLength(0);
 });
+
+verifies(
+  'tools.headers-forwarded',
+  'a call whose headers cannot be kept is refused, and ended in the journal',
+  async () => {
+    const away = new AppError('store_unavailable', 'The store is not reachable');
+    const { backing } = services;
+    const cache = { ...backing.cache, set: () => Promise.reject(away) };
+    const broken = await openGateway({ ...services, backing: { ...backing, cache } as typeof backing });
+    try {
+      await vi.waitUntil(() => broken.catalog.find('whoami') !== undefined, { timeout: 20_000 });
+      const context = requestContext({ header: (name) => (name === 'authorization' ? 'Bearer 1' : undefined) });
+      const prepared = await broken.calls.prepare({ name: 'whoami', argumentsText: '{}' }, context);
+      await expect(prepared.run(() => undefined)).rejects.toBe(away);
+      const [row] = await services.rows<{ state: string }>('select state from tool_calls where id = $1', [
+        prepared.context.callId,
+      ]);
+      expect(row?.state).toBe('cancelled');
+    } finally {
+      await broken.close();
+    }
+  },
+);
 
 test('a sealed value opens with its key alone, and only while it is there', async () => {
   const values = new SealedValues(services.backing.cache);

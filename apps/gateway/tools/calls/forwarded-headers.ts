@@ -4,7 +4,6 @@ import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Cache } from '#libs/backing/cache.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ServerCall } from './server-call.js';
 
 const cacheMs = 2_000;
@@ -19,17 +18,15 @@ export class ForwardedHeaders {
     this.values = new SealedValues(cache);
   }
 
-  /** Of a call that has some. @throws AppError store_unavailable if they cannot be kept */
-  async keepWhile(call: ServerCall, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const reference = call.sealedHeaders!;
-    const ttlMs = Math.max(1, call.context.deadline - steadyNow());
-    await this.values.put(reference, JSON.stringify(call.forwarded), ttlMs, AbortSignal.timeout(cacheMs));
-    try {
-      return await run();
-    } finally {
-      this.values
-        .delete(reference, AbortSignal.timeout(cacheMs))
-        .catch((error: unknown) => this.logger.debug({ error }, 'forwarded headers stay until their time is over'));
-    }
+  /** Of a call that has some, until `forget` or the deadline of its request. @throws AppError store_unavailable */
+  keep({ sealedHeaders, forwarded, context }: ServerCall): Promise<void> {
+    const ttlMs = Math.max(1, context.deadline - steadyNow());
+    return this.values.put(sealedHeaders!, JSON.stringify(forwarded), ttlMs, AbortSignal.timeout(cacheMs));
+  }
+
+  forget({ sealedHeaders }: ServerCall): void {
+    this.values
+      .delete(sealedHeaders!, AbortSignal.timeout(cacheMs))
+      .catch((error: unknown) => this.logger.debug({ error }, 'forwarded headers stay until their time is over'));
   }
 }

@@ -129,8 +129,21 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   private send(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
-    const dispatch = () => this.dispatch(call, onProgress);
-    return call.forwarded === undefined ? dispatch() : this.headers.keepWhile(call, dispatch);
+    if (call.forwarded === undefined) return this.dispatch(call, onProgress);
+    return this.sendWithHeaders(call, onProgress);
+  }
+
+  private async sendWithHeaders(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
+    try {
+      await this.headers.keep(call);
+    } catch (error) {
+      return this.neverQueued(error, call);
+    }
+    try {
+      return await this.dispatch(call, onProgress);
+    } finally {
+      this.headers.forget(call);
+    }
   }
 
   private async dispatch(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
