@@ -11,14 +11,7 @@ import type { Gateway } from './gateway.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/chat.controller.js';
 import { FilesController } from './http/files.controller.js';
-import {
-  CONFIG,
-  ERROR_OBSERVER,
-  MODEL_ROUTER,
-  RUNS_PORTS,
-  SESSION_STORE,
-  TOOL_CATALOG,
-} from './http/injection-tokens.js';
+import { CONFIG, ERROR_OBSERVER, MODEL_ROUTER, RUNS_PORTS, SESSION_STORE } from './http/injection-tokens.js';
 import { McpController } from './http/mcp.controller.js';
 import { McpDoor } from './http/mcp-door.js';
 import { MessagesController } from './http/messages.controller.js';
@@ -34,6 +27,7 @@ import { ToolsController } from './http/tools.controller.js';
 import { TurnAdmission } from './http/turn-admission.js';
 import { TurnDoor } from './http/turn-door.js';
 import { KeyedToolCalls } from './tools/keyed-tool-calls.js';
+import { ToolPolicy } from './tools/policy/tool-policy.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 import { ToolServers } from './tools/tool-servers.js';
 
@@ -89,7 +83,7 @@ export class GatewayModule {
           useValue: { ...gateway, channels: gateway.backing.channels, observeError: observeStreamError },
         },
         { provide: SESSION_STORE, useValue: gateway.sessions },
-        { provide: TOOL_CATALOG, useValue: gateway.catalog },
+        { provide: ToolPolicy, useValue: gateway.policy },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
         { provide: ToolServers, useValue: gateway.toolServers },

@@ -38,7 +38,7 @@ import { CompiledArgumentValidator } from './tools/compiled-argument-validator.j
 import { LateCancels } from './tools/late-cancels.js';
 import { MeasuredToolRunner } from './tools/measured-tool-runner.js';
 import { MemoryToolCatalog } from './tools/memory-tool-catalog.js';
-import { decide } from './tools/policy.js';
+import { ToolPolicy } from './tools/policy/tool-policy.js';
 import { QueuedToolRunner } from './tools/queued-tool-runner.js';
 import { ToolChangeDecisions } from './tools/tool-change-decisions.js';
 import { ToolServers } from './tools/tool-servers.js';
@@ -86,6 +86,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const measure = new ModelCallMeasure(measuring);
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
+  const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
+  const { decide, deniedTool, catalogOf } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const queued = new QueuedToolRunner({
     gatewayId: id,
@@ -130,9 +132,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     {
       models,
       runner,
-      catalog,
+      catalogOf,
       validator,
       decide,
+      deniedTool,
       planCall,
       runs,
       log,
@@ -184,6 +187,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     models,
     catalog,
+    policy,
     queued,
     chat,
     toolCalls,

@@ -15,12 +15,16 @@ export interface OpenMcpDoor extends OpenDoor {
   sessions: Set<string>;
 }
 
-export async function openMcpDoor(services: Services, { catalog, calls }: TestGateway): Promise<OpenMcpDoor> {
+export async function openMcpDoor(
+  services: Services,
+  { policy: { catalogOf, onChange }, calls }: TestGateway,
+): Promise<OpenMcpDoor> {
   const errors: string[] = [];
   const sessions = new Set<string>();
   const endpoint = openGatewayEndpoint(
     {
-      catalog,
+      catalogOf,
+      onChange,
       calls,
       logger: silentLogger,
       observeError: ({ code }) => errors.push(code),

@@ -30,7 +30,7 @@ import { CompiledArgumentValidator } from '../../apps/gateway/tools/compiled-arg
 import { ForwardingToolRunner } from '../../apps/gateway/tools/forwarding-tool-runner.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/keyed-tool-calls.js';
-import { decide } from '../../apps/gateway/tools/policy.js';
+import { ToolPolicy } from '../../apps/gateway/tools/policy/tool-policy.js';
 import { LateCancels } from '../../apps/gateway/tools/late-cancels.js';
 import { QueuedToolRunner } from '../../apps/gateway/tools/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
@@ -88,6 +88,7 @@ export interface TestGateway {
   id: string;
   runner: QueuedToolRunner;
   catalog: MemoryToolCatalog;
+  policy: ToolPolicy;
   calls: ToolCalls;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
@@ -119,6 +120,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
+  const policy = new ToolPolicy(config, catalog, () => undefined);
+  const { decide } = policy;
   const bounds = {
     maxArgumentBytes: tools.max_argument_bytes,
     maxSchemaBytes: limits.tool_schema_bytes,
@@ -144,6 +147,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     id,
     runner,
     catalog,
+    policy,
     calls,
     keyed,
     close: async () => {

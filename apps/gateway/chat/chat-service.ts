@@ -10,6 +10,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun } from './follow-run.js';
@@ -28,6 +29,8 @@ export interface StartedTurn {
   runId: string;
   /** The gateway's own time until the run has been written. */
   createdAt: Date;
+  /** As the caller sees it. */
+  catalog: ToolCatalog;
   /** The caller may go and the turn goes on. */
   detached: boolean;
   /**
@@ -38,7 +41,7 @@ export interface StartedTurn {
 }
 
 export interface ChatPorts extends Omit<TurnPorts, 'limits'>, FollowPorts {
-  catalog: ToolCatalog;
+  catalogOf: CatalogOf;
   cancels: RunCancels;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
@@ -119,7 +122,7 @@ export class ChatService {
 
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
-    const offer = offerTools(request, this.ports.catalog, this.config.limits.tools);
+    const offer = offerTools(request, this.ports.catalogOf(context), this.config.limits.tools);
     const detached = request.onDisconnect === 'detach';
     const run: NewRun = {
       id: mintRunId(),
@@ -170,6 +173,7 @@ export class ChatService {
       const started: StartedTurn = {
         runId: id,
         createdAt: (from ?? begun?.run)?.createdAt ?? new Date(),
+        catalog: this.ports.catalogOf(prepared.context),
         detached: run.detached,
         tell: (take) => {
           const begin = async () => {
@@ -260,6 +264,7 @@ export class ChatService {
     if (run.state === 'failed') throw storedError(run);
     return {
       runId: run.id,
+      catalog: this.ports.catalogOf(prepared.context),
       createdAt: run.createdAt,
       detached: true,
       tell: (take) => this.follow(prepared, run, take),

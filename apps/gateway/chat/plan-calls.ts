@@ -1,11 +1,11 @@
 // From what the model asked for to rows of the journal: who runs each call, whether it may run at all.
 // A call that cannot run gets its outcome here; nothing is dispatched in this file.
 import type { PlannedCall } from '#libs/runs/run-store.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { Decide } from '../tools/policy.js';
+import { type Decide, refusalOf } from '../tools/policy/decide.js';
 import type { ArgumentValidator } from '../tools/tool-catalog.js';
 import { toolOfCall } from '../tools/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
@@ -21,6 +21,8 @@ export interface TurnCall {
 export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
+  /** One that the caller was not offered because the policy denies it whatever its arguments. */
+  deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   /** The journal's row of a server call, with the job that would run it. */
   planCall: (tool: CatalogTool, args: JsonObject, context: CallContext) => PlannedCall;
 }
@@ -43,24 +45,26 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client'), context };
   if (!input.admit())
     return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn may call no more tools'));
-  if (offered?.tool === undefined) {
+  const called = offered?.tool ?? ports.deniedTool(call.name, context);
+  if (called === undefined) {
     return refused(call, context, failedOutcome('failed', 'tool_not_found', `Tool '${call.name}' not found`));
   }
   if (call.parseError !== undefined) {
     const message = `${call.parseError}; send one complete JSON object`;
-    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), offered.tool);
+    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), called);
   }
-  const validated = await ports.validator.validate(offered.tool, call.arguments);
+  const validated = await ports.validator.validate(called, call.arguments);
   if (!validated.ok) {
-    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), offered.tool);
+    return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), called);
   }
-  const tool = toolOfCall(offered.tool, validated.arguments);
+  const tool = toolOfCall(called, validated.arguments);
   const decision = ports.decide(tool, validated.arguments, context);
+  const policyRule = decision.rule;
   if (decision.effect !== 'allow') {
-    const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
-    return refused(call, context, failedOutcome('denied', 'tool_denied', message), tool);
+    const { planned } = refused(call, context, refusalOf(tool, decision), tool);
+    return { planned: { ...planned, arguments: validated.arguments, policyRule }, context };
   }
-  return { planned: ports.planCall(tool, validated.arguments, context), context, tool };
+  return { planned: { ...ports.planCall(tool, validated.arguments, context), policyRule }, context, tool };
 }
 
 function refused(call: AssembledCall, context: CallContext, outcome: ToolOutcome, tool?: CatalogTool): TurnCall {

@@ -8,7 +8,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { LateCancels } from './late-cancels.js';
-import type { Decide } from './policy.js';
+import { type Decide, refusalOf } from './policy/decide.js';
 import { auditContext } from './queued-tool-runner.js';
 import type { ArgumentValidator, ToolCatalog } from './tool-catalog.js';
 import { toolOfCall } from './tool-of-call.js';
@@ -68,17 +68,19 @@ export class ToolCalls {
     };
     const validated = await this.ports.validator.validate(offered, request.argumentsText);
     if (!validated.ok) {
-      return this.#refuse(offered, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+      // What was sent is not kept: it was refused for what it is.
+      const planned = this.ports.planCall(offered, {}, context);
+      const outcome = failedOutcome('failed', 'invalid_tool_arguments', validated.message);
+      return this.#refuse(offered, context, planned, outcome);
     }
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
-    if (decision.effect !== 'allow') {
-      const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
-      return this.#refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
-    }
+    const policyRule = decision.rule;
+    const planned = { ...this.ports.planCall(tool, validated.arguments, context), policyRule };
+    if (decision.effect !== 'allow') return this.#refuse(tool, context, planned, refusalOf(tool, decision));
     // Before it is journaled: refused, it leaves nothing behind.
     await this.ports.untilWorker(tool, context);
-    await this.#plan(this.ports.planCall(tool, validated.arguments, context), context, request);
+    await this.#plan(planned, context, request);
     return {
       tool,
       context,
@@ -103,10 +105,8 @@ export class ToolCalls {
     }
   }
 
-  async #refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
-    // What was sent is not kept: it was refused for what it is.
-    const planned = { ...this.ports.planCall(tool, {}, context), outcome };
-    await this.ports.journal.plan(planned, auditContext(context));
+  async #refuse(tool: CatalogTool, context: CallContext, planned: PlannedCall, outcome: ToolOutcome): Promise<never> {
+    await this.ports.journal.plan({ ...planned, outcome }, auditContext(context));
     throw failureOf(tool, outcome);
   }
 }
