@@ -8,6 +8,7 @@ import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
+import { measurePolicyDecisions, policyScenario } from './policy-decisions.js';
 import { CHUNKS_A_STREAM, type Scenario, scenarios, warmingUp } from './scenarios.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
@@ -292,6 +293,7 @@ try {
     print(measured.map(({ row }) => row));
     if (auditScenario.includes(options.only))
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
+    if (policyScenario.includes(options.only)) measurePolicyDecisions();
     if (options.peers) await comparePeers(system, measured);
   }
   if (options.soak === undefined && !options.files) {

@@ -80,7 +80,7 @@ verifies('policy.denied-invisible', 'not listed by /api/tools and /mcp, refused 
 
   const before = await decisions('deny');
   const refused = await call('delete_file', { path: 'a' });
-  expect(refused).toMatchObject({ status: 403, body: { error: { code: 'tool_denied' } } });
+  expect(refused).toMatchObject({ status: 422, body: { error: { code: 'tool_denied' } } });
   expect(refused.body.error!.message).toContain('Nothing is deleted here');
   const inMcp = (await rpc('tools/call', { name: 'delete_file', arguments: { path: 'a' } })).result;
   expect(JSON.stringify(inMcp)).toContain('Nothing is deleted here');
@@ -109,7 +109,7 @@ verifies('policy.audited', 'allowed by a rule, denied by another, and by default
   expect((await writeTo('tmp/a')).status).toBe(200);
   expect(await ruleOf("tool = 'write_file'")).toMatchObject({ policy_rule: 'own-corner', success: true });
   for (const path of ['etc/a', 'tmp/../etc/a', '/mcp_workspaces/sess_policy/a']) {
-    expect(await writeTo(path)).toMatchObject({ status: 403, body: { error: { code: 'tool_denied' } } });
+    expect(await writeTo(path)).toMatchObject({ status: 422, body: { error: { code: 'tool_denied' } } });
   }
   const denied = await ruleOf("tool = 'write_file'");
   expect(denied).toMatchObject({ policy_rule: 'elsewhere', success: false });
@@ -119,8 +119,8 @@ verifies('policy.audited', 'allowed by a rule, denied by another, and by default
 });
 
 verifies('policy.approvals-missing', 'a rule asks for one', async () => {
-  const { status, body } = await call('move_file', { from: 'tmp/a', to: 'tmp/b' });
-  expect([status, body.error!.code]).toEqual([403, 'tool_denied']);
+  const { status, body } = await call('move_file', { source: 'tmp/a', destination: 'tmp/b' });
+  expect([status, body.error!.code]).toEqual([422, 'tool_denied']);
   expect(body.error!.message).toMatch(/Moves a file: the call needs an approval, and this version has none/);
 });
 
