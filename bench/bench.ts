@@ -1,5 +1,6 @@
 // `npm run bench`: what a chat, a stream, a loop and a tool call cost on this machine, and whether every one of them is in
 // the journal and the audit. Exit codes: 0 measured, 1 something failed or rows are missing; missed goals are only shown.
+import { measurePolicyDecisions, policyScenario } from './policy-decisions.js';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
@@ -292,6 +293,7 @@ try {
     print(measured.map(({ row }) => row));
     if (auditScenario.includes(options.only))
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
+    if (policyScenario.includes(options.only)) measurePolicyDecisions();
     if (options.peers) await comparePeers(system, measured);
   }
   if (options.soak === undefined && !options.files) {

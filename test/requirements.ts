@@ -6,6 +6,7 @@ import { chatApisRequirements } from './requirements/chat-apis.js';
 import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
+import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
 import { toolRequirements } from './requirements/tools.js';
 
@@ -16,6 +17,7 @@ export const requirements = {
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,
+  ...policyRequirements,
   ...reliabilityRequirements,
   ...toolRequirements,
 } as const;

@@ -11,14 +11,7 @@ import type { Gateway } from './gateway.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
-import {
-  CONFIG,
-  ERROR_OBSERVER,
-  MODEL_ROUTER,
-  RUNS_PORTS,
-  SESSION_STORE,
-  TOOL_CATALOG,
-} from './http/injection-tokens.js';
+import { CONFIG, ERROR_OBSERVER, MODEL_ROUTER, RUNS_PORTS, SESSION_STORE } from './http/injection-tokens.js';
 import { McpController } from './http/mcp/mcp.controller.js';
 import { McpRoute } from './http/mcp/mcp-route.js';
 import { MessagesController } from './http/turns/messages.controller.js';
@@ -35,6 +28,7 @@ import { TurnAdmission } from './http/turns/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
 import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
+import { ToolPolicy } from './tools/policy/tool-policy.js';
 import { ToolServers } from './tools/catalog/tool-servers.js';
 
 export interface GatewayModuleParts {
@@ -89,7 +83,7 @@ export class GatewayModule {
           useValue: { ...gateway, channels: gateway.backing.channels, observeError: observeStreamError },
         },
         { provide: SESSION_STORE, useValue: gateway.sessions },
-        { provide: TOOL_CATALOG, useValue: gateway.catalog },
+        { provide: ToolPolicy, useValue: gateway.policy },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
         { provide: ToolServers, useValue: gateway.toolServers },

@@ -35,7 +35,7 @@ import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 import { LateCancels } from './tools/calls/late-cancels.js';
 import { MemoryToolCatalog } from './tools/catalog/memory-tool-catalog.js';
-import { decide } from './tools/policy.js';
+import { ToolPolicy } from './tools/policy/tool-policy.js';
 import { QueuedToolRunner } from './tools/calls/queued-tool-runner.js';
 import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
 import { ToolServers } from './tools/catalog/tool-servers.js';
@@ -83,6 +83,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const measure = new ModelCallMeasure(measuring);
   const models = faulty.models(createModelRouter(config.models, { logger, offline, measure, ...observers }));
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, logger);
+  const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
+  const { decide, deniedTool, catalogOf } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
   const runner = new QueuedToolRunner({
     gatewayId: id,
@@ -119,9 +121,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     {
       models,
       runner,
-      catalog,
+      catalogOf,
       validator,
       decide,
+      deniedTool,
       runs,
       log,
       channels: backing.channels,
@@ -134,7 +137,16 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     config,
     id,
   );
-  const toolCalls = new ToolCalls({ catalog, validator, decide, journal, runner, lateCancels, untilWorker });
+  const toolCalls = new ToolCalls({
+    catalog,
+    validator,
+    decide,
+    deniedTool,
+    journal,
+    runner,
+    lateCancels,
+    untilWorker,
+  });
   const keyedToolCalls = new KeyedToolCalls({
     calls: toolCalls,
     runs,
@@ -177,6 +189,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     keyedToolCalls,
     toolChanges,
     toolChangeDecisions,
+    policy,
     toolServers: new ToolServers(registry, catalog),
     cancels,
     async start(): Promise<void> {

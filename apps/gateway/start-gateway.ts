@@ -3,10 +3,12 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { databaseUrl } from '#libs/config/database-url.js';
+import { openConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
 import { migrate } from '#libs/postgres/migrate.js';
 import {
+  configurationCheck,
   isolationCheck,
   queueCheck,
   serversCheck,
@@ -20,10 +22,12 @@ import { OperationsModule } from '#libs/health/operations.module.js';
 import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { ignoreExpectations, refusalHandlers } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import type { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { createMetrics, type Metrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
+import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
@@ -43,7 +47,7 @@ import { parseBody } from '#libs/http-server/parse-body.js';
 
 const migrationMs = 60_000;
 
-export async function startGateway(config: Config, logger: Logger): Promise<RunningProcess> {
+export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   const metrics = createMetrics();
   // First: it may refuse, and there is nothing to close yet.
   const { workspaces, check } = await openWorkspaces(config, logger);
@@ -57,7 +61,15 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
-  const health = new Health('gateway', [...healthChecks(gateway), check]);
+  const reloads = new ConfigurationReloads({
+    started: config,
+    reader: openConfigReader(),
+    apply: (next) => gateway.policy.replace(next),
+    strikeOut: logger.strikeOut,
+    onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),
+    logger,
+  });
+  const health = new Health('gateway', [...healthChecks(gateway), check, configurationCheck(() => reloads.problem)]);
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
@@ -103,11 +115,14 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   health.become('serving');
   // Asked once by us, so that the log says from the start what is wrong.
   void health.ready();
+  reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
 
   return {
+    reload: () => void reloads.request('SIGHUP'),
     async stop(graceMs) {
       health.become('stopping');
+      await reloads.close();
       const mcpRoute = app.get(McpRoute);
       mcpRoute.stopWaiting();
       await admission.drain(graceMs);
@@ -136,14 +151,15 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { catalog, toolCalls: calls }: Gateway,
+  { policy: { catalogOf, onChange }, toolCalls: calls }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
 ): McpEndpoint {
   return openGatewayEndpoint(
     {
-      catalog,
+      catalogOf,
+      onChange,
       calls,
       logger,
       observeError: (error) => metrics.countError(error),

@@ -17,10 +17,10 @@ import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { NestLog } from '#libs/logging/nest-log.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { Scrape } from '#libs/metrics/scrape.js';
+import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
 import { databaseUrl } from '#libs/config/database-url.js';
-import { ConfigurationReloads } from './configuration-reloads.js';
 import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
 
@@ -44,7 +44,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const reloads = new ConfigurationReloads({
     started: config,
     reader: openConfigReader(),
-    apply: (mcpServers) => opened.worker.reconfigure(mcpServers),
+    apply: ({ mcpServers }) => opened.worker.reconfigure(mcpServers),
     strikeOut: logger.strikeOut,
     onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),
     logger,

@@ -108,9 +108,6 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
     return 'has spares but is no command with an instance a session';
   }
   if (server.spares > server.max_instances) return `has more spares than max_instances (${server.max_instances})`;
-  if (server.tools.requires_approval !== undefined && server.tools.requires_approval.length > 0) {
-    return 'has tools.requires_approval, and this version can ask nobody: leave those tools out with tools.exclude';
-  }
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';
   return undefined;
 }

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from './config-error.js';
 import { readConfig, type ConfigSource } from './read-config.js';
+import { policyFilePath } from './policy-file.js';
 import type { Config } from './schema.js';
 
 /** Names the file; without it `signalbox.yaml` in the working directory is taken if it is there. */
@@ -45,6 +46,7 @@ export function configSource(environment: Readonly<Record<string, string | undef
     environment,
     ...(file === undefined ? {} : { file }),
     readSecretFile: (path) => readFileSync(path, 'utf8'),
+    readPolicyFile: (path) => readFileSync(policyFilePath(configPath(environment[fileVariable]), path), 'utf8'),
   };
 }
 
@@ -55,7 +57,8 @@ export function configurationFiles(environment: Readonly<Record<string, string |
     files.push(path);
     return readFileSync(path, 'utf8');
   };
-  readConfig({ ...configSource(environment), readSecretFile });
+  const { policy } = readConfig({ ...configSource(environment), readSecretFile });
+  if (policy.file !== undefined) files.push(policyFilePath(files[0]!, policy.file));
   return files.map((path) => resolve(path));
 }
 

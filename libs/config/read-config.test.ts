@@ -171,12 +171,6 @@ mcpServers: { c: { command: x, args: y, autoApprove: [] } }`,
   expect(linesOf({}, 'a: &a [*a]')).toEqual(['  signalbox.yaml: has a value that holds itself']);
 });
 
-test('a tool that a person should allow is never run unasked', () => {
-  const lines = linesOf({}, 'mcpServers: { a: { command: x, tools: { requires_approval: [drop] } } }');
-  expect(lines.join()).toContain('mcpServers.a: has tools.requires_approval');
-  expect(read({}, 'mcpServers: { a: { command: x, tools: { requires_approval: [] } } }').mcpServers['a']).toBeDefined();
-});
-
 describe('variables in the file', () => {
   verifies('operations.config-variables', 'expanded, with fallback, and as numbers', () => {
     const text = 'server: { port: "${MY_PORT}" }\nlog: { level: "${LEVEL:-warn}" }\ndata_dir: "a/${X}-$${X}"';

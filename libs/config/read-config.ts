@@ -5,6 +5,7 @@ import { ConfigError, formatKey, type ConfigProblem } from './config-error.js';
 import { environmentSettings, knownProviders, valueOfText, withApiPath } from './environment.js';
 import { expandTree, type Expansion } from './files/expand-variables.js';
 import { parseFile, type ParsedFile } from './files/parse-file.js';
+import { readPolicyFile } from './policy-file.js';
 import { problemsOf } from './problems-of.js';
 import { configSchema, type Config } from './schema.js';
 import type { Path } from './printing/schema-walk.js';
@@ -15,6 +16,10 @@ export interface ConfigSource {
   file?: { path: string; text: string };
   /** Reads the file that a `…_FILE` variable names; throws when it cannot. */
   readSecretFile?: (path: string) => string;
+  /** Reads the file that `policy.file` names, relative to the configuration file; throws when it cannot. */
+  readPolicyFile?: (path: string) => string;
+  /** A file that stands in for the policy of the configuration, to try it out. */
+  policyDraft?: string;
 }
 
 /** Where values came from: key → `environment PORT`, `PORT_FILE`, `signalbox.yaml:12`; absent: the default. */
@@ -41,6 +46,12 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
   applyEnvironment(tree, variables, origins);
   switchProvidersOn(tree, variables, { used: expansion.used, origins });
   readServers(tree);
+  if (source.policyDraft !== undefined) tree['policy'] = { file: source.policyDraft };
+  const policy = readPolicyFile(tree['policy'], source.readPolicyFile, problems);
+  if (policy !== undefined) {
+    Object.assign(tree, expandTree(policy, expansion));
+    noteFileOrigins(policy, policy.tree, origins);
+  }
 
   const originOf = (path: Path) => nearestOrigin(path, origins);
   const parsed = configSchema.safeParse(tree);

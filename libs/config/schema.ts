@@ -1,6 +1,7 @@
 // Every setting, its default and its meaning, once. `.env.example`, the JSON Schema and docs/configuration.md are
 // printed from here. Settings are named as in signalbox.yaml; `environment.ts` maps the names that environments use.
 import { z } from 'zod';
+import { policySchema } from './policy-schema.js';
 import { changePolicies, serverSchema } from './server-schema.js';
 import { bytes, count, ms, secret, secretUrl } from './setting-kinds.js';
 
@@ -141,6 +142,7 @@ export const configSchema = z.strictObject({
       changes: changePolicies.prefault({}),
     })
     .prefault({}),
+  policy: policySchema.prefault({}),
   worker: z
     .strictObject({
       concurrency: count('Tool calls at once in one worker').default(64),

@@ -25,7 +25,9 @@ const toolRulesSchema = z.strictObject({
   requires_approval: z
     .array(z.string())
     .optional()
-    .describe('Not in this version: a server that has it is refused, so that none of them runs unasked'),
+    .describe(
+      'Tools that need an approval, unless a rule of the policy allows the call; refused in this version (docs/policy.md)',
+    ),
   cache_ttl_ms: z
     .record(z.string(), ms('Life of a kept result'))
     .optional()

@@ -32,10 +32,12 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   const errors = counter('errors_total', 'Errors that a caller or a model was shown', ['type', 'code']);
   // From the first scrape on, so that an alert on a rate sees the first error.
   for (const [code, { type }] of Object.entries(errorTable)) errors.inc({ type, code }, 0);
-  const configReloads = counter('config_reloads_total', 'Times that a worker read its configuration again', [
+  const configReloads = counter('config_reloads_total', 'Times that a process read its configuration again', [
     'outcome',
   ]);
   for (const outcome of ['applied', 'unchanged', 'rejected']) configReloads.inc({ outcome }, 0);
+  const policyDecisions = counter('policy_decisions_total', 'Tool calls that the policy decided', ['effect']);
+  for (const effect of ['allow', 'deny', 'require_approval']) policyDecisions.inc({ effect }, 0);
   const toolChanges = counter('tool_changes_total', 'Definitions of tools that changed, and what became of that', [
     'grade',
     'outcome',
@@ -116,6 +118,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       ['server', 'outcome'],
     ),
     configReloads,
+    policyDecisions,
     toolChanges,
     toolChangesHeld: gauge('tool_changes_held', 'Changed definitions that wait for an operator'),
     sessions: gauge('sessions', 'Sessions known'),

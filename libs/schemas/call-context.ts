@@ -9,6 +9,8 @@ export interface RequestContext {
   principal: string;
   /** The key that was shown, never the secret itself. */
   keyId?: string;
+  /** Of the key; absent: none. */
+  roles?: readonly string[];
   ip?: string;
   requestId: string;
   traceparent?: string;

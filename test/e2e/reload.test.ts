@@ -87,7 +87,7 @@ verifies('tools.reload', 'changed: a new instance for the next call, the unchang
   const after = await Promise.all(['steady', 'other'].map(where));
   expect(after.map(({ pid }, index) => pid === before[index]!.pid)).toEqual([true, false]);
   await expect.poll(() => isAlive(before[1]!.pid), patient).toBe(false);
-  await box.gateways[0]!.logged(({ message }) => String(message).startsWith('SIGHUP'));
+  await box.gateways[0]!.logged(({ metadata }) => (metadata as { why?: string })?.why === 'SIGHUP');
   const read = await box.workers[0]!.logged(({ metadata }) => (metadata as { why?: string })?.why === 'SIGHUP');
   expect(read['metadata']).toMatchObject({ added: [], changed: ['other'], removed: [] });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { TOOL_CATALOG } from '../../apps/gateway/http/injection-tokens.js';
 import { ToolsController } from '../../apps/gateway/http/controllers/tools.controller.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/calls/keyed-tool-calls.js';
+import { ToolPolicy } from '../../apps/gateway/tools/policy/tool-policy.js';
 import { type OpenHttpServer, openHttpServer } from '../support/open-http-server.js';
 import { queuePathOfFile } from '../support/queue-path.js';
 import { withinMs } from '../support/within-ms.js';
@@ -16,7 +16,7 @@ beforeAll(async () => {
     path.services,
     [ToolsController],
     [
-      { provide: TOOL_CATALOG, useValue: path.gateway.catalog },
+      { provide: ToolPolicy, useValue: path.gateway.policy },
       { provide: KeyedToolCalls, useValue: path.gateway.keyed },
     ],
   );

@@ -15,12 +15,16 @@ export interface OpenMcpServer extends OpenHttpServer {
   sessions: Set<string>;
 }
 
-export async function openMcpServer(services: Services, { catalog, calls }: TestGateway): Promise<OpenMcpServer> {
+export async function openMcpServer(
+  services: Services,
+  { policy: { catalogOf, onChange }, calls }: TestGateway,
+): Promise<OpenMcpServer> {
   const errors: string[] = [];
   const sessions = new Set<string>();
   const endpoint = openGatewayEndpoint(
     {
-      catalog,
+      catalogOf,
+      onChange,
       calls,
       logger: silentLogger,
       observeError: ({ code }) => errors.push(code),

@@ -31,7 +31,7 @@ import { ToolCalls } from '../../apps/gateway/tools/calls/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
 import { KeyedToolCalls } from '../../apps/gateway/tools/calls/keyed-tool-calls.js';
-import { decide } from '../../apps/gateway/tools/policy.js';
+import { ToolPolicy } from '../../apps/gateway/tools/policy/tool-policy.js';
 import { LateCancels } from '../../apps/gateway/tools/calls/late-cancels.js';
 import { QueuedToolRunner } from '../../apps/gateway/tools/calls/queued-tool-runner.js';
 import { Worker } from '../../apps/worker/worker.js';
@@ -89,6 +89,7 @@ export interface TestGateway {
   id: string;
   runner: QueuedToolRunner;
   catalog: MemoryToolCatalog;
+  policy: ToolPolicy;
   calls: ToolCalls;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
@@ -127,6 +128,8 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
+  const policy = new ToolPolicy(config, catalog, () => undefined);
+  const { decide, deniedTool } = policy;
   const bounds = {
     maxArgumentBytes: tools.max_argument_bytes,
     maxSchemaBytes: limits.tool_schema_bytes,
@@ -134,7 +137,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   };
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const untilWorker = runner.untilWorker.bind(runner);
-  const ports = { catalog, validator, decide, journal, runner, lateCancels, untilWorker };
+  const ports = { catalog, validator, decide, deniedTool, journal, runner, lateCancels, untilWorker };
   const calls = new ToolCalls(ports);
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({
@@ -150,6 +153,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     id,
     runner,
     catalog,
+    policy,
     calls,
     keyed,
     close: async () => {

@@ -10,6 +10,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun } from './runs/follow-run.js';
@@ -28,6 +29,8 @@ export interface StartedTurn {
   runId: string;
   /** The gateway's time until the run is written, then the store's. */
   readonly createdAt: Date;
+  /** The tools that the caller may use. */
+  catalog: ToolCatalog;
   /** The turn continues when the caller disconnects. */
   detached: boolean;
   /**
@@ -38,7 +41,7 @@ export interface StartedTurn {
 }
 
 export interface ChatPorts extends Omit<TurnPorts, 'limits'>, FollowPorts {
-  catalog: ToolCatalog;
+  catalogOf: CatalogOf;
   cancels: RunCancels;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
@@ -133,7 +136,7 @@ export class ChatService {
 
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
-    const offer = offerTools(request, this.ports.catalog, this.config.limits.tools);
+    const offer = offerTools(request, this.ports.catalogOf(context), this.config.limits.tools);
     const detached = request.onDisconnect === 'detach';
     const run: NewRun = {
       id: mintRunId(),
@@ -200,6 +203,7 @@ export class ChatService {
         get createdAt() {
           return record.createdAt;
         },
+        catalog: this.ports.catalogOf(prepared.context),
         detached: run.detached,
         tell: (take) => this.run({ turn, past, record, cancel }, take),
       };
@@ -250,6 +254,7 @@ export class ChatService {
     if (run.state === 'failed') throw storedError(run);
     return {
       runId: run.id,
+      catalog: this.ports.catalogOf(prepared.context),
       createdAt: run.createdAt,
       detached: true,
       tell: (take) => this.follow(prepared, run, take),

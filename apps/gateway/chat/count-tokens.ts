@@ -2,14 +2,14 @@
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ModelRouter } from '../models/model-provider.js';
-import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { toModelRequest } from './chat-turn.js';
 import { offerTools } from './offer-tools.js';
 import { conversationOf } from './runs/restore-history.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface CountPorts {
-  catalog: ToolCatalog;
+  catalogOf: CatalogOf;
   models: ModelRouter;
   runs: RunStore;
   maxTools: number;
@@ -17,7 +17,7 @@ export interface CountPorts {
 
 /** @throws AppError invalid_value for a model that does not count */
 export async function countTokens(request: TurnRequest, context: RequestContext, ports: CountPorts): Promise<number> {
-  const offer = offerTools(request, ports.catalog, ports.maxTools);
+  const offer = offerTools(request, ports.catalogOf(context), ports.maxTools);
   const route = ports.models.resolve(request.model);
   const messages = await conversationOf(request, context.principal, ports.runs);
   const { requestId, deadline, signal, traceparent } = context;

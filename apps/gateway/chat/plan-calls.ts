@@ -1,13 +1,14 @@
 // From what the model asked for to rows of the journal: who runs each call, whether it may run at all.
 // A call that cannot run gets its outcome here; nothing is dispatched in this file.
+import type { Decision } from '#libs/policy/decision.js';
 import type { PlannedCall } from '#libs/runs/run-store.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
+import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
-import type { Decide } from '../tools/policy.js';
+import { type Decide, refusalOf } from '../tools/policy/decide.js';
 import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
@@ -22,6 +23,8 @@ export interface TurnCall {
 export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
+  /** A tool that the caller was not offered, because the policy denies it whatever its arguments. */
+  deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
 }
 
@@ -44,6 +47,9 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   if (!input.admit())
     return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn may call no more tools'));
   if (offered?.tool === undefined) {
+    const denied = ports.deniedTool(call.name, context);
+    if (denied !== undefined)
+      return decidedAgainst(call, context, denied, ports.decide(denied, readObject(call), context));
     return refused(call, context, failedOutcome('failed', 'tool_not_found', `Tool '${call.name}' not found`));
   }
   if (call.parseError !== undefined) {
@@ -56,12 +62,15 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   }
   const tool = toolOfCall(offered.tool, validated.arguments);
   const decision = ports.decide(tool, validated.arguments, context);
-  if (decision.effect !== 'allow') {
-    const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
-    return refused(call, context, failedOutcome('denied', 'tool_denied', message), tool);
-  }
-  const runs = ports.runner.plan(tool, validated.arguments, context);
+  if (decision.effect !== 'allow') return decidedAgainst(call, context, tool, decision);
+  const runs = ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
   return { planned: runs.planned, runs };
+}
+
+/** The rule that decided is in the row of the audit, with the arguments that it decided on. */
+function decidedAgainst(call: AssembledCall, context: CallContext, tool: CatalogTool, decision: Decision): TurnCall {
+  const { planned } = refused(call, context, refusalOf(tool, decision), tool);
+  return { planned: { ...planned, policyRule: decision.rule } };
 }
 
 function refused(call: AssembledCall, context: CallContext, outcome: ToolOutcome, tool?: CatalogTool): TurnCall {

@@ -5,4 +5,3 @@ export const ERROR_OBSERVER = Symbol('ErrorObserver');
 export const MODEL_ROUTER = Symbol('ModelRouter');
 export const RUNS_PORTS = Symbol('RunsPorts');
 export const SESSION_STORE = Symbol('SessionStore');
-export const TOOL_CATALOG = Symbol('ToolCatalog');

@@ -1,10 +1,11 @@
 // The gateway's tools behind the HTTP endpoint that serves all eras.
 import { McpEndpoint, type McpEndpointLimits, type McpEndpointPorts } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
-import type { WatchedToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { ToolPolicy } from '../tools/policy/tool-policy.js';
 import { createGatewayServer, type GatewayServerPorts } from './gateway-server.js';
 
 export type GatewayEndpointPorts = GatewayServerPorts &
-  Pick<McpEndpointPorts, 'onRefused' | 'onEvicted'> & { catalog: WatchedToolCatalog };
+  Pick<McpEndpointPorts, 'onRefused' | 'onEvicted'> &
+  Pick<ToolPolicy, 'onChange'>;
 
 /** Whoever writes its streams to the clients keeps them alive. */
 export function openGatewayEndpoint(
@@ -15,7 +16,7 @@ export function openGatewayEndpoint(
     {
       ...ports,
       newServer: () => createGatewayServer(ports),
-      onToolsChanged: (listener) => ports.catalog.onChange(listener),
+      onToolsChanged: (listener) => ports.onChange(listener),
     },
     { ...limits, keepAliveMs: 0 },
   );

@@ -9,13 +9,14 @@ import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolCalls } from '../tools/calls/call-tool.js';
-import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../tools/calls/call-tool.js';
 
 export interface GatewayServerPorts {
-  catalog: ToolCatalog;
+  /** The tools that a caller is offered. */
+  catalogOf: CatalogOf;
   calls: ToolCalls;
   logger: Logger;
   /** Each error that a caller is shown, once. */
@@ -27,14 +28,14 @@ const describeParams = z.looseObject({ name: z.string() });
 const identity = { name: 'signalbox', version: '1' };
 
 export function createGatewayServer(ports: GatewayServerPorts): Server {
-  const { catalog } = ports;
+  const catalogOf = ({ http }: ServerContext) => ports.catalogOf(exchangeOf(http?.req).context);
   const server = new Server(identity, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
-    answer(ports, request, () => listPage(catalog.list(), cursor)),
+    answer(ports, request, () => listPage(catalogOf(request).list(), cursor)),
   );
   server.setRequestHandler('tools/describe', { params: describeParams }, ({ name }, request) =>
     answer(ports, request, () => {
-      const tool = catalog.find(name);
+      const tool = catalogOf(request).find(name);
       if (tool === undefined) throw toolNotFound(name);
       return { tool: toMcpTool(tool) };
     }),

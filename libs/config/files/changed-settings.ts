@@ -4,10 +4,10 @@ import { formatKey } from '../config-error.js';
 import type { Config } from '../schema.js';
 import type { Path } from '../printing/schema-walk.js';
 
-/** Keys as the file writes them, sorted; tool servers are left out: they need no restart. */
+/** Keys as the file writes them, sorted; tool servers and the policy are left out: they need no restart. */
 export function changedSettings(
-  { mcpServers: _before, ...before }: Config,
-  { mcpServers: _after, ...after }: Config,
+  { mcpServers: _before, policy: _policyBefore, ...before }: Config,
+  { mcpServers: _after, policy: _policyAfter, ...after }: Config,
 ): string[] {
   const changed: string[] = [];
   compare(before, after, []);

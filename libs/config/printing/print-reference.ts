@@ -73,7 +73,8 @@ mcpServers:
   that is not set is an error.
 * Secrets never stand in the file: they come from a variable, or from the file that \`NAME_FILE\` names.
 * Unknown keys are errors.
-* A worker notices changes of \`mcpServers\` ([tool-servers.md](tool-servers.md#changing-servers)); all else needs a restart.
+* Workers notice changes of \`mcpServers\` ([tool-servers.md](tool-servers.md#changing-servers)), gateways changes of
+  \`policy\` ([policy.md](policy.md#changing-rules)); all else needs a restart.
 
 ## Providers by one variable
 

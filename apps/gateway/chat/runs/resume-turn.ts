@@ -96,7 +96,7 @@ async function runPlanned(call: StoredCall, round: StoredRound, turn: Turn, runn
     priority: turn.request.priority,
   };
   try {
-    await runner.run(runner.plan(toolOf(call, turn), call.arguments, context, true), () => undefined);
+    await runner.run(runner.plan(toolOf(call, turn), call.arguments, context, { again: true }), () => undefined);
   } catch (error) {
     // Others say that the call was refused a place, and was ended in the journal.
     if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error;

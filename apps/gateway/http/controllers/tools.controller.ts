@@ -13,10 +13,10 @@ import { toShownResult } from '../../chat/turn-state.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
 import { type KeyedToolCall, KeyedToolCalls } from '../../tools/calls/keyed-tool-calls.js';
-import type { ToolCatalog } from '../../tools/catalog/tool-catalog.js';
+import { ToolPolicy } from '../../tools/policy/tool-policy.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
 import { readIdempotencyKey } from '../turns/idempotency-key.js';
-import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from '../injection-tokens.js';
+import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
 import { streamTurn } from '../turns/stream-turn.js';
 import { TurnAdmission } from '../turns/turn-admission.js';
@@ -26,7 +26,7 @@ export class ToolsController {
   @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
 
   constructor(
-    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
+    private readonly policy: ToolPolicy,
     private readonly calls: KeyedToolCalls,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(ERROR_OBSERVER) private readonly observeError: (error: AppError) => void,
@@ -34,19 +34,20 @@ export class ToolsController {
 
   @Get()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const etag = `"${this.catalog.version}"`;
+    const catalog = this.policy.catalogOf(requestContext(request));
+    const etag = `"${catalog.version}"`;
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (matches(request.headers['if-none-match'], etag)) {
       await reply.status(304).send();
       return;
     }
-    await reply.send({ object: 'list', data: this.catalog.list().map((tool) => show(tool)) });
+    await reply.send({ object: 'list', data: catalog.list().map((tool) => show(tool)) });
   }
 
   /** Names may contain slashes. */
   @Get('*')
-  one(@Param('*') name: string): JsonObject {
-    const tool = this.catalog.find(name);
+  one(@Param('*') name: string, @Req() request: FastifyRequest): JsonObject {
+    const tool = this.policy.catalogOf(requestContext(request)).find(name);
     if (tool === undefined) throw toolNotFound(name);
     return show(tool);
   }

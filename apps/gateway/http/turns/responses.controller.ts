@@ -17,9 +17,8 @@ import { continueFrom, readResponseRequest } from '../../responses-api/read-resp
 import { type InputItemPage, pageOfInput } from '../../responses-api/render-input-items.js';
 import { ResponseFold, type ResponseRendering, ResponseSseRenderer } from '../../responses-api/render-response.js';
 import { isStoredResponse, renderingOf, renderStoredResponse } from '../../responses-api/render-stored-response.js';
-import type { ToolCatalog } from '../../tools/catalog/tool-catalog.js';
 import { DirectPost } from './direct-routes.js';
-import { CONFIG, RUNS_PORTS, TOOL_CATALOG } from '../injection-tokens.js';
+import { CONFIG, RUNS_PORTS } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
 import type { RunsPorts } from '../controllers/runs.controller.js';
 import { streamTurn } from './stream-turn.js';
@@ -32,7 +31,6 @@ export class ResponsesController {
   constructor(
     private readonly turns: TurnEndpoint,
     @Inject(RUNS_PORTS) private readonly ports: RunsPorts,
-    @Inject(TOOL_CATALOG) private readonly catalog: ToolCatalog,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     this.dialect = {
@@ -107,8 +105,8 @@ export class ResponsesController {
     await take(await retoldEvents(run, this.ports));
   }
 
-  private rendering({ runId, createdAt }: StartedTurn, turn: TurnRequest): ResponseRendering {
-    return { ...renderingOf({ id: runId, createdAt }, turn), listed: listServers(runId, turn, this.catalog) };
+  private rendering({ runId, createdAt, catalog }: StartedTurn, turn: TurnRequest): ResponseRendering {
+    return { ...renderingOf({ id: runId, createdAt }, turn), listed: listServers(runId, turn, catalog) };
   }
 
   /** What came before, where the request goes on from it. */

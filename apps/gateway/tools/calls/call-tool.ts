@@ -3,11 +3,12 @@
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { LateCancels } from './late-cancels.js';
-import type { Decide } from '../policy.js';
+import { type Decide, refusalOf } from '../policy/decide.js';
 import type { ServerCall } from './server-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
 import { toolOfCall } from '../catalog/tool-of-call.js';
@@ -42,6 +43,8 @@ export interface ToolCallPorts {
   catalog: ToolCatalog;
   validator: ArgumentValidator;
   decide: Decide;
+  /** A tool that the policy denies to the caller, whatever its arguments. */
+  deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   journal: Journal;
   runner: ToolRunner;
   lateCancels: LateCancels;
@@ -63,19 +66,25 @@ export class ToolCalls {
       sessionId: request.sessionId ?? mintSessionId(),
       priority: 'interactive',
     };
+    if (this.ports.deniedTool(request.name, from) !== undefined) {
+      // Whatever its arguments: its schema is not shown either.
+      const args = readObject(request.argumentsText);
+      const decision = this.ports.decide(offered, args, context);
+      const call = this.ports.runner.plan(offered, args, context, { policyRule: decision.rule });
+      return this.refuse(call, refusalOf(offered, decision));
+    }
     const validated = await this.ports.validator.validate(offered, request.argumentsText);
     if (!validated.ok) {
-      return this.refuse(offered, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
+      // The arguments are not kept: they were refused for what they are.
+      const planned = this.ports.runner.plan(offered, {}, context);
+      return this.refuse(planned, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     }
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
-    if (decision.effect !== 'allow') {
-      const message = decision.reason ?? `Tool '${tool.name}' is not allowed here`;
-      return this.refuse(tool, context, failedOutcome('denied', 'tool_denied', message));
-    }
-    // Before it is journaled: refused, it leaves nothing behind.
+    const call = this.ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
+    if (decision.effect !== 'allow') return this.refuse(call, refusalOf(tool, decision));
+    // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
     await this.ports.untilWorker(tool, context);
-    const call = this.ports.runner.plan(tool, validated.arguments, context);
     await this.plan(call, request);
     return {
       tool,
@@ -99,11 +108,18 @@ export class ToolCalls {
     }
   }
 
-  private async refuse(tool: CatalogTool, context: CallContext, outcome: ToolOutcome): Promise<never> {
-    // What was sent is not kept: it was refused for what it is.
-    const { planned, audit } = this.ports.runner.plan(tool, {}, context);
+  private async refuse({ tool, planned, audit }: ServerCall, outcome: ToolOutcome): Promise<never> {
     await this.ports.journal.plan({ ...planned, outcome }, audit);
     throw failureOf(tool, outcome);
+  }
+}
+
+function readObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
   }
 }
 

@@ -157,6 +157,7 @@ verifies('tools.refusal-means-nothing-ran', 'its plan was written, and nobody wa
     catalog: { find: () => tool },
     validator: { validate: async () => ({ ok: true, arguments: {} }) },
     decide: () => ({ effect: 'allow' }),
+    deniedTool: () => undefined,
     journal,
     untilWorker: async () => undefined,
     lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),

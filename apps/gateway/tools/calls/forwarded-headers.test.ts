@@ -114,7 +114,7 @@ verifies(
     const away = new AppError('store_unavailable', 'The store is not reachable');
     const { backing } = services;
     const cache = { ...backing.cache, set: () => Promise.reject(away) };
-    const broken = await openGateway({ ...services, backing: { ...backing, cache } as typeof backing });
+    const broken = await openGateway({ ...services, backing: { ...backing, cache } });
     try {
       await vi.waitUntil(() => broken.catalog.find('whoami') !== undefined, { timeout: 20_000 });
       const context = requestContext({ header: (name) => (name === 'authorization' ? 'Bearer 1' : undefined) });

@@ -23,7 +23,7 @@ import { QueueGauge } from './queue-gauge.js';
 import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
 import { ServerCall } from './server-call.js';
-import type { ToolProgress, ToolRunner } from './tool-runner.js';
+import type { PlanOptions, ToolProgress, ToolRunner } from './tool-runner.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
@@ -118,8 +118,8 @@ export class QueuedToolRunner implements ToolRunner {
     if (!this.watch.hasWorker) throw new AppError('no_worker', 'No worker is running', { retryAfterSeconds: 2 });
   }
 
-  plan(tool: CatalogTool, args: JsonObject, context: CallContext, again = false): ServerCall {
-    return new ServerCall({ tool, arguments: args, replyTo: this.parts.gatewayId, again }, context);
+  plan(tool: CatalogTool, args: JsonObject, context: CallContext, how: PlanOptions = {}): ServerCall {
+    return new ServerCall({ ...how, tool, arguments: args, replyTo: this.parts.gatewayId }, context);
   }
 
   run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {

@@ -16,6 +16,8 @@ export interface ServerCallOptions {
   replyTo: string;
   /** The call was planned by a gateway that is gone: it runs only if nobody has begun it, else its outcome is waited for. */
   again?: boolean;
+  /** The rule that allowed it, for the audit. */
+  policyRule?: string;
 }
 
 export class ServerCall {
@@ -23,6 +25,7 @@ export class ServerCall {
   readonly arguments: JsonObject;
   readonly argumentsText: string;
   readonly again: boolean;
+  private readonly policyRule: string | undefined;
   readonly audit: AuditContext;
   /** Headers of the caller that the tool's server is sent, by names in small letters. Undefined if there are none. */
   readonly forwarded: Readonly<Record<string, string>> | undefined;
@@ -38,6 +41,7 @@ export class ServerCall {
     this.arguments = options.arguments;
     this.argumentsText = JSON.stringify(options.arguments);
     this.again = options.again === true;
+    this.policyRule = options.policyRule;
     this.audit = auditContext(context);
     this.forwarded = forwardedHeaders(this.tool, context);
     this.sealedHeaders = this.forwarded && mintSealedReference();
@@ -59,6 +63,7 @@ export class ServerCall {
       arguments: this.arguments,
       safe: tool.safe,
       job: this.job,
+      ...(this.policyRule === undefined ? {} : { policyRule: this.policyRule }),
     };
   }
 

@@ -3,7 +3,9 @@ import type { CallContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { ServerCall } from './server-call.js';
+import type { ServerCall, ServerCallOptions } from './server-call.js';
+
+export type PlanOptions = Pick<ServerCallOptions, 'again' | 'policyRule'>;
 
 export interface ToolProgress {
   status: 'queued' | 'running';
@@ -14,7 +16,7 @@ export interface ToolProgress {
 
 export interface ToolRunner {
   /** The call as it will run; its `planned` goes into the journal first. */
-  plan(tool: CatalogTool, args: JsonObject, context: CallContext, again?: boolean): ServerCall;
+  plan(tool: CatalogTool, args: JsonObject, context: CallContext, how?: PlanOptions): ServerCall;
   /**
    * Runs a planned call and resolves with its one outcome; tool failures are outcomes. Aborting the context's signal
    * cancels it: the promise still resolves, with `cancelled` or with the outcome that was quicker, within the grace time.

@@ -33,7 +33,7 @@ function setUp(text: string, environment: Record<string, string> = {}) {
   const reloads = new ConfigurationReloads({
     started: reader.read(),
     reader,
-    apply: async (servers: Config['mcpServers']) => {
+    apply: async ({ mcpServers: servers }: Config) => {
       expect((running += 1)).toBe(1);
       await new Promise((resolve) => setImmediate(resolve));
       running -= 1;

@@ -1,8 +1,10 @@
-// Reads the configuration again, on a signal and when its file has changed, and puts the tool servers of a good one into
-// force. A bad one changes nothing; other settings are named, and wait for a restart. One reading at a time.
+// Reads the configuration again, on a signal and when one of its files has changed, and puts the tool servers and the policy
+// of a good one into force. A bad one changes nothing; other settings are named, and wait for a restart. One reading at a time.
+import { isDeepStrictEqual } from 'node:util';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
 import { ConfigError, formatProblem } from '#libs/config/config-error.js';
 import type { ConfigReader } from '#libs/config/load-config.js';
+import { policyFilePath } from '#libs/config/policy-file.js';
 import type { Config } from '#libs/config/schema.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { watchFile } from '#libs/config/files/watch-file.js';
@@ -15,8 +17,8 @@ export interface ReloadParts {
   /** What the process was started with. */
   started: Config;
   reader: ConfigReader;
-  /** Resolves when these servers, in this order, are in force. */
-  apply: (mcpServers: Config['mcpServers']) => Promise<void>;
+  /** Resolves when what this process takes from it without a restart is in force. */
+  apply: (config: Config) => void | Promise<void>;
   /** From now on the log strikes these out. */
   strikeOut: (secrets: readonly string[]) => void;
   onOutcome: (outcome: ReloadOutcome) => void;
@@ -29,6 +31,7 @@ export class ConfigurationReloads {
   private reading?: Promise<void>;
   private again?: string;
   private watch?: { close(): void };
+  private policyWatch?: { path: string | undefined; close(): void };
   private closed = false;
 
   constructor(private readonly parts: ReloadParts) {
@@ -42,6 +45,17 @@ export class ConfigurationReloads {
 
   start(): void {
     this.watch = watchFile(this.parts.reader.path, { onChange: () => void this.request('the file has changed') });
+    this.watchPolicy();
+  }
+
+  /** The file that the policy in force comes from, if it has one of its own. */
+  private watchPolicy(): void {
+    const { file } = this.inForce.policy;
+    const path = file === undefined ? undefined : policyFilePath(this.parts.reader.path, file);
+    if (this.watch === undefined || this.closed || path === this.policyWatch?.path) return;
+    this.policyWatch?.close();
+    const onChange = () => void this.request('the policy file has changed');
+    this.policyWatch = path === undefined ? undefined : { path, ...watchFile(path, { onChange }) };
   }
 
   /** Resolves when what is there now, or something later, has been read. */
@@ -57,6 +71,7 @@ export class ConfigurationReloads {
   async close(): Promise<void> {
     this.closed = true;
     this.watch?.close();
+    this.policyWatch?.close();
     await this.reading;
   }
 
@@ -77,11 +92,13 @@ export class ConfigurationReloads {
     if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');
     const changes = compareServers(before.mcpServers, next.mcpServers);
     // Also the same ones: what was refused may be installed by now.
-    await apply(next.mcpServers);
+    await apply(next);
     this.inForce = next;
+    this.watchPolicy();
     this.lastProblem = undefined;
-    logger.info({ metadata: { why, ...changes.names } }, 'the configuration was read again');
-    return changes.any ? 'applied' : 'unchanged';
+    const policy = isDeepStrictEqual(before.policy, next.policy) ? {} : { policy: 'changed' };
+    logger.info({ metadata: { why, ...changes.names, ...policy } }, 'the configuration was read again');
+    return changes.any || 'policy' in policy ? 'applied' : 'unchanged';
   }
 
   private reject(error: unknown): ReloadOutcome {

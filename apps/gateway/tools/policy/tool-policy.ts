@@ -1,0 +1,111 @@
+// The policy in force: decides calls, and keeps from each caller the tools that it may never call. Replaced whole when the
+// configuration has been read again; calls that were decided before run.
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import { callerKeyOf, CompiledPolicy, type PolicySource } from '#libs/policy/compile-policy.js';
+import type { Caller, Effect } from '#libs/policy/decision.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { ToolCatalog, WatchedToolCatalog } from '../catalog/tool-catalog.js';
+import type { Decide } from './decide.js';
+
+/** Callers whose view of the catalog is kept; with more, all are made anew. */
+const maxViews = 1_000;
+
+/** The catalog as a caller sees it. */
+export type CatalogOf = (caller: Caller) => ToolCatalog;
+
+export class ToolPolicy {
+  private policy: CompiledPolicy;
+  private readonly views = new Map<string, ToolCatalog>();
+  private readonly listeners = new Set<() => void>();
+
+  constructor(
+    source: PolicySource,
+    private readonly catalog: WatchedToolCatalog,
+    private readonly onDecision: (effect: Effect) => void,
+  ) {
+    this.policy = new CompiledPolicy(source);
+  }
+
+  /** @throws Error for rules that cannot be used: then the ones before stay */
+  replace(source: PolicySource): void {
+    this.policy = new CompiledPolicy(source);
+    this.views.clear();
+    for (const listener of this.listeners) listener();
+  }
+
+  readonly decide: Decide = (tool, args, context) => {
+    const decision = this.policy.decide(tool, args, context);
+    this.onDecision(decision.effect);
+    return decision;
+  };
+
+  /** A tool that this caller is not offered, for a call of it all the same. */
+  readonly deniedTool = (name: string, caller: Caller): CatalogTool | undefined => {
+    const tool = this.catalog.find(name);
+    return tool !== undefined && this.policy.isDenied(tool, caller) ? tool : undefined;
+  };
+
+  /** Without the tools that are denied to the caller whatever their arguments: to it they do not exist. */
+  readonly catalogOf: CatalogOf = (caller) => {
+    const key = callerKeyOf(caller);
+    const known = this.views.get(key);
+    if (known !== undefined) return known;
+    if (this.views.size >= maxViews) this.views.clear();
+    const { principal, keyId, roles } = caller;
+    const kept = { principal, ...(keyId === undefined ? {} : { keyId }), ...(roles === undefined ? {} : { roles }) };
+    const view = new CatalogView(this.catalog, (tool) => !this.policy.isDenied(tool, kept));
+    this.views.set(key, view);
+    return view;
+  };
+
+  /** Another catalog or another policy: what is listed may have changed. Returns what ends it. */
+  readonly onChange = (listener: () => void): (() => void) => {
+    const stop = this.catalog.onChange(listener);
+    this.listeners.add(listener);
+    return () => {
+      stop();
+      this.listeners.delete(listener);
+    };
+  };
+}
+
+class CatalogView implements ToolCatalog {
+  /** Of the list of all tools that was filtered last: the catalog makes a new one when anything changes. */
+  private listed?: { from: readonly CatalogTool[]; tools: readonly CatalogTool[]; version: string };
+
+  constructor(
+    private readonly catalog: ToolCatalog,
+    private readonly isShown: (tool: CatalogTool) => boolean,
+  ) {}
+
+  find(name: string): CatalogTool | undefined {
+    const tool = this.catalog.find(name);
+    return tool !== undefined && this.isShown(tool) ? tool : undefined;
+  }
+
+  list(server?: string): readonly CatalogTool[] {
+    const { from, tools } = this.all();
+    if (from === tools) return this.catalog.list(server);
+    return server === undefined ? tools : this.catalog.list(server).filter(this.isShown);
+  }
+
+  hasServer(server: string): boolean {
+    return this.catalog.hasServer(server);
+  }
+
+  get version(): string {
+    return this.all().version;
+  }
+
+  private all(): NonNullable<typeof this.listed> {
+    const from = this.catalog.list();
+    if (this.listed?.from === from) return this.listed;
+    const shown = from.filter(this.isShown);
+    const { version } = this.catalog;
+    this.listed =
+      shown.length === from.length
+        ? { from, tools: from, version }
+        : { from, tools: shown, version: canonicalHash([version, shown.map(({ name }) => name)]) };
+    return this.listed;
+  }
+}

@@ -1,0 +1,77 @@
+// The rules that say which tool calls are allowed, as signalbox.yaml or a file of their own writes them.
+import { z } from 'zod';
+import { compilePattern } from '#libs/policy/argument-condition.js';
+import { parseArgumentPath } from '#libs/policy/argument-path.js';
+import { compileToolGlob } from '#libs/policy/tool-glob.js';
+
+/** A text that `compile` takes; what it throws is told. */
+const compiled = (compile: (text: string) => unknown, description: string) =>
+  z
+    .string()
+    .min(1)
+    .max(1_000)
+    .superRefine((text, context) => {
+      try {
+        compile(text);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'unusable' });
+      }
+    })
+    .describe(description);
+const oneOrMany = <T extends z.ZodType>(one: T, description: string) =>
+  z
+    .union([one, z.array(one).min(1).max(1_000)], { error: 'it is one value or a list of them' })
+    .optional()
+    .describe(description);
+
+const name = z.string().min(1).max(256);
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const tests = ['equals', 'in', 'prefix', 'regex'] as const;
+
+const conditionSchema = z
+  .strictObject({
+    path: compiled(parseArgumentPath, 'Where the argument is, such as $.path'),
+    equals: scalar.optional().describe('It is this value'),
+    in: z.array(scalar).min(1).max(1_000).optional().describe('It is one of these'),
+    prefix: z.string().min(1).max(1_000).optional().describe('It is a text that begins so'),
+    regex: compiled((text) => compilePattern(text, true), 'It is a text that matches (RE2)').optional(),
+  })
+  .refine((condition) => tests.filter((test) => condition[test] !== undefined).length === 1, {
+    error: `it needs one of ${tests.join(', ')}`,
+  });
+
+export const policyRuleSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^(?!default$)[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/)
+    .describe('Its name, in the audit row of each call that it decides'),
+  role: oneOrMany(name, 'Only callers with one of these roles'),
+  user: oneOrMany(name, 'Only these principals'),
+  key: oneOrMany(name, 'Only the keys with these ids'),
+  tool: oneOrMany(compiled(compileToolGlob, 'server/tool'), 'Only these tools: server/tool, * for any characters'),
+  arguments: z.array(conditionSchema).min(1).max(32).optional().describe('Only calls for which all of these hold'),
+  effect: z.enum(['allow', 'deny', 'require_approval']).describe('What becomes of the call'),
+  reason: z.string().min(1).max(500).optional().describe('Shown to the model and the caller'),
+});
+
+export const policySchema = z.strictObject({
+  default: z
+    .enum(['allow', 'by_origin'])
+    .default('allow')
+    .describe('Calls that no rule decides: allow, or by where the tool runs (docs/policy.md)'),
+  file: z.string().min(1).optional().describe('Takes default and rules from this file, beside signalbox.yaml'),
+  rules: z
+    .array(policyRuleSchema)
+    .max(10_000)
+    .superRefine((rules, context) => {
+      const known = new Set<string>();
+      for (const [index, rule] of rules.entries()) {
+        if (known.has(rule.name)) context.addIssue({ code: 'custom', path: [index, 'name'], message: 'it is taken' });
+        known.add(rule.name);
+      }
+    })
+    .default([])
+    .describe('Rules in order; the first that matches decides (docs/policy.md)'),
+});
+
+export type PolicyRule = z.output<typeof policyRuleSchema>;

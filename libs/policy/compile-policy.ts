@@ -1,0 +1,146 @@
+// The rules of a configuration as one function, compiled once: the first rule that matches decides, the default where
+// none does. What a tool and a caller leave of the rules is kept, so that a call costs a look-up and its arguments.
+import type { Config } from '#libs/config/schema.js';
+import type { PolicyRule } from '#libs/config/policy-schema.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { compileCondition, type Condition } from './argument-condition.js';
+import { defaultDecision } from './default-decision.js';
+import { compileToolGlob } from './tool-glob.js';
+import type { Caller, Decision, Effect, JudgedTool } from './decision.js';
+
+export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
+
+export interface CompiledRule {
+  source: PolicyRule;
+  name: string;
+  effect: Effect;
+  reason?: string;
+  isForTool(tool: Pick<JudgedTool, 'server' | 'tool'>): boolean;
+  isForCaller(caller: Caller): boolean;
+  /** All of them must hold. */
+  conditions: readonly Condition[];
+}
+
+/** Pairs of tool and caller of which the rules are kept; with more, all are found anew. */
+const maxKept = 200_000;
+
+export class CompiledPolicy {
+  readonly rules: readonly CompiledRule[];
+  /** Rules that name exactly one tool, by `server/tool`; all others are tried for every tool. */
+  private readonly ofOneTool = new Map<string, number[]>();
+  private readonly ofManyTools: number[] = [];
+  private readonly ofTool = new Map<string, readonly CompiledRule[]>();
+  private readonly reachable = new Map<string, Map<string, readonly CompiledRule[]>>();
+  private kept = 0;
+
+  /** @throws Error that names the rule; a configuration that was read has none of that */
+  constructor(private readonly source: PolicySource) {
+    this.rules = [...source.policy.rules, ...approvalRules(source.mcpServers)].map(compileRule);
+    for (const [index, { source: rule }] of this.rules.entries()) {
+      const tools = [rule.tool ?? []].flat();
+      if (tools.length === 0 || tools.some((tool) => tool.includes('*'))) this.ofManyTools.push(index);
+      else for (const tool of new Set(tools)) append(this.ofOneTool, tool, index);
+    }
+  }
+
+  decide(tool: JudgedTool, args: JsonObject, caller: Caller): Decision {
+    const rule = this.rulesFor(tool, caller).find(({ conditions }) => conditions.every((each) => each.holds(args)));
+    if (rule === undefined) return this.defaultFor(tool);
+    const { effect, name, reason } = rule;
+    return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
+  }
+
+  /** Where no rule decides. */
+  defaultFor(tool: JudgedTool): Decision {
+    return defaultDecision(tool, this.source);
+  }
+
+  /** Whatever its arguments are. */
+  isDenied(tool: JudgedTool, caller: Caller): boolean {
+    const rules = this.rulesFor(tool, caller);
+    return rules.at(-1)?.conditions.length === 0 && rules.every(({ effect }) => effect === 'deny');
+  }
+
+  /** In order, those that may decide a call; one without conditions is the last. */
+  private rulesFor(tool: JudgedTool, caller: Caller): readonly CompiledRule[] {
+    const callerKey = callerKeyOf(caller);
+    const toolKey = `${tool.server}/${tool.tool}`;
+    const known = this.reachable.get(callerKey)?.get(toolKey);
+    if (known !== undefined) return known;
+    if (this.kept >= maxKept) {
+      this.reachable.clear();
+      this.ofTool.clear();
+      this.kept = 0;
+    }
+    this.kept += 1;
+    const rules = upToUnconditional(this.rulesOfTool(tool, toolKey).filter((rule) => rule.isForCaller(caller)));
+    let ofCaller = this.reachable.get(callerKey);
+    if (ofCaller === undefined) this.reachable.set(callerKey, (ofCaller = new Map()));
+    ofCaller.set(toolKey, rules);
+    return rules;
+  }
+
+  private rulesOfTool(tool: JudgedTool, key: string): readonly CompiledRule[] {
+    const known = this.ofTool.get(key);
+    if (known !== undefined) return known;
+    const many = this.ofManyTools.filter((index) => this.rules[index]!.isForTool(tool));
+    const indexes = [...(this.ofOneTool.get(key) ?? []), ...many].sort((left, right) => left - right);
+    const rules = indexes.map((index) => this.rules[index]!);
+    this.ofTool.set(key, rules);
+    return rules;
+  }
+}
+
+/** Callers with equal keys are the same to every rule. */
+export function callerKeyOf({ principal, keyId, roles = [] }: Caller): string {
+  // The caller of every request while no keys are configured.
+  if (keyId === undefined && roles.length === 0) return principal;
+  return JSON.stringify([principal, keyId ?? null, roles]);
+}
+
+function upToUnconditional(rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  const last = rules.findIndex(({ conditions }) => conditions.length === 0);
+  return last < 0 ? rules : rules.slice(0, last + 1);
+}
+
+function append(map: Map<string, number[]>, key: string, index: number): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [index]);
+  else known.push(index);
+}
+
+function compileRule(rule: PolicyRule): CompiledRule {
+  try {
+    const globs = [rule.tool ?? []].flat().map(compileToolGlob);
+    const roles = namesOf(rule.role);
+    const users = namesOf(rule.user);
+    const keys = namesOf(rule.key);
+    return {
+      source: rule,
+      name: rule.name,
+      effect: rule.effect,
+      ...(rule.reason === undefined ? {} : { reason: rule.reason }),
+      isForTool: ({ server, tool }) => globs.length === 0 || globs.some((glob) => glob.matches(server, tool)),
+      isForCaller: (caller) =>
+        (users === undefined || users.has(caller.principal)) &&
+        (keys === undefined || (caller.keyId !== undefined && keys.has(caller.keyId))) &&
+        (roles === undefined || (caller.roles ?? []).some((role) => roles.has(role))),
+      conditions: (rule.arguments ?? []).map((condition) => compileCondition(condition, rule.effect === 'allow')),
+    };
+  } catch (error) {
+    throw new Error(`the policy rule '${rule.name}' cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+const namesOf = (names: string | readonly string[] | undefined): ReadonlySet<string> | undefined =>
+  names === undefined ? undefined : new Set([names].flat());
+
+/** `tools.requires_approval` of the servers, after all rules of the policy: those may allow what it asks for. */
+function approvalRules(servers: Config['mcpServers']): PolicyRule[] {
+  return Object.entries(servers).flatMap(([server, { tools }]) => {
+    if (tools.requires_approval === undefined || tools.requires_approval.length === 0) return [];
+    const rename = new Map(Object.entries(tools.rename ?? {}));
+    const names = tools.requires_approval.map((own) => `${server}/${rename.get(own) ?? own}`);
+    return [{ name: `mcpServers.${server}.tools.requires_approval`, tool: names, effect: 'require_approval' as const }];
+  });
+}

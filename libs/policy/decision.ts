@@ -1,0 +1,22 @@
+// What a policy is asked and what it answers.
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+
+export type Effect = 'allow' | 'deny' | 'require_approval';
+
+export interface Decision {
+  effect: Effect;
+  /** The rule that decided, for the audit row; `default` or `default:…` where none did. */
+  rule: string;
+  /** Shown to the model and the caller. */
+  reason?: string;
+}
+
+/** Who calls, as rules can tell. */
+export interface Caller {
+  principal: string;
+  keyId?: string;
+  roles?: readonly string[];
+}
+
+/** What a decision is made on; `readOnly` as this call of the tool is treated. */
+export type JudgedTool = Pick<CatalogTool, 'server' | 'tool' | 'isolation' | 'readOnly' | 'annotations'>;

@@ -1,0 +1,27 @@
+// What becomes of calls that no rule decides: all allowed, or by where the tool runs and what it can reach. What a server
+// says of its own tools counts only where it is trusted (`readOnly` of a tool is already that).
+import type { Decision, JudgedTool } from './decision.js';
+import type { PolicySource } from './compile-policy.js';
+
+const levels = ['none', 'process', 'confined', 'namespace'];
+
+export function defaultDecision(tool: JudgedTool, { policy, mcpServers, isolation }: PolicySource): Decision {
+  if (policy.default === 'allow') return { effect: 'allow', rule: 'default' };
+  const reads = (origin: string): Decision =>
+    tool.readOnly
+      ? { effect: 'allow', rule: `default:${origin}-read-only` }
+      : { effect: 'require_approval', rule: `default:${origin}` };
+  if (tool.isolation === 'builtin') {
+    // One that says that it reaches out of the workspace (`fetch`) is no better than an address.
+    return tool.annotations.openWorldHint === true
+      ? reads('builtin-open-world')
+      : { effect: 'allow', rule: 'default:builtin' };
+  }
+  const server = Object.hasOwn(mcpServers, tool.server) ? mcpServers[tool.server] : undefined;
+  if (server?.url !== undefined && tool.isolation === 'remote') return reads('remote');
+  if (server?.command === undefined) return { effect: 'require_approval', rule: 'default:unknown' };
+  if (server.network !== 'none') return reads('network');
+  return levels.indexOf(tool.isolation ?? '') >= levels.indexOf(isolation.minimum)
+    ? { effect: 'allow', rule: 'default:confined' }
+    : { effect: 'require_approval', rule: 'default:isolation' };
+}

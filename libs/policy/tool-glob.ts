@@ -1,0 +1,42 @@
+// Which tools a rule is for: `server/tool`, where `*` stands for any characters, none too. Names are compared as they are
+// written, letter for letter; a pattern without a slash is refused, so that none matches more than it says.
+
+export interface ToolGlob {
+  pattern: string;
+  /** Names exactly one tool. */
+  exact: boolean;
+  matches(server: string, tool: string): boolean;
+}
+
+/** @throws Error that says what a pattern looks like */
+export function compileToolGlob(pattern: string): ToolGlob {
+  const slash = pattern.indexOf('/');
+  if (slash < 1 || slash === pattern.length - 1) {
+    throw new Error('a tool is written server/tool, such as files/* or */delete_*');
+  }
+  const server = starMatcher(pattern.slice(0, slash));
+  const tool = starMatcher(pattern.slice(slash + 1));
+  return {
+    pattern,
+    exact: !pattern.includes('*'),
+    matches: (ofServer, ofTool) => server(ofServer) && tool(ofTool),
+  };
+}
+
+/** Linear in the text: each part is looked for once, after the one before it. */
+function starMatcher(pattern: string): (text: string) => boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return (text) => text === pattern;
+  return (text) => {
+    const end = text.length - last.length;
+    if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false;
+    let at = first.length;
+    for (const part of rest) {
+      const found = text.indexOf(part, at);
+      if (found < 0 || found + part.length > end) return false;
+      at = found + part.length;
+    }
+    return true;
+  };
+}

@@ -1,0 +1,59 @@
+// `npm run policy -- explain`: the rule that decides a call, and why each one before it does not.
+import { parseArgs } from 'node:util';
+import { loadConfig } from '#libs/config/load-config.js';
+import { CompiledPolicy } from '#libs/policy/compile-policy.js';
+import { explain, type Explanation } from '#libs/policy/explain.js';
+import { keylessPrincipal } from '#libs/schemas/call-context.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { readKnownTools, withDatabase } from './known-tools.js';
+import { UsageError } from './usage-error.js';
+
+/** @throws UsageError, ConfigError, AppError store_unavailable where the default depends on the catalog */
+export async function explainCall(options: string[]): Promise<string> {
+  const { values } = parseArgs({
+    args: options,
+    options: {
+      tool: { type: 'string' },
+      args: { type: 'string', default: '{}' },
+      user: { type: 'string', default: keylessPrincipal },
+      role: { type: 'string', multiple: true, default: [] },
+      key: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const [, server, tool] = /^([^/]+)\/(.+)$/s.exec(values.tool ?? '') ?? [];
+  if (server === undefined || tool === undefined) throw new UsageError('--tool is a server and one of its tools');
+  const args = readArguments(values.args);
+  const config = loadConfig();
+  const policy = new CompiledPolicy(config);
+  const caller = {
+    principal: values.user,
+    roles: values.role,
+    ...(values.key === undefined ? {} : { keyId: values.key }),
+  };
+  let explanation = explain(policy, { tool: { server, tool, readOnly: false, annotations: {} }, args, caller });
+  if (explanation.decision?.rule.startsWith('default:') === true) {
+    const toolOf = await withDatabase(config, readKnownTools);
+    const known = toolOf(server, tool, args);
+    if (known === undefined) throw new UsageError(`no rule decides, and the catalog has no tool ${values.tool}`);
+    explanation = explain(policy, { tool: known, args, caller });
+  }
+  return values.json ? JSON.stringify({ tool: values.tool, ...explanation }, null, 2) : inWords(explanation);
+}
+
+function readArguments(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError('--args is a JSON object');
+}
+
+function inWords({ tried, decision }: Explanation): string {
+  const { effect, rule, reason } = decision!;
+  const skipped = tried.filter(({ matched }) => !matched).map((each) => `  ${each.rule}: no, ${each.because}`);
+  const decider = rule === 'default' || rule.startsWith('default:') ? `no rule matches, ${rule}` : `the rule '${rule}'`;
+  return [`${effect}: ${decider}${reason === undefined ? '' : ` (${reason})`}`, ...skipped].join('\n');
+}
