@@ -8,7 +8,11 @@ import { MetricsController } from '#libs/metrics/metrics.controller.js';
 
 export async function gatewayControllers(): Promise<Type[]> {
   const folder = new URL('../apps/gateway/http/', import.meta.url);
-  const files = readdirSync(fileURLToPath(folder)).filter((file) => /\.controller\.[jt]s$/.test(file));
+  const files = ['', 'admin/'].flatMap((inner) =>
+    readdirSync(fileURLToPath(new URL(`./${inner}`, folder)))
+      .filter((file) => /\.controller\.[jt]s$/.test(file))
+      .map((file) => inner + file),
+  );
   const modules = await Promise.all(
     files.map((file) => import(/* @vite-ignore */ new URL(file, folder).href) as Promise<Record<string, unknown>>),
   );

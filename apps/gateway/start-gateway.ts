@@ -2,6 +2,8 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FailedSignIns } from '#libs/access/failed-sign-ins.js';
+import { checkExposure } from '#libs/config/check-exposure.js';
 import { databaseUrl } from '#libs/config/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
@@ -31,6 +33,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { GatewayModule } from './gateway.module.js';
+import { Authentication } from './http/admin/authenticate.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { registerDirectRoutes } from './http/direct-routes.js';
 import { registerFileUploads } from './http/file-uploads.js';
@@ -54,6 +57,13 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const { workspaces, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
+  try {
+    await gateway.keyRing.start();
+    checkExposure(config, gateway.keyRing.required);
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
   const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
@@ -90,6 +100,13 @@ export async function startGateway(config: Config, logger: Logger): Promise<Runn
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   prepare(fastify, config, logger, () => onBound('pipelined_requests'));
+  new Authentication({
+    ring: gateway.keyRing,
+    store: gateway.keys,
+    failures: new FailedSignIns(config.limits.failed_sign_ins_per_minute),
+    onRefused: onBound,
+    logger,
+  }).register(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),

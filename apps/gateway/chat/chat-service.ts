@@ -11,6 +11,8 @@ import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import { requireModel } from '../models/require-model.js';
+import { visibleTools } from '../tools/visible-tools.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
@@ -119,7 +121,8 @@ export class ChatService {
 
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
-    const offer = offerTools(request, this.ports.catalog, this.config.limits.tools);
+    requireModel(request.model, context.access, this.ports.models);
+    const offer = offerTools(request, visibleTools(this.ports.catalog, context.access), this.config.limits.tools);
     const detached = request.onDisconnect === 'detach';
     const run: NewRun = {
       id: mintRunId(),

@@ -2,7 +2,9 @@
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ModelRouter } from '../models/model-provider.js';
+import { requireModel } from '../models/require-model.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { visibleTools } from '../tools/visible-tools.js';
 import { toModelRequest } from './chat-turn.js';
 import { offerTools } from './offer-tools.js';
 import { conversationOf } from './restore-history.js';
@@ -17,7 +19,8 @@ export interface CountPorts {
 
 /** @throws AppError invalid_value for a model that does not count */
 export async function countTokens(request: TurnRequest, context: RequestContext, ports: CountPorts): Promise<number> {
-  const offer = offerTools(request, ports.catalog, ports.maxTools);
+  requireModel(request.model, context.access, ports.models);
+  const offer = offerTools(request, visibleTools(ports.catalog, context.access), ports.maxTools);
   const route = ports.models.resolve(request.model);
   const messages = await conversationOf(request, context.principal, ports.runs);
   const { requestId, deadline, signal, traceparent } = context;

@@ -14,6 +14,7 @@ import { EventsSseRenderer } from '../openai-api/render-events.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../tools/call-tool.js';
 import { type KeyedToolCall, KeyedToolCalls } from '../tools/keyed-tool-calls.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { visibleTools } from '../tools/visible-tools.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER, TOOL_CATALOG } from './injection-tokens.js';
@@ -34,19 +35,25 @@ export class ToolsController {
 
   @Get()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const etag = `"${this.catalog.version}"`;
+    const { access, keyId = '' } = requestContext(request);
+    const etag = `"${this.catalog.version}${keyId}"`;
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (matches(request.headers['if-none-match'], etag)) {
       await reply.status(304).send();
       return;
     }
-    await reply.send({ object: 'list', data: this.catalog.list().map((tool) => show(tool)) });
+    await reply.send({
+      object: 'list',
+      data: visibleTools(this.catalog, access)
+        .list()
+        .map((tool) => show(tool)),
+    });
   }
 
   /** Names may contain slashes. */
   @Get('*')
-  one(@Param('*') name: string): JsonObject {
-    const tool = this.catalog.find(name);
+  one(@Req() request: FastifyRequest, @Param('*') name: string): JsonObject {
+    const tool = visibleTools(this.catalog, requestContext(request).access).find(name);
     if (tool === undefined) throw toolNotFound(name);
     return show(tool);
   }
@@ -55,7 +62,8 @@ export class ToolsController {
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     // Counted with the turns: a stop waits for it too.
-    const leave = await this.admission.enter(requestContext(request).principal);
+    const { principal, access } = requestContext(request);
+    const leave = await this.admission.enter(principal, access?.limits.turns);
     try {
       await this.#call(request, reply);
     } finally {

@@ -10,6 +10,7 @@ import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolCalls } from '../tools/call-tool.js';
 import type { ToolCatalog } from '../tools/tool-catalog.js';
+import { visibleTools } from '../tools/visible-tools.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../tools/call-tool.js';
@@ -27,14 +28,15 @@ const describeParams = z.looseObject({ name: z.string() });
 const identity = { name: 'signalbox', version: '1' };
 
 export function createGatewayServer(ports: GatewayServerPorts): Server {
-  const { catalog } = ports;
+  const catalogOf = (request: ServerContext) =>
+    visibleTools(ports.catalog, exchangeOf(request.http?.req).context.access);
   const server = new Server(identity, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
-    answer(ports, request, () => listPage(catalog.list(), cursor)),
+    answer(ports, request, () => listPage(catalogOf(request).list(), cursor)),
   );
   server.setRequestHandler('tools/describe', { params: describeParams }, ({ name }, request) =>
     answer(ports, request, () => {
-      const tool = catalog.find(name);
+      const tool = catalogOf(request).find(name);
       if (tool === undefined) throw toolNotFound(name);
       return { tool: toMcpTool(tool) };
     }),
