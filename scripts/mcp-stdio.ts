@@ -8,7 +8,7 @@ import { localUrl } from './local-url.js';
 /** How long calls under way may still be answered when the client has closed its side. */
 const graceMs = 2_000;
 
-const bridge = new StdioBridge(new URL(process.argv[2] ?? configuredAddress()));
+const bridge = new StdioBridge(new URL(process.argv[2] ?? configuredAddress()), process.env['SIGNALBOX_KEY']);
 await bridge.start();
 await bridge.ended;
 await Promise.race([bridge.idle(), delay(graceMs)]);

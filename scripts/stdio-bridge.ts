@@ -31,7 +31,10 @@ export class StdioBridge {
   /** The client has closed its side. */
   readonly ended: Promise<void>;
 
-  constructor(private readonly address: URL) {
+  constructor(
+    private readonly address: URL,
+    private readonly key?: string,
+  ) {
     this.server = this.connect();
     this.ended = new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve));
   }
@@ -58,7 +61,10 @@ export class StdioBridge {
   }
 
   private connect(): StreamableHTTPClientTransport {
-    const server = new StreamableHTTPClientTransport(this.address);
+    const server = new StreamableHTTPClientTransport(
+      this.address,
+      this.key === undefined ? {} : { requestInit: { headers: { authorization: `Bearer ${this.key}` } } },
+    );
     Object.assign(server, {
       onmessage: (message: JSONRPCMessage) => this.toClient(message),
       // Each failed request is answered where it was sent.

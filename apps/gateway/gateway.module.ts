@@ -1,6 +1,8 @@
 // Nest's view of the gateway: its controllers, and the parts that gateway.ts made for them.
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { KeyRing } from '#libs/access/key-ring.js';
+import { KeyStore } from '#libs/access/key-store.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -8,6 +10,7 @@ import type { Metrics } from '#libs/metrics/metrics.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import type { Gateway } from './gateway.js';
+import { KeysController } from './http/admin/keys.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
@@ -73,6 +76,7 @@ export class GatewayModule {
         SseController,
         SessionsController,
         FilesController,
+        KeysController,
       ],
       providers: [
         { provide: CONFIG, useValue: config },
@@ -84,6 +88,8 @@ export class GatewayModule {
         },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
+        { provide: KeyStore, useValue: gateway.keys },
+        { provide: KeyRing, useValue: gateway.keyRing },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
         { provide: ToolServers, useValue: gateway.toolServers },

@@ -1,5 +1,7 @@
 // The gateway without its HTTP server: every part opened, started and stopped in order. The whole wiring on one screen.
 import { randomBytes } from 'node:crypto';
+import { KeyRing } from '#libs/access/key-ring.js';
+import { KeyStore } from '#libs/access/key-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
@@ -64,6 +66,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const backing = faulty.backing(opened);
 
   const audit = { audit: config.audit.enabled };
+  const keys = new KeyStore(database, audit);
+  const keyRing = new KeyRing({ store: keys, mode: config.auth.mode, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
   const sessions = new PostgresSessionStore(database, {
@@ -180,6 +184,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     backing,
     runs,
     log,
+    keys,
+    keyRing,
     sessions,
     registry,
     models,
@@ -209,6 +215,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), runner.close(), models.close()]);
       // After the runner, which refuses calls until its end.
       await lateCancels.close();
+      await keyRing.close();
       try {
         await registry.close();
       } finally {

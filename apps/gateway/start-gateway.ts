@@ -2,6 +2,8 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { FailedSignIns } from '#libs/access/failed-sign-ins.js';
+import { checkExposure } from '#libs/config/check-exposure.js';
 import { databaseUrl } from '#libs/config/database-url.js';
 import { openConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
@@ -34,6 +36,7 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { type OnRequestParts, registerOnRequest } from './http/on-request.js';
 import { GatewayModule } from './gateway.module.js';
+import { Authentication } from './http/admin/authenticate.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
@@ -53,6 +56,13 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const { workspaces, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
+  try {
+    await gateway.keyRing.start();
+    checkExposure(config, gateway.keyRing.required);
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
   const places = new PrincipalPlaces({ counters: gateway.backing.counters, gatewayId: gateway.id, logger });
   const admission = new TurnAdmission({
     turns: config.limits.turns,
@@ -96,7 +106,15 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const connections = new QuietConnections(fastify.server);
   const onBound = (limit: string) => metrics.rateLimited.inc({ limit });
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
-  prepare(fastify, { config, access, logger, onPipelineRefused: () => onBound('pipelined_requests') });
+  const authentication = new Authentication({
+    ring: gateway.keyRing,
+    store: gateway.keys,
+    failures: new FailedSignIns(config.limits.failed_sign_ins_per_minute),
+    onRefused: onBound,
+    logger,
+  });
+  const onPipelineRefused = () => onBound('pipelined_requests');
+  prepare(fastify, { config, access, logger, onPipelineRefused, authentication });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),

@@ -13,13 +13,6 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
     problems.push({ key: formatKey(path), message, ...(origin === undefined ? {} : { origin }) });
   };
 
-  if (!isLoopback(config.server.host) && config.auth.mode !== 'off') {
-    problem(
-      ['server', 'host'],
-      `${config.server.host} can be reached from outside and no keys are configured: listen on 127.0.0.1, or say ` +
-        `${environmentName(['auth', 'mode'])}=off to serve everyone who can reach it`,
-    );
-  }
   if (config.isolation.minimum === 'none' && !config.isolation.allow_unsandboxed) {
     problem(
       ['isolation', 'minimum'],

@@ -210,14 +210,6 @@ describe('problems', () => {
     expect(linesOf({ PORT: '1' }, 'server: 5\nmodels: []\nmcpServers: x')).toHaveLength(3);
   });
 
-  verifies('operations.config-loopback', 'outside without keys refuses, and says what to do', () => {
-    for (const HOST of ['0.0.0.0', '::', '192.168.1.5', 'example.com']) {
-      expect(linesOf({ HOST })[0]).toContain('AUTH_MODE=off');
-      expect(read({ HOST, AUTH_MODE: 'off' }).server.host).toBe(HOST);
-    }
-    for (const HOST of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) expect(read({ HOST }).server.host).toBe(HOST);
-  });
-
   test('isolation none has to be said twice', () => {
     expect(linesOf({ MIN_ISOLATION: 'none' })[0]).toContain('ALLOW_UNSANDBOXED=1');
     expect(read({ MIN_ISOLATION: 'none', ALLOW_UNSANDBOXED: '1' }).isolation.minimum).toBe('none');

@@ -166,6 +166,7 @@ export const configSchema = z.strictObject({
       principal_turns: count(
         'Turns at once, calls of tools too: principal, on all gateways; absent: 64 of a key, any without keys',
       ).optional(),
+      failed_sign_ins_per_minute: count('Wrong API keys of one address in a minute, one gateway').default(120),
       turns: count('Turns at once, single calls of tools too: one gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),
       mcp_sessions: count('Sessions of MCP clients from before 2026 at once: one gateway').default(1_000),
@@ -181,7 +182,12 @@ export const configSchema = z.strictObject({
     .prefault({}),
   auth: z
     .strictObject({
-      mode: z.enum(['auto', 'off']).default('auto').describe('off: serve without keys even off loopback'),
+      mode: z
+        .enum(['auto', 'keys', 'off'])
+        .default('auto')
+        .describe(
+          'keys: every request needs an API key; auto: once the first one was made, until then loopback only; off: none',
+        ),
     })
     .prefault({}),
   isolation: z

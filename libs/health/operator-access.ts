@@ -12,15 +12,22 @@ export interface OperatorRequest {
   /** A page that was brought here under a name of its own (DNS rebinding) is on this machine too. */
   host: string | undefined;
   authorization: string | undefined;
+  /** It showed a key with the scope `admin`. */
+  admitted?: boolean;
 }
 
 const ownNames = new Set(['localhost']);
+const admittedRequests = new WeakSet<object>();
+
+/** Of a request that showed a key with the scope `admin`. */
+export const admitAsOperator = (request: IncomingMessage): void => void admittedRequests.add(request);
 
 export class OperatorAccess {
   constructor(private readonly token: string | undefined) {}
 
   /** @throws AppError invalid_api_key, insufficient_scope */
-  admit({ address, forwarded, host, authorization }: OperatorRequest): void {
+  admit({ address, forwarded, host, authorization, admitted }: OperatorRequest): void {
+    if (admitted === true) return;
     if (!forwarded && isLoopbackAddress(address) && hostAllowed(host, ownNames)) return;
     if (this.token === undefined) {
       throw new AppError('insufficient_scope', 'This is for callers on the same machine unless METRICS_TOKEN is set');
@@ -32,8 +39,10 @@ export class OperatorAccess {
   }
 }
 
-export function operatorRequest({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): OperatorRequest {
+export function operatorRequest(request: Pick<IncomingMessage, 'headers' | 'socket'>): OperatorRequest {
+  const { headers, socket } = request;
   return {
+    admitted: admittedRequests.has(request),
     address: socket.remoteAddress ?? '',
     forwarded: headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined,
     host: headers.host,

@@ -1,16 +1,19 @@
 // Who asks, for what, until when: handed to every port between a request and a tool's result.
+import type { Access } from '../access/access.js';
 import type { AppError } from './errors.js';
 
 /** Everyone who calls without a key. */
 export const keylessPrincipal = 'local';
 
 export interface RequestContext {
-  /** `keylessPrincipal` while no keys are configured. */
+  /** The key's owner; `keylessPrincipal` while keys are not in use. */
   principal: string;
   /** The key that was shown, never the secret itself. */
   keyId?: string;
   /** Of the key; absent: none. */
   roles?: readonly string[];
+  /** What that key allows; absent: everything. */
+  access?: Access;
   ip?: string;
   requestId: string;
   traceparent?: string;

@@ -224,6 +224,19 @@ async function askMcp(): Promise<void> {
   await ask('POST /sse/messages', { path: '/sse/messages?sessionId=none', body: rpc('ping') });
 }
 
+/** Last: from the first key on, every request needs one. */
+async function askKeys(): Promise<void> {
+  const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });
+  const { id, key } = made.body as { id: string; key: string };
+  const headers = { authorization: `Bearer ${key}` };
+  await ask('GET /api/keys', { path: '/api/keys?limit=1', headers });
+  await ask('GET /api/keys', { path: '/api/keys' });
+  await ask('POST /api/keys', { path: '/api/keys', body: { owner: '' }, headers });
+  const rotate = { path: `/api/keys/${id}/rotate`, body: { grace_s: 60 }, headers };
+  await ask('POST /api/keys/{id}/rotate', rotate);
+  await ask('DELETE /api/keys/{id}', { path: `/api/keys/${id}`, headers });
+}
+
 /** What would have to be held open, broken or changed to be met here. */
 const notMet = [
   'GET /mcp 200',
@@ -236,6 +249,7 @@ const notMet = [
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
   await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp()]);
+  await askKeys();
   const missing = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as unknown as Record<string, Operation>).flatMap(([method, { responses }]) =>
       Object.keys(responses)

@@ -12,6 +12,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
+import { requireModel } from '../models/require-model.js';
 import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun } from './runs/follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
@@ -136,6 +137,7 @@ export class ChatService {
 
   private prepare(options: StartOptions): Prepared {
     const { request, context, idempotencyKey } = options;
+    requireModel(request.model, context.access, this.ports.models);
     const offer = offerTools(request, this.ports.catalogOf(context), this.config.limits.tools);
     const detached = request.onDisconnect === 'detach';
     const run: NewRun = {

@@ -2,6 +2,7 @@
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ModelRouter } from '../models/model-provider.js';
+import { requireModel } from '../models/require-model.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { toModelRequest } from './chat-turn.js';
 import { offerTools } from './offer-tools.js';
@@ -17,6 +18,7 @@ export interface CountPorts {
 
 /** @throws AppError invalid_value for a model that does not count */
 export async function countTokens(request: TurnRequest, context: RequestContext, ports: CountPorts): Promise<number> {
+  requireModel(request.model, context.access, ports.models);
   const offer = offerTools(request, ports.catalogOf(context), ports.maxTools);
   const route = ports.models.resolve(request.model);
   const messages = await conversationOf(request, context.principal, ports.runs);

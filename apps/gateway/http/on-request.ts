@@ -1,5 +1,5 @@
-// The one hook that every request passes before its route: its context, limits of its connection, its log line, who may call,
-// and what can be refused before a body is read. Nest's guards and pipes see only what has passed it.
+// The one hook that every request passes before its route: its context, limits of its connection, its log line, who calls and
+// whether they may, and what can be refused before a body is read. Nest's guards and pipes see only what has passed it.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { operatorRequest, type OperatorAccess } from '#libs/health/operator-access.js';
@@ -7,6 +7,7 @@ import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
 import { rememberReply } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import type { Authentication } from './admin/authenticate.js';
 import { markUpload } from './files/file-uploads.js';
 import { type KnownRoutes, watchRoutes } from './method-not-allowed.js';
 import { originGuard } from './origin-guard.js';
@@ -17,31 +18,48 @@ export interface OnRequestParts {
   config: Pick<Config, 'server' | 'limits'>;
   /** Who may read the documentation. */
   access: OperatorAccess;
+  /** Absent: every caller is the principal without a key. */
+  authentication?: Pick<Authentication, 'authenticate' | 'watchRoutes'>;
   logger: Logger;
   onPipelineRefused: () => void;
 }
 
 /** Before the routes are registered. */
 export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestParts): void {
-  const { config, access, logger, onPipelineRefused } = parts;
+  const { config, access, authentication, logger, onPipelineRefused } = parts;
   const routes = watchRoutes(fastify);
   const guard = originGuard(config.server);
   fastify.decorateRequest('signalboxContext', undefined);
+  authentication?.watchRoutes(fastify);
   // With a callback: a promise for every request would cost more than all that is checked here.
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
+    const fail = (error: unknown) => {
+      if (error instanceof AppError && error.http === 401) reply.header('www-authenticate', 'Bearer');
+      done(error as Error);
+    };
+    const pass = () => {
+      try {
+        if (isDocumentation.test(request.url)) access.admit(operatorRequest(request.raw));
+        refuseUnreadable(request, routes);
+        markUpload(request);
+      } catch (error) {
+        return fail(error);
+      }
+      done();
+    };
+    let lookup: Promise<void> | undefined;
     try {
       rememberReply(request, reply);
       giveContext(request, reply, config.limits.turn_ms);
       if (!mayBeAnswered(request.raw, reply.raw, onPipelineRefused)) return;
       logAtEnd(request, reply, logger);
       if (guard(request, reply)) return;
-      refuseUnreadable(request, routes);
-      markUpload(request);
-      if (isDocumentation.test(request.url)) access.admit(operatorRequest(request.raw));
-      done();
+      lookup = authentication?.authenticate(request);
     } catch (error) {
-      done(error as Error);
+      return fail(error);
     }
+    if (lookup === undefined) pass();
+    else void lookup.then(pass, fail);
   });
 }
 

@@ -56,7 +56,8 @@ export class ToolsController {
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     // Counted with the turns: a stop waits for it too.
-    const leave = await this.admission.enter(requestContext(request).principal);
+    const { principal, access } = requestContext(request);
+    const leave = await this.admission.enter(principal, access?.limits.turns);
     try {
       await this.callTool(request, reply);
     } finally {

@@ -38,7 +38,8 @@ export class McpRoute {
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
     // Counted with the turns: a stop waits for calls, and for nothing else here.
-    if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context.principal));
+    if (frames?.calls === true)
+      exchange.atEnd.push(await this.admission.enter(context.principal, context.access?.limits.turns));
     try {
       const response = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
       await this.send(response, reply, { exchange, signal });
@@ -69,7 +70,7 @@ export class McpRoute {
     }
     const context = requestContext(request);
     const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
-    if (frames.calls) exchange.atEnd.push(await this.admission.enter(context.principal));
+    if (frames.calls) exchange.atEnd.push(await this.admission.enter(context.principal, context.access?.limits.turns));
     try {
       this.endpoint.receive(sessionId, webRequest(request, context.signal), exchange, frames);
     } catch (error) {

@@ -2,6 +2,7 @@
 // described here fails a test, a description without a route is left out; another test holds real answers against it.
 import type { DescribedOperation } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
+import { keyOperations } from '../admin/open-api-key-operations.js';
 import {
   anything,
   callResult,
@@ -66,6 +67,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     }),
     answers: { 200: json(object({ decided: list(object({ server: text, tool: text, change: text })) })) },
   },
+  ...keyOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     tag: 'tools',

@@ -30,9 +30,9 @@ export class TurnAdmission {
 
   constructor(private readonly bounds: TurnBounds) {}
 
-  /** Returns what to call when the turn has ended. @throws AppError concurrency_exceeded, shutting_down */
-  async enter(principal: string): Promise<() => void> {
-    const limit = this.bounds.principalTurns(principal);
+  /** `ofKey`: what the caller's key says. Returns what to call when the turn has ended. @throws AppError concurrency_exceeded, shutting_down */
+  async enter(principal: string, ofKey = Infinity): Promise<() => void> {
+    const limit = Math.min(ofKey, this.bounds.principalTurns(principal));
     const leave = this.enterHere(principal, limit);
     const { places } = this.bounds;
     if (places === undefined || limit === Infinity) return leave;

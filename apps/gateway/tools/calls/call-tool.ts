@@ -1,5 +1,6 @@
 // One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
 // model's call; what is refused is journaled and audited too.
+import { allowsTool } from '#libs/access/access.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -55,10 +56,11 @@ export interface ToolCallPorts {
 export class ToolCalls {
   constructor(private readonly ports: ToolCallPorts) {}
 
-  /** @throws AppError tool_not_found, invalid_tool_arguments, tool_denied, store_unavailable, no_worker */
+  /** @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, store_unavailable, no_worker */
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
     if (found === undefined) throw toolNotFound(request.name);
+    if (!allowsTool(from.access, found)) throw new AppError('tool_forbidden', `This key may not use '${found.name}'`);
     const offered = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,

@@ -1,5 +1,6 @@
 // The policy in force: decides calls, and keeps from each caller the tools that it may never call. Replaced whole when the
 // configuration has been read again; calls that were decided before run.
+import { type Access, allowsTool } from '#libs/access/access.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy, type PolicySource } from '#libs/policy/compile-policy.js';
 import type { Caller, Effect } from '#libs/policy/decision.js';
@@ -10,8 +11,11 @@ import type { Decide } from './decide.js';
 /** Callers whose view of the catalog is kept; with more, all are made anew. */
 const maxViews = 1_000;
 
+/** Who asks, with what the caller's key allows. */
+export type KeyedCaller = Caller & { access?: Access };
+
 /** The catalog as a caller sees it. */
-export type CatalogOf = (caller: Caller) => ToolCatalog;
+export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
 
 export class ToolPolicy {
   private policy: CompiledPolicy;
@@ -45,7 +49,7 @@ export class ToolPolicy {
     return tool !== undefined && this.policy.isDenied(tool, caller) ? tool : undefined;
   };
 
-  /** Without the tools that are denied to the caller whatever their arguments: to it they do not exist. */
+  /** Without the tools that the caller's key, or the policy, denies whatever their arguments: they do not exist for it. */
   readonly catalogOf: CatalogOf = (caller) => {
     const key = callerKeyOf(caller);
     const known = this.views.get(key);
@@ -53,7 +57,9 @@ export class ToolPolicy {
     if (this.views.size >= maxViews) this.views.clear();
     const { principal, keyId, roles } = caller;
     const kept = { principal, ...(keyId === undefined ? {} : { keyId }), ...(roles === undefined ? {} : { roles }) };
-    const view = new CatalogView(this.catalog, (tool) => !this.policy.isDenied(tool, kept));
+    const { access } = caller;
+    const isShown = (tool: CatalogTool) => allowsTool(access, tool) && !this.policy.isDenied(tool, kept);
+    const view = new CatalogView(this.catalog, isShown);
     this.views.set(key, view);
     return view;
   };

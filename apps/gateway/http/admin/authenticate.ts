@@ -1,0 +1,106 @@
+// Who asks: the key that a request shows, and whether it may use this route. Before bodies are read and before Nest.
+// Nothing of a key is logged, stored or passed on to a tool's server.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { shownKey } from '#libs/access/api-key.js';
+import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
+import type { KeyRing, SignIn } from '#libs/access/key-ring.js';
+import type { KeyStore, SignInFailure, StoredKey } from '#libs/access/key-store.js';
+import { admitAsOperator } from '#libs/health/operator-access.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { requestContext } from '../request-context.js';
+import { routeAccess, type RouteAccess } from './route-scopes.js';
+
+/** Rows of the audit a minute: who guesses keys must not fill the disk. */
+const auditedFailures = 600;
+const minuteMs = 60_000;
+
+export interface AuthenticationParts {
+  ring: KeyRing;
+  failures: FailedSignIns;
+  store: Pick<KeyStore, 'noteFailure'>;
+  onRefused: (limit: string) => void;
+  logger: Logger;
+}
+
+export class Authentication {
+  private minute = { since: 0, failures: 0 };
+
+  constructor(private readonly parts: AuthenticationParts) {}
+
+  /** Before the routes are registered: a route that nobody has thought of stops the start. */
+  watchRoutes(fastify: FastifyInstance): void {
+    fastify.addHook('onRoute', ({ method, url }) => {
+      for (const each of [method].flat()) {
+        if (routeAccess(each, url) === undefined) throw new Error(`${each} ${url} is not in route-scopes.ts`);
+      }
+    });
+  }
+
+  /**
+   * Names the caller in the context of the request. Undefined when that is done; a promise where the key has to be looked up.
+   * @throws AppError invalid_api_key, insufficient_scope, rate_limit_exceeded, store_unavailable
+   */
+  authenticate(request: FastifyRequest): Promise<void> | undefined {
+    const { ring, failures } = this.parts;
+    if (!ring.required) return undefined;
+    const access = routeAccess(request.method, request.routeOptions.url ?? '');
+    if (access === 'open') return undefined;
+    const shown = shownKey(request.headers);
+    // What is the operator's has other ways in.
+    if (access === 'operator' && shown?.key.startsWith('sb_') !== true) return undefined;
+    if (shown === undefined) {
+      throw new AppError('invalid_api_key', 'An API key is needed: Authorization: Bearer sb_…, or x-api-key');
+    }
+    const wait = failures.refusedFor(request.ip);
+    if (wait !== undefined && !ring.isRemembered(shown.key)) {
+      this.parts.onRefused('failed_sign_ins');
+      const message = 'Too many wrong keys from this address';
+      throw new AppError('rate_limit_exceeded', message, { retryAfterSeconds: wait });
+    }
+    const finish = (signIn: SignIn) => this.admit(request, signIn, { access, header: shown.header });
+    const signIn = ring.signIn(shown.key);
+    return signIn instanceof Promise ? signIn.then(finish) : finish(signIn);
+  }
+
+  private admit(
+    request: FastifyRequest,
+    signIn: SignIn,
+    { access, header }: { access: RouteAccess | undefined; header: string },
+  ): undefined {
+    if ('reason' in signIn) return this.refuse(request, signIn);
+    const { key } = signIn;
+    const scope = access === 'operator' ? 'admin' : access;
+    // An address that does not exist is answered to any key.
+    if (scope !== undefined && scope !== 'open' && !key.scopes.includes(scope)) {
+      throw new AppError('insufficient_scope', `This key lacks the scope ${scope}`);
+    }
+    if (scope === 'admin') admitAsOperator(request.raw);
+    this.identify(request, key, header);
+    return undefined;
+  }
+
+  private identify(request: FastifyRequest, key: StoredKey, header: string): void {
+    const context = requestContext(request);
+    const read = context.header;
+    context.principal = key.owner;
+    context.keyId = key.id;
+    context.access = key;
+    context.roles = key.roles;
+    // The key is for us: a tool's server that asks for this header does not get it.
+    context.header = (name) => (name === header ? undefined : read?.(name));
+  }
+
+  private refuse(request: FastifyRequest, failure: SignInFailure): never {
+    const { failures, store, logger } = this.parts;
+    failures.add(request.ip);
+    const now = performance.now();
+    if (now - this.minute.since > minuteMs) this.minute = { since: now, failures: 0 };
+    if (this.minute.failures++ < auditedFailures) {
+      store.noteFailure(failure, requestContext(request)).catch((error: unknown) => {
+        logger.warn({ error }, 'a failed sign-in could not be audited');
+      });
+    }
+    throw new AppError('invalid_api_key', 'This API key is not valid');
+  }
+}

@@ -1,0 +1,64 @@
+// What the OpenAPI document says of /api/keys.
+import { scopes } from '#libs/access/access.js';
+import type { DescribedOperation } from '../openapi/described-operation.js';
+import {
+  anything,
+  choice,
+  describedAs,
+  flag,
+  integer,
+  json,
+  list,
+  object,
+  pageLimit,
+  text,
+} from '../openapi/open-api-shapes.js';
+
+const textOrNull = { type: ['string', 'null'] };
+const members = {
+  owner: text,
+  roles: list(text),
+  scopes: list(choice(...scopes)),
+  tools: anything,
+  limits: anything,
+  budgets: anything,
+};
+const shown = {
+  id: text,
+  prefix: text,
+  name: textOrNull,
+  ...members,
+  models: { type: ['array', 'null'], items: text },
+  created_at: text,
+  expires_at: textOrNull,
+  last_used_at: textOrNull,
+  revoked_at: textOrNull,
+  replaced_by: textOrNull,
+};
+const made = json(object({ ...shown, key: describedAs(text, 'The key itself: in this answer only') }));
+
+export const keyOperations: Readonly<Record<string, DescribedOperation>> = {
+  'POST /api/keys': {
+    summary: 'Makes an API key; for administrators',
+    tag: 'keys',
+    body: object({ ...members, name: text, models: list(text), expires_at: text }, ['owner', 'scopes']),
+    answers: { 201: made },
+  },
+  'GET /api/keys': {
+    summary: 'The API keys, newest first; for administrators',
+    tag: 'keys',
+    query: { limit: pageLimit(1_000), after: describedAs(text, '`id` of the last key of the page before') },
+    answers: { 200: json(object({ data: list(object(shown)), has_more: flag })) },
+  },
+  'POST /api/keys/{id}/rotate': {
+    summary: 'A new key of the same owner; the old one works for `grace_s` more; for administrators',
+    tag: 'keys',
+    body: object({ grace_s: integer }, []),
+    answers: { 201: made },
+  },
+  'DELETE /api/keys/{id}': {
+    summary: 'Revokes a key; for administrators',
+    tag: 'keys',
+    answers: { 200: json(object(shown)) },
+  },
+};

@@ -1,0 +1,18 @@
+// Refuses a model that the caller's key does not allow: by the name that was asked for, else by what the default leads to.
+import { type Access, allowsModel } from '#libs/access/access.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { ModelRouter } from './model-provider.js';
+
+/** @throws AppError model_forbidden, model_not_found */
+export function requireModel(
+  requested: string | undefined,
+  access: Access | undefined,
+  models: Pick<ModelRouter, 'resolve'>,
+): void {
+  if (access?.models === undefined) return;
+  const name = requested ?? models.resolve(requested).candidates.map(nameOf)[0] ?? '';
+  if (allowsModel(access, name)) return;
+  throw new AppError('model_forbidden', `This key may not use the model '${name.slice(0, 256)}'`, { param: 'model' });
+}
+
+const nameOf = ({ provider, model }: { provider: { name: string }; model: string }) => `${provider.name}/${model}`;

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { verifies } from '../../test/verifies.js';
+import { type Access, allowsModel, allowsTool, matchesGlob } from './access.js';
+import { hashOfKey, hasKeyForm, mintKey, shownKey } from './api-key.js';
+import { FailedSignIns } from './failed-sign-ins.js';
+
+const access: Access = { roles: [], scopes: ['chat', 'tools'], tools: {}, limits: {} };
+
+describe('globs', () => {
+  test('as a regular expression would match', () => {
+    const glob = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '.') });
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '/', '.') });
+    fc.assert(
+      fc.property(glob, text, (pattern, name) => {
+        const parts = pattern.split('*').map((part) => part.replaceAll('.', '\\.'));
+        expect(matchesGlob(pattern, name)).toBe(new RegExp(`^${parts.join('.*')}$`).test(name));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  verifies('access.globs', 'allow, then deny', () => {
+    const limited = { ...access, tools: { allow: ['files/*', 'web/fetch'], deny: ['*/delete_*'] } };
+    const may = (server: string, tool: string) => allowsTool(limited, { server, tool });
+    expect([may('files', 'read'), may('files', 'delete_all'), may('web', 'fetch'), may('web', 'post')]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(allowsTool({ ...access, scopes: ['chat'] }, { server: 'files', tool: 'read' })).toBe(false);
+    expect(allowsTool(undefined, { server: 'files', tool: 'read' })).toBe(true);
+    expect(allowsModel({ ...access, models: ['gpt-*'] }, 'gpt-4')).toBe(true);
+    expect(allowsModel({ ...access, models: [] }, 'gpt-4')).toBe(false);
+    expect(allowsModel(access, 'gpt-4')).toBe(true);
+  });
+});
+
+describe('keys', () => {
+  test('256 bits, found by hash, with a prefix', () => {
+    const minted = mintKey();
+    expect(hasKeyForm(minted.key)).toBe(true);
+    expect(Buffer.from(minted.key.slice(3), 'base64url')).toHaveLength(32);
+    expect(minted.hash).toBe(hashOfKey(minted.key));
+    expect(minted.key.startsWith(minted.prefix)).toBe(true);
+    expect(mintKey().key).not.toBe(minted.key);
+  });
+
+  test('where a request shows it', () => {
+    expect(shownKey({ authorization: 'bearer  sb_x ' })).toEqual({ key: 'sb_x', header: 'authorization' });
+    expect(shownKey({ 'x-api-key': 'sb_x' })).toEqual({ key: 'sb_x', header: 'x-api-key' });
+    expect(shownKey({ authorization: 'Basic eA==', 'x-api-key': 'sb_x' })?.key).toBe('');
+    expect(shownKey({})).toBeUndefined();
+  });
+});
+
+test('FailedSignIns: 3 a minute an address', () => {
+  let now = 0;
+  const failures = new FailedSignIns(3, () => now);
+  for (let n = 0; n < 3; n++) {
+    expect(failures.refusedFor('a')).toBeUndefined();
+    failures.add('a');
+  }
+  expect(failures.refusedFor('a')).toBe(60);
+  expect(failures.refusedFor('b')).toBeUndefined();
+  now = 60_000;
+  expect(failures.refusedFor('a')).toBeUndefined();
+  for (let n = 0; n < 10_000; n++) failures.add(`other-${n}`);
+  expect(failures.refusedFor('a')).toBeUndefined();
+});

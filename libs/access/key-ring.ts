@@ -1,0 +1,143 @@
+// The API keys that a gateway remembers, so that a known key costs a hash and a look into a map. A number in the database
+// that grows with every change is read twice a second: when it has grown, what is remembered is read again. So a revoked
+// key ends within a second, and the first key that is made takes effect, with no message between processes to lose.
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { hashOfKey, hasKeyForm } from './api-key.js';
+import type { KeyStore, SignInFailure, StoredKey } from './key-store.js';
+
+const pollMs = 500;
+const noteUsesMs = 60_000;
+/** With the database away remembered keys go on for so long. */
+const trustMs = 60_000;
+const maxKeys = 10_000;
+const maxLookups = 256;
+
+export type SignIn = { key: StoredKey } | SignInFailure;
+
+interface Remembered {
+  stored: StoredKey;
+  /** Epoch ms; 0 when its last use is written. */
+  usedAt: number;
+}
+
+export interface KeyRingParts {
+  store: Pick<KeyStore, 'findByHash' | 'revision' | 'noteUse'>;
+  /** auto: keys are required once the first one was ever made. */
+  mode: 'auto' | 'keys' | 'off';
+  logger: Logger;
+}
+
+export class KeyRing {
+  private readonly keys = new Map<string, Remembered>();
+  private readonly lookups = new Map<string, Promise<SignIn>>();
+  private revision = '0';
+  /** Of what is remembered: a lookup that began before it grew may have read too early. */
+  private generation = 0;
+  private confirmedAt = -Infinity;
+  private refreshing: Promise<void> | undefined;
+  private timers: NodeJS.Timeout[] = [];
+
+  constructor(private readonly parts: KeyRingParts) {}
+
+  /** @throws AppError store_unavailable */
+  async start(): Promise<void> {
+    if (this.parts.mode === 'off') return;
+    await this.refresh();
+    const poll = () => void this.refresh().catch(() => undefined);
+    this.timers = [setInterval(poll, pollMs), setInterval(() => void this.noteUses(), noteUsesMs)];
+  }
+
+  get required(): boolean {
+    const { mode } = this.parts;
+    return mode === 'keys' || (mode === 'auto' && this.revision !== '0');
+  }
+
+  /** At once for a remembered key. @throws AppError store_unavailable */
+  signIn(key: string): SignIn | Promise<SignIn> {
+    if (!hasKeyForm(key)) return { reason: 'unknown' };
+    const hash = hashOfKey(key);
+    const found = this.keys.get(hash);
+    if (found === undefined) return this.lookUp(hash);
+    if (performance.now() - this.confirmedAt > trustMs) throw away();
+    return this.use(found);
+  }
+
+  isRemembered(key: string): boolean {
+    return this.keys.has(hashOfKey(key));
+  }
+
+  /** Reads again what has changed. Joined by those who ask meanwhile. @throws AppError store_unavailable */
+  refresh(): Promise<void> {
+    return (this.refreshing ??= this.readChanges().finally(() => (this.refreshing = undefined)));
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    await this.refreshing?.catch(() => undefined);
+    await this.noteUses();
+  }
+
+  private async readChanges(): Promise<void> {
+    const asked = performance.now();
+    const revision = await this.parts.store.revision();
+    if (revision !== this.revision) {
+      this.generation++;
+      const hashes = [...this.keys.keys()];
+      const found = hashes.length === 0 ? new Map<string, StoredKey>() : await this.parts.store.findByHash(hashes);
+      for (const hash of hashes) {
+        const stored = found.get(hash);
+        const known = this.keys.get(hash);
+        if (stored === undefined) this.keys.delete(hash);
+        else if (known !== undefined) known.stored = stored;
+      }
+      this.revision = revision;
+    }
+    this.confirmedAt = asked;
+  }
+
+  private lookUp(hash: string): Promise<SignIn> {
+    const under = this.lookups.get(hash);
+    if (under !== undefined) return under;
+    if (this.lookups.size >= maxLookups) throw away();
+    const lookup = this.find(hash).finally(() => this.lookups.delete(hash));
+    this.lookups.set(hash, lookup);
+    return lookup;
+  }
+
+  private async find(hash: string): Promise<SignIn> {
+    for (;;) {
+      const { generation } = this;
+      const stored = (await this.parts.store.findByHash([hash])).get(hash);
+      if (generation !== this.generation) continue;
+      if (stored === undefined) return { reason: 'unknown' };
+      const remembered = { stored, usedAt: 0 };
+      if (this.keys.size >= maxKeys) this.keys.delete(this.keys.keys().next().value!);
+      this.keys.set(hash, remembered);
+      return this.use(remembered);
+    }
+  }
+
+  private use(remembered: Remembered): SignIn {
+    const { stored } = remembered;
+    const now = Date.now();
+    if (stored.revokedAt !== null) return { reason: 'revoked', key: stored };
+    if (stored.expiresAt !== null && stored.expiresAt.getTime() <= now) return { reason: 'expired', key: stored };
+    remembered.usedAt = now;
+    return { key: stored };
+  }
+
+  private async noteUses(): Promise<void> {
+    const used = [...this.keys.values()].filter(({ usedAt }) => usedAt !== 0);
+    if (used.length === 0) return;
+    const uses = used.map(({ stored, usedAt }) => ({ id: stored.id, at: new Date(usedAt) }));
+    for (const each of used) each.usedAt = 0;
+    try {
+      await this.parts.store.noteUse(uses);
+    } catch (error) {
+      this.parts.logger.warn({ error }, 'the last use of keys could not be written');
+    }
+  }
+}
+
+const away = () => new AppError('store_unavailable', 'Keys cannot be checked at the moment', { retryAfterSeconds: 1 });

@@ -1,0 +1,178 @@
+// API keys in the database: made, listed, rotated, revoked, and found by hash. Every change has its audit row in the same
+// statement. Rows are never deleted: who had which key stays known.
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Access } from './access.js';
+import { mintKey } from './api-key.js';
+
+export interface StoredKey extends Access {
+  id: string;
+  prefix: string;
+  owner: string;
+  name: string | null;
+  budgets: { day_usd?: number; month_usd?: number };
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+  replacedBy: string | null;
+}
+
+export interface NewKey extends Omit<Access, 'tools' | 'limits'> {
+  owner: string;
+  name?: string;
+  tools?: Access['tools'];
+  limits?: Access['limits'];
+  budgets?: StoredKey['budgets'];
+  expiresAt?: Date;
+}
+
+/** Who changes a key, for the audit. */
+export interface KeyActor {
+  principal: string;
+  requestId: string;
+  keyId?: string | undefined;
+  ip?: string | undefined;
+}
+
+export interface SignInFailure {
+  reason: 'unknown' | 'expired' | 'revoked';
+  key?: Pick<StoredKey, 'id' | 'owner'> | undefined;
+}
+
+const shown = `id, prefix, owner, name, roles, scopes, models, tools, limits, budgets, created_at as "createdAt",
+  expires_at as "expiresAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt", replaced_by as "replacedBy"`;
+const audited = `insert into audit_events (id, at, kind, request_id, principal, key_id, ip, name, success, state)
+  select $1::uuid, clock_timestamp(), 'key_change', $2, $3, $4, $5, id`;
+
+const insertKey = `/* keys.create */
+  with made as (
+    insert into api_keys (id, hash, prefix, owner, name, roles, scopes, models, tools, limits, budgets, expires_at)
+    values ($7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) returning *),
+  audited as (${audited}, true, 'created' from made where $6::boolean)
+  select ${shown} from made`;
+
+const rotateKey = `/* keys.rotate */
+  with old as (
+    update api_keys set replaced_by = $8,
+      expires_at = least(expires_at, clock_timestamp() + $11 * interval '1 second')
+    where id = $7 and revoked_at is null and replaced_by is null
+      and (expires_at is null or expires_at > clock_timestamp())
+    returning *, (select before.expires_at from api_keys before where before.id = $7) as before_expires_at),
+  made as (
+    insert into api_keys (id, hash, prefix, owner, name, roles, scopes, models, tools, limits, budgets, expires_at)
+    select $8, $9, $10, owner, name, roles, scopes, models, tools, limits, budgets, before_expires_at from old
+    returning *),
+  audited as (${audited}, true, 'rotated' from old where $6::boolean)
+  select ${shown} from made`;
+
+const revokeKey = `/* keys.revoke */
+  with gone as (
+    update api_keys set revoked_at = coalesce(revoked_at, clock_timestamp()) where id = $7 returning *),
+  audited as (${audited}, true, 'revoked' from gone where $6::boolean)
+  select ${shown} from gone`;
+
+const touchKeys = `/* keys.used */
+  update api_keys set last_used_at = greatest(last_used_at, used.at)
+  from unnest($1::text[], $2::timestamptz[]) as used(id, at) where api_keys.id = used.id`;
+
+export class KeyStore {
+  private readonly audit: boolean;
+
+  constructor(
+    private readonly database: Pick<Database, 'query'>,
+    { audit = true }: { audit?: boolean } = {},
+  ) {
+    this.audit = audit;
+  }
+
+  /** The key itself is in this answer and nowhere else. */
+  async create(key: NewKey, by: KeyActor): Promise<{ key: string; stored: StoredKey }> {
+    const minted = mintKey();
+    const [stored] = await this.database.query<StoredKey>(insertKey, [
+      ...this.actor(by),
+      minted.id,
+      minted.hash,
+      minted.prefix,
+      storedText(key.owner),
+      storedTextOrNull(key.name),
+      key.roles.map(storedText),
+      key.scopes,
+      key.models?.map(storedText) ?? null,
+      JSON.stringify(key.tools ?? {}),
+      JSON.stringify(key.limits ?? {}),
+      JSON.stringify(key.budgets ?? {}),
+      key.expiresAt ?? null,
+    ]);
+    return { key: minted.key, stored: fromRow(stored!) };
+  }
+
+  /** Newest first. */
+  async list({ limit, after }: { limit: number; after?: string }): Promise<StoredKey[]> {
+    const rows = await this.database.query<StoredKey>(
+      `/* keys.list */ select ${shown} from api_keys
+       where $2::text is null or (created_at, id) < (select created_at, id from api_keys where id = $2)
+       order by created_at desc, id desc limit $1`,
+      [limit, after === undefined ? null : storedText(after)],
+    );
+    return rows.map(fromRow);
+  }
+
+  /** A new key of the same owner; the old one works for `graceSeconds` more. @throws AppError not_found */
+  async rotate(id: string, graceSeconds: number, by: KeyActor): Promise<{ key: string; stored: StoredKey }> {
+    const minted = mintKey();
+    const parameters = [...this.actor(by), storedText(id), minted.id, minted.hash, minted.prefix, graceSeconds];
+    const [stored] = await this.database.query<StoredKey>(rotateKey, parameters);
+    if (stored === undefined) throw new AppError('not_found', 'There is no such key that is in force');
+    return { key: minted.key, stored: fromRow(stored) };
+  }
+
+  /** @throws AppError not_found */
+  async revoke(id: string, by: KeyActor): Promise<StoredKey> {
+    const [stored] = await this.database.query<StoredKey>(revokeKey, [...this.actor(by), storedText(id)]);
+    if (stored === undefined) throw new AppError('not_found', 'There is no such key');
+    return fromRow(stored);
+  }
+
+  async findByHash(hashes: readonly string[]): Promise<Map<string, StoredKey>> {
+    const rows = await this.database.query<StoredKey & { hash: string }>(
+      `/* keys.find */ select hash, ${shown} from api_keys where hash = any($1)`,
+      [hashes],
+    );
+    return new Map(rows.map(({ hash, ...row }) => [hash, fromRow(row)]));
+  }
+
+  /** Grows with every change of a key; '0' until the first one is made. */
+  async revision(): Promise<string> {
+    const statement = '/* keys.revision */ select revision from api_keys_revision';
+    const [row] = await this.database.query<{ revision: string }>(statement, []);
+    return row!.revision;
+  }
+
+  async noteUse(uses: readonly { id: string; at: Date }[]): Promise<void> {
+    await this.database.query(touchKeys, [uses.map(({ id }) => id), uses.map(({ at }) => at)]);
+  }
+
+  async noteFailure({ reason, key }: SignInFailure, { requestId, ip }: Omit<KeyActor, 'principal'>): Promise<void> {
+    if (!this.audit) return;
+    await this.database.query(
+      `/* keys.failed */ insert into audit_events
+         (id, at, kind, request_id, principal, key_id, ip, success, state, error_code)
+       values ($1::uuid, clock_timestamp(), 'sign_in_failed', $2, $3, $4, $5, false, $6, 'invalid_api_key')`,
+      [uuidv7(), storedText(requestId), key?.owner ?? '', key?.id ?? null, ip ?? null, reason],
+    );
+  }
+
+  private actor({ requestId, principal, keyId, ip }: KeyActor): unknown[] {
+    const texts = [storedText(requestId), storedText(principal), storedTextOrNull(keyId), ip ?? null];
+    return [uuidv7(), ...texts, this.audit];
+  }
+}
+
+/** Null is how the database says that every model is allowed. */
+function fromRow(row: StoredKey): StoredKey {
+  const { models, ...rest } = row as Omit<StoredKey, 'models'> & { models: readonly string[] | null };
+  return { ...rest, ...(models === null ? {} : { models }) };
+}

@@ -1,0 +1,153 @@
+// `npm run keys`: API keys on the database, also of an embedded one, running or not. What it changes is in force on every
+// gateway within a second. Exit codes: 0 done, 1 refused, 2 not understood, 3 the database does not answer.
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { KeyStore, type KeyActor, type StoredKey } from '#libs/access/key-store.js';
+import { loadConfig } from '#libs/config/load-config.js';
+import { migrate } from '#libs/postgres/migrate.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
+import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
+import { runningAddress } from '#libs/embedded-postgres/running-address.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintRequestId } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { CreateKeyDto, newKeyOf } from '../apps/gateway/http/admin/keys.dto.js';
+import { showKey } from '../apps/gateway/http/admin/shown-key.js';
+
+const usage = `npm run keys -- create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]
+    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N] [--expires-at TIME]
+  list · rotate ID [--grace-s N] · revoke ID
+Lists are separated by commas. --json prints JSON.`;
+const maxListed = 10_000;
+const migrationMs = 60_000;
+
+class Misunderstood extends Error {}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = exitCodeOf(error);
+}
+
+async function main(): Promise<void> {
+  const { positionals, values } = readArguments();
+  const [command, id] = positionals;
+  const work = workOf(command, id, values);
+  const config = loadConfig();
+  const given = config.database.url ?? (await runningAddress(config.data_dir));
+  const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
+  const url = given ?? own!.url;
+  try {
+    await migrate(url, { signal: AbortSignal.timeout(migrationMs) });
+    const timeoutMs = config.database.timeout_ms;
+    const database = openDatabase({ url, poolSize: 1, timeoutMs, applicationName: 'keys' });
+    try {
+      const store = new KeyStore(database, { audit: config.audit.enabled });
+      await work(store, { principal: 'npm run keys', requestId: mintRequestId() });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await own?.stop();
+  }
+}
+
+type Values = ReturnType<typeof readArguments>['values'];
+type Work = (store: KeyStore, by: KeyActor) => Promise<void>;
+
+function readArguments() {
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        owner: text,
+        scopes: text,
+        name: text,
+        roles: text,
+        models: text,
+        'allow-tools': text,
+        'deny-tools': text,
+        turns: text,
+        'expires-at': text,
+        'grace-s': text,
+        json: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    throw new Misunderstood(`${(error as Error).message}\n${usage}`);
+  }
+}
+
+/** Understood before the database is opened. */
+function workOf(command: string | undefined, id: string | undefined, values: Values): Work {
+  if (command === 'create') {
+    const key = newKeyOf(readKey(values));
+    return async (store, by) => printMade(await store.create(key, by), values.json);
+  }
+  if (command === 'list') {
+    return async (store) => {
+      const keys = await store.list({ limit: maxListed });
+      if (values.json) console.log(JSON.stringify(keys.map(showKey)));
+      else for (const key of keys) console.log(lineOf(key));
+    };
+  }
+  if (id === undefined) throw new Misunderstood(usage);
+  if (command === 'rotate') {
+    const grace = Number(values['grace-s'] ?? 0);
+    if (!Number.isInteger(grace) || grace < 0) throw new Misunderstood('--grace-s takes a number of seconds');
+    return async (store, by) => printMade(await store.rotate(id, grace, by), values.json);
+  }
+  if (command === 'revoke') {
+    return async (store, by) => {
+      const key = await store.revoke(id, by);
+      console.log(values.json ? JSON.stringify(showKey(key)) : lineOf(key));
+    };
+  }
+  throw new Misunderstood(usage);
+}
+
+function readKey(values: Values): CreateKeyDto {
+  const list = (text: string | undefined) => text?.split(',').map((item) => item.trim());
+  const given: JsonObject = {
+    owner: values.owner ?? '',
+    scopes: list(values.scopes) ?? [],
+    tools: withoutAbsent({ allow: list(values['allow-tools']), deny: list(values['deny-tools']) }),
+    ...withoutAbsent({
+      name: values.name,
+      roles: list(values.roles),
+      models: list(values.models),
+      limits: values.turns === undefined ? undefined : { turns: Number(values.turns) },
+      expires_at: values['expires-at'],
+    }),
+  };
+  const dto = plainToInstance(CreateKeyDto, given);
+  const [error] = validateSync(dto, { whitelist: true, forbidNonWhitelisted: true });
+  if (error === undefined) return dto;
+  const problem = Object.values(error.constraints ?? error.children?.[0]?.constraints ?? {})[0];
+  throw new Misunderstood(`${problem ?? `${error.property} is not valid`}\n${usage}`);
+}
+
+function withoutAbsent(members: Record<string, JsonObject | string | string[] | undefined>): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+function printMade({ key, stored }: { key: string; stored: StoredKey }, json: boolean): void {
+  if (json) console.log(JSON.stringify({ ...showKey(stored), key }));
+  else console.log(`${lineOf(stored)}\n\n  ${key}\n\nThis key is shown once. Keep it like a password.`);
+}
+
+function lineOf({ id, prefix, owner, name, scopes, expiresAt, lastUsedAt, revokedAt }: StoredKey): string {
+  const state = revokedAt !== null ? 'revoked' : expiresAt === null ? 'in force' : `expires ${expiresAt.toISOString()}`;
+  const used = lastUsedAt === null ? 'never used' : `used ${lastUsedAt.toISOString()}`;
+  return [id, `${prefix}…`, owner, scopes.join(','), state, used, ...(name === null ? [] : [name])].join('  ');
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof Misunderstood) return 2;
+  if (error instanceof AppError) return error.code === 'store_unavailable' ? 3 : 1;
+  return 3;
+}

@@ -1,0 +1,200 @@
+// API keys with the clients that people use: wrong, right, too small, revoked, rotated; two owners side by side.
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { startProcess } from '#libs/testing/services/start-process.js';
+import { routeScopes } from '../../apps/gateway/http/admin/route-scopes.js';
+import { runProgram } from '../support/run-program.js';
+import { toolScript } from '../support/tool-script.js';
+import { verifies } from '../verifies.js';
+
+const wrong = `sb_${'x'.repeat(43)}`;
+let box: Signalbox;
+let admin: string;
+const keys: Record<string, { id: string; key: string }> = {};
+
+async function command(...args: string[]) {
+  const env = { ...process.env, DATABASE_URL: box.databaseUrl };
+  const end = await runProgram(process.execPath, ['dist/scripts/keys.js', ...args, '--json'], { env });
+  return {
+    code: end.code,
+    said: end.stderr,
+    answer: end.code === 0 ? (JSON.parse(end.stdout) as { id: string; key: string }) : undefined,
+  };
+}
+
+const ask = async (path: string, key?: string, init: RequestInit = {}) => {
+  const headers = {
+    ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  };
+  const answer = await fetch(box.url + path, { ...init, headers: { ...headers, ...(init.headers as object) } });
+  const text = await answer.text();
+  const body = (text.startsWith('{') ? JSON.parse(text) : {}) as {
+    error?: { code?: string };
+    key: string;
+    data: { function: { name: string } }[];
+  };
+  return { status: answer.status, body, headers: answer.headers };
+};
+const post = (path: string, key: string, body: unknown) =>
+  ask(path, key, { method: 'POST', body: JSON.stringify(body) });
+const openai = (apiKey: string) => new OpenAI({ baseURL: `${box.url}/v1`, apiKey, maxRetries: 0 });
+const chat = (apiKey: string, model = 'scripted/model') =>
+  openai(apiKey).chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] });
+
+beforeAll(async () => {
+  box = await startSignalbox({ script: toolScript });
+  expect((await ask('/v1/models')).status).toBe(200);
+  admin = (await command('create', '--owner', 'root', '--scopes', 'admin')).answer!.key;
+  await vi.waitFor(async () => expect((await ask('/v1/models')).status).toBe(401), 1_000);
+  for (const owner of ['alice', 'bob']) {
+    const made = await post('/api/keys', admin, { owner, scopes: ['chat', 'tools', 'files'] });
+    expect(made.status).toBe(201);
+    keys[owner] = made.body as never;
+  }
+});
+afterAll(() => box?.close());
+
+verifies('access.every-route', 'each one without, with a wrong and with a too small key', async () => {
+  const limited = await startProcess('gateway', {
+    environment: {
+      DATABASE_URL: box.databaseUrl,
+      LIMITS_FAILED_SIGN_INS_PER_MINUTE: '1000',
+      METRICS_TOKEN: 'token-of-the-operator',
+    },
+  });
+  const small: Record<string, string> = {};
+  for (const scope of ['chat', 'tools', 'files', 'admin']) {
+    small[scope] = (await post('/api/keys', admin, { owner: 'small', scopes: [scope] })).body.key;
+  }
+  try {
+    for (const [route, scope] of Object.entries(routeScopes)) {
+      const [method, pattern] = route.split(' ') as [string, string];
+      const url = limited.url + pattern.replace(':id', 'x').replace('*', 'x');
+      const status = async (key?: string) => {
+        const headers = { 'x-forwarded-for': '203.0.113.9', ...(key === undefined ? {} : { 'x-api-key': key }) };
+        const answer = await fetch(url, { method, headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) });
+        await answer.body?.cancel();
+        return [route, answer.status];
+      };
+      if (scope === 'open') {
+        expect((await status())[1]).toBeLessThan(400);
+        continue;
+      }
+      const needed = scope === 'operator' ? 'admin' : scope;
+      expect(await status()).toEqual([route, 401]);
+      expect(await status(wrong)).toEqual([route, 401]);
+      expect(await status(small[needed === 'chat' ? 'files' : 'chat'])).toEqual([route, 403]);
+      if (pattern !== '/sse' && route !== 'GET /mcp')
+        expect([401, 403]).not.toContain((await status(small[needed]))[1]);
+    }
+    expect((await fetch(`${limited.url}/nowhere`)).status).toBe(401);
+  } finally {
+    limited.kill('SIGKILL');
+    await limited.ended;
+  }
+});
+
+test('refusals in the shape of each client', async () => {
+  await expect(chat(wrong)).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' });
+  await expect(chat(admin)).rejects.toMatchObject({ status: 403, code: 'insufficient_scope' });
+  expect((await chat(keys['alice']!.key)).choices).toHaveLength(1);
+  const anthropic = (apiKey: string) => new Anthropic({ baseURL: box.url, apiKey, authToken: null, maxRetries: 0 });
+  const message = { model: 'scripted/model', max_tokens: 9, messages: [{ role: 'user' as const, content: 'Hello' }] };
+  await expect(anthropic(wrong).messages.create(message)).rejects.toBeInstanceOf(Anthropic.AuthenticationError);
+  expect((await anthropic(keys['alice']!.key).messages.create(message)).role).toBe('assistant');
+  for (const path of ['/mcp', '/sse']) {
+    const { status, headers } = await ask(path);
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  }
+});
+
+verifies('access.principals', 'one session name of two owners', async () => {
+  const [alice, bob] = [keys['alice']!.key, keys['bob']!.key];
+  const write = (key: string, content: string) =>
+    post('/api/tools/call', key, { name: 'write_file', arguments: { path: 'mine.txt', content }, session_id: 'same' });
+  expect([(await write(alice, 'A')).status, (await write(bob, 'B')).status]).toEqual([200, 200]);
+  for (const [key, content] of [
+    [alice, 'A'],
+    [bob, 'B'],
+  ] as const) {
+    const answer = await fetch(`${box.url}/api/sessions/same/files/mine.txt`, { headers: { 'x-api-key': key } });
+    expect(await answer.text()).toBe(content);
+  }
+  await post('/api/sessions', alice, { session_id: 'of-alice' });
+  expect((await ask('/api/sessions/of-alice', bob)).status).toBe(404);
+  const rows = await box.rows(
+    `select distinct principal, key_id from audit_events where kind <> 'key_change' and tool = 'write_file' order by 1`,
+  );
+  expect(rows).toEqual(['alice', 'bob'].map((principal) => ({ principal, key_id: keys[principal]!.id })));
+});
+
+test('what a key does not allow is not listed and is refused', async () => {
+  const made = await post('/api/keys', admin, {
+    owner: 'carol',
+    scopes: ['chat', 'tools'],
+    models: ['other/*'],
+    tools: { deny: ['*/write_file'] },
+  });
+  const { key } = made.body;
+  await expect(chat(key)).rejects.toMatchObject({ status: 403, code: 'model_forbidden' });
+  expect((await ask('/v1/models', key)).body.data).toEqual([]);
+  const names = (await ask('/api/tools', key)).body.data.map((tool) => tool.function.name);
+  expect(names).toContain('read_file');
+  expect(names).not.toContain('write_file');
+  expect((await ask('/api/tools/write_file', key)).status).toBe(404);
+  const call = await post('/api/tools/call', key, { name: 'write_file', arguments: { path: 'a', content: '' } });
+  expect([call.status, call.body.error?.code]).toEqual([403, 'tool_forbidden']);
+});
+
+verifies('access.manage-keys', 'by the command and by the API', async () => {
+  const made = (await command('create', '--owner', 'dave', '--scopes', 'chat', '--name', 'laptop')).answer!;
+  expect((await chat(made.key)).choices).toHaveLength(1);
+  const rotated = (await command('rotate', made.id, '--grace-s', '60')).answer!;
+  expect([(await ask('/v1/models', made.key)).status, (await ask('/v1/models', rotated.key)).status]).toEqual([
+    200, 200,
+  ]);
+  expect((await command('revoke', rotated.id)).code).toBe(0);
+  await vi.waitFor(async () => expect((await ask('/v1/models', rotated.key)).status).toBe(401), 1_000);
+  expect((await ask(`/api/keys/${made.id}`, admin, { method: 'DELETE' })).status).toBe(200);
+  expect((await ask('/v1/models', made.key)).status).toBe(401);
+  const again = await ask(`/api/keys/${keys['bob']!.id}/rotate`, admin, { method: 'POST' });
+  expect([again.status, (await ask('/v1/models', keys['bob']!.key)).status]).toEqual([201, 401]);
+  const listed = JSON.stringify((await ask('/api/keys', admin)).body);
+  expect(listed).toContain(rotated.id);
+  for (const { key } of [made, rotated]) expect(listed).not.toContain(key.slice(12));
+  for (const body of [
+    {},
+    { owner: 'a b', scopes: ['chat'] },
+    { owner: 'a', scopes: ['all'] },
+    { owner: 'a', scopes: ['chat'], more: 1 },
+  ]) {
+    expect((await post('/api/keys', admin, body)).status).toBe(400);
+  }
+  expect((await command('create', '--owner', 'x', '--scopes', 'all')).code).toBe(2);
+});
+
+verifies('access.wrong-keys', 'the bound, a right key beside it, the audit', async () => {
+  const failures = async () =>
+    (await box.rows<{ n: number }>(`select count(*)::int as n from audit_events where kind = 'sign_in_failed'`))[0]!.n;
+  const before = await failures();
+  const limited = await box.startGateway({ LIMITS_FAILED_SIGN_INS_PER_MINUTE: '3' });
+  const status = async (key: string) =>
+    (await fetch(`${limited.url}/v1/models`, { headers: { 'x-api-key': key } })).status;
+  expect(await status(keys['alice']!.key)).toBe(200);
+  const seen = [];
+  for (let n = 0; n < 4; n++) seen.push(await status(wrong));
+  expect(seen).toEqual([401, 401, 401, 429]);
+  expect(await status(keys['alice']!.key)).toBe(200);
+  await vi.waitFor(async () => expect((await failures()) - before).toBe(3), 5_000);
+});
+
+test('outside loopback: refused without keys, served with them', async () => {
+  const environment = { DATABASE_URL: box.databaseUrl, HOST: '0.0.0.0' };
+  const gateway = await startProcess('gateway', { environment });
+  expect((await fetch(`${box.url}/health/live`)).status).toBe(200);
+  gateway.kill('SIGKILL');
+  await gateway.ended;
+});
