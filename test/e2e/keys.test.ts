@@ -131,6 +131,42 @@ verifies('access.principals', 'one session name of two owners', async () => {
   expect(rows).toEqual(['alice', 'bob'].map((principal) => ({ principal, key_id: keys[principal]!.id })));
 });
 
+verifies('access.principals', 'runs, stored responses and MCP sessions of another owner are not found', async () => {
+  const [alice, bob] = [keys['alice']!.key, keys['bob']!.key];
+  const turn = await ask('/v1/responses', alice, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'scripted/model', input: 'Hello' }),
+  });
+  const response = (turn.body as unknown as { id: string }).id;
+  const run = turn.headers.get('x-run-id')!;
+  expect((await ask(`/v1/responses/${response}`, alice)).status).toBe(200);
+  const rpc = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+  const accept = { accept: 'application/json, text/event-stream' };
+  const opened = await ask('/mcp', alice, {
+    method: 'POST',
+    body: JSON.stringify({ ...rpc, params }),
+    headers: accept,
+  });
+  const session = { ...accept, 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+  const ping = { method: 'POST', body: JSON.stringify({ ...rpc, method: 'ping' }), headers: session };
+  expect((await ask('/mcp', alice, ping)).status).toBe(200);
+  const foreign = [
+    await ask(`/v1/responses/${response}`, bob),
+    await ask(`/v1/responses/${response}/input_items`, bob),
+    await ask(`/v1/responses/${response}/cancel`, bob, { method: 'POST' }),
+    await ask(`/v1/responses/${response}`, bob, { method: 'DELETE' }),
+    await ask(`/api/runs/${run}`, bob),
+    await ask(`/api/runs/${run}/events`, bob),
+    await ask(`/api/runs/${run}`, bob, { method: 'DELETE' }),
+    await ask('/mcp', bob, ping),
+  ];
+  expect(foreign.map(({ status }) => status)).toEqual(foreign.map(() => 404));
+  const next = { model: 'scripted/model', input: 'More', previous_response_id: response };
+  expect((await post('/v1/responses', bob, next)).body.error?.code).toBe('previous_response_not_found');
+  expect((await ask(`/v1/responses/${response}`, alice)).status).toBe(200);
+});
+
 test('what a key does not allow is not listed and is refused', async () => {
   const made = await post('/api/keys', admin, {
     owner: 'carol',
