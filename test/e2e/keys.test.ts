@@ -1,4 +1,7 @@
 // API keys with the clients that people use: wrong, right, too small, revoked, rotated; two owners side by side.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -10,6 +13,7 @@ import { toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
 const wrong = `sb_${'x'.repeat(43)}`;
+const directory = mkdtempSync(join(tmpdir(), 'signalbox-keys-'));
 let box: Signalbox;
 let admin: string;
 const keys: Record<string, { id: string; key: string }> = {};
@@ -45,7 +49,16 @@ const chat = (apiKey: string, model = 'scripted/model') =>
   openai(apiKey).chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] });
 
 beforeAll(async () => {
-  box = await startSignalbox({ script: toolScript });
+  writeFileSync(
+    join(directory, 'signalbox.yaml'),
+    JSON.stringify({
+      policy: {
+        rules: [{ name: 'readers', role: 'reader', tool: '*/write_*', effect: 'deny', reason: 'Readers only read' }],
+      },
+    }),
+  );
+  const environment = { SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml') };
+  box = await startSignalbox({ script: toolScript, environment });
   expect((await ask('/v1/models')).status).toBe(200);
   admin = (await command('create', '--owner', 'root', '--scopes', 'admin')).answer!.key;
   await vi.waitFor(async () => expect((await ask('/v1/models')).status).toBe(401), 1_000);
@@ -55,7 +68,10 @@ beforeAll(async () => {
     keys[owner] = made.body as never;
   }
 });
-afterAll(() => box?.close());
+afterAll(async () => {
+  await box?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
 
 verifies('access.every-route', 'each one without, with a wrong and with a too small key', async () => {
   const limited = await startProcess('gateway', {
@@ -183,6 +199,19 @@ test('what a key does not allow is not listed and is refused', async () => {
   expect((await ask('/api/tools/write_file', key)).status).toBe(404);
   const call = await post('/api/tools/call', key, { name: 'write_file', arguments: { path: 'a', content: '' } });
   expect([call.status, call.body.error?.code]).toEqual([403, 'tool_forbidden']);
+});
+
+verifies('access.roles', 'a rule of the policy for a role of the key', async () => {
+  const { key } = (await post('/api/keys', admin, { owner: 'erin', scopes: ['tools'], roles: ['reader'] })).body;
+  const names = (await ask('/api/tools', key)).body.data.map((tool) => tool.function.name);
+  expect(names).toContain('read_file');
+  expect(names).not.toContain('write_file');
+  const refused = await post('/api/tools/call', key, { name: 'write_file', arguments: { path: 'a', content: '' } });
+  expect([refused.status, refused.body.error?.code]).toEqual([422, 'tool_denied']);
+  const [row] = await box.rows(`select policy_rule, success from audit_events where principal = 'erin'`);
+  expect(row).toEqual({ policy_rule: 'readers', success: false });
+  const other = (await ask('/api/tools', keys['alice']!.key)).body.data.map((tool) => tool.function.name);
+  expect(other).toContain('write_file');
 });
 
 verifies('access.manage-keys', 'by the command and by the API', async () => {

@@ -7,6 +7,7 @@ export const accessRequirements = {
   'access.manage-keys': 'keys are made, listed, rotated and revoked by npm run keys and by /api/keys',
   'access.principals': "sessions of equal names are apart for two owners, and another's ids do not exist",
   'access.revocation': 'a revoked key stops working on every gateway within a second',
+  'access.roles': 'rules of the tool policy apply to the roles of a key',
   'access.rotation': 'a rotated key keeps its owner, and the old one works for the grace time',
   'access.wrong-keys': 'after 120 wrong keys a minute an address is refused with 429, and failures are audited',
 } as const;
