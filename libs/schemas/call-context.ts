@@ -1,30 +1,30 @@
-// Who asks, for what, until when: handed to every port between a request and a tool's result.
+// Who makes a request, for what, until when: passed to every port between the request and the tool's result.
 import type { AppError } from './errors.js';
 
-/** Everyone who calls without a key. */
+/** Principal of all callers without a key. */
 export const keylessPrincipal = 'local';
 
 export interface RequestContext {
-  /** `keylessPrincipal` while no keys are configured. */
+  /** `keylessPrincipal` if no keys are configured. */
   principal: string;
-  /** The key that was shown, never the secret itself. */
+  /** The id of the key that was presented, never the secret itself. */
   keyId?: string;
   ip?: string;
   requestId: string;
   traceparent?: string;
-  /** Aborts when the caller has gone, the run is cancelled, or the deadline has passed. */
+  /** Aborts when the caller disconnects, the run is cancelled, or the deadline passes. */
   signal: AbortSignal;
-  /** Epoch ms after which nothing of this request may still run. */
+  /** Epoch ms after which nothing of this request may run. */
   deadline: number;
-  /** Kept results of tools are no answer to this request (`Cache-Control: no-cache`). */
+  /** Cached tool results must not answer this request (`Cache-Control: no-cache`). */
   noCache?: boolean;
-  /** A header of the request, by its name in small letters; a function, so that no secret is written down with the rest. */
+  /** A request header by its lower-case name; a function, so that secrets are not serialised with the rest. */
   header?: (name: string) => string | undefined;
 }
 
-/** Of a request that can be stopped from this side too. */
+/** For requests that can also be stopped from this side. */
 export interface StoppableContext extends RequestContext {
-  /** Fires `signal`; the first reason stays. */
+  /** Aborts `signal`; the first reason is kept. */
   abort(reason: AppError): void;
 }
 
@@ -37,6 +37,6 @@ export interface CallContext extends RequestContext {
   callId: string;
   model?: string;
   priority: 'interactive' | 'batch';
-  /** Where the headers are that the tool's server is to be sent. */
+  /** Where the headers for the tool's server are stored. */
   sealedHeaders?: { ref: string; key: string };
 }
