@@ -35,6 +35,6 @@ export function retryWhileAway<T>(
   });
 }
 
-/** An AppError, also as the cause of a driver's error, is final: a closed or full store still is at the next attempt. */
+/** An AppError, also as the cause of a driver's error, is final: a closed or full store will still be so next time. */
 const isJudged = (error: unknown): boolean =>
   error instanceof AppError || (error instanceof Error && error.cause instanceof AppError);

@@ -29,7 +29,7 @@ export interface SeenProcess extends ProcessInfo {
 }
 
 export interface ProcessRegistry {
-  /** Writes the first heartbeat, then every 2 s until `close`. @throws AppError store_unavailable after 15 s of trying */
+  /** Writes the first heartbeat, then every 2 s until `close`. @throws AppError store_unavailable after 15 s */
   register(info: ProcessInfo): Promise<void>;
   /** Sets the details that heartbeats send from the next one on. */
   describe(id: string, details: () => ProcessInfo['details']): void;

@@ -20,7 +20,7 @@ export interface GivenSession {
 }
 
 export interface SessionStore {
-  /** Gets or creates it and renews its life; safe under concurrency. Writes a known one at most once per few seconds. */
+  /** Gets or creates it and renews its life; safe under concurrency. Writes a known one only every few seconds. */
   ensure(principal: string, id: string, given?: GivenSession): Promise<Session>;
   get(principal: string, id: string): Promise<Session | undefined>;
   list(principal: string, page: { limit: number; after?: string }): Promise<Session[]>;
