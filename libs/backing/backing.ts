@@ -1,5 +1,4 @@
-// One set of backing services. `open-backing.ts` is the one place that chooses which (architecture: two sets, one
-// code).
+// One set of backing services. `open-backing.ts` is the one place that chooses which.
 import type { Cache } from './cache.js';
 import type { Channels } from './channels.js';
 import type { Counters } from './counters.js';

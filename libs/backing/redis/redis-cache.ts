@@ -1,6 +1,5 @@
 // The cache in Redis, bounded in rows and bytes for all processes together: each write removes expired entries, then
-// the oldest while the cache is too large. The server itself must evict nothing (docs/redis.md), so the bound is kept
-// here.
+// the oldest while the cache is too large. The server itself must evict nothing (docs/redis.md).
 import type { Cache, CacheBounds } from '../cache.js';
 import { storedKey } from '../stored-key.js';
 import { cacheKeys } from './keys.js';

@@ -1,6 +1,5 @@
 // Maps the directories of a tool server to the names that models and callers see, and back: no host path leaves the
-// worker, and `/mcp_workspaces/<session>` in arguments means the session's directory. In-process servers do not need
-// it.
+// worker; `/mcp_workspaces/<session>` in arguments means the session's directory. In-process servers need no mapping.
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
