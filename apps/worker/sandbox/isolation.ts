@@ -104,6 +104,6 @@ export class Isolation {
   report(wanted: IsolationLevel): void {
     const reason = this.missing.get(wanted);
     if (reason === undefined) return;
-    this.logger.warn({ metadata: { level: wanted } }, `isolation '${wanted}' is not to be had here: ${reason}`);
+    this.logger.warn({ metadata: { level: wanted } }, `isolation '${wanted}' is not available here: ${reason}`);
   }
 }
