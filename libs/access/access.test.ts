@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { verifies } from '../../test/verifies.js';
-import { type Access, allowsModel, allowsTool, matchesGlob } from './access.js';
+import { allowsModel, allowsTool, matchesGlob } from './access.js';
+import type { Access } from '#libs/schemas/call-context.js';
 import { hashOfKey, hasKeyForm, mintKey, shownKey } from './api-key.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 

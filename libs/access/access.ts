@@ -1,17 +1,5 @@
 // What a caller may do, as its API key says. Pure. A caller without `Access` may do everything: keys are not in use.
-
-export const scopes = ['chat', 'tools', 'files', 'admin'] as const;
-export type Scope = (typeof scopes)[number];
-
-export interface Access {
-  roles: readonly string[];
-  scopes: readonly Scope[];
-  /** Globs of model names as callers write them; absent: every model. */
-  models?: readonly string[];
-  /** Globs of `server/tool`. First `allow` (absent: every tool), then `deny`. */
-  tools: { allow?: readonly string[]; deny?: readonly string[] };
-  limits: { requests_per_minute?: number; tokens_per_minute?: number; turns?: number };
-}
+import type { Access } from '#libs/schemas/call-context.js';
 
 export function allowsModel(access: Access | undefined, model: string): boolean {
   return access?.models === undefined || access.models.some((glob) => matchesGlob(glob, model));

@@ -4,7 +4,7 @@ import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { Access } from './access.js';
+import type { Access } from '#libs/schemas/call-context.js';
 import { mintKey } from './api-key.js';
 
 export interface StoredKey extends Access {

@@ -1,4 +1,4 @@
-// One set of backing services. `open-backing.ts` is the one place that chooses which (architecture: two sets, one code).
+// One set of backing services. `open-backing.ts` is the one place that chooses which.
 import type { Cache } from './cache.js';
 import type { Channels } from './channels.js';
 import type { Counters } from './counters.js';
@@ -12,7 +12,7 @@ export interface Backing {
   readonly cache: Cache;
   /** Starts taking jobs: from the common queue, and from the worker's own when `worker` is given. */
   consume(handler: JobHandler, options: { worker: string; concurrency: number }): Promise<JobConsumer>;
-  /** Resolves when every service answers, and takes a small write. */
+  /** Resolves if every service answers and accepts a small write. */
   ping(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Values that may be gone at any time. Bounded in size by the adapter, oldest first.
+// Values that may disappear at any time. The adapter bounds the size and evicts the oldest first.
 
 export interface Cache {
   get(key: string, signal: AbortSignal): Promise<string | undefined>;
@@ -9,7 +9,7 @@ export interface Cache {
   close(): Promise<void>;
 }
 
-/** For all processes together; may be exceeded a little for a moment. */
+/** For all processes together; may be exceeded slightly for a moment. */
 export interface CacheBounds {
   maxRows: number;
   maxBytes: number;

@@ -1,5 +1,5 @@
-// Messages between processes: small, unordered between channels, lost when nobody listens. Whoever needs certainty
-// polls the store as well.
+// Messages between processes: small, unordered between channels, lost if nobody listens. Listeners that need certainty
+// also poll the store.
 
 export interface Channels {
   /**
@@ -8,9 +8,9 @@ export interface Channels {
    * @throws AppError store_unavailable
    */
   publish(channel: string, message: string, signal?: AbortSignal): Promise<void>;
-  /** Resolves once the subscription holds. The listener must not throw. Returns what ends it. */
+  /** Resolves once the subscription is active. The listener must not throw. Returns a function that ends it. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => Promise<void>>;
-  /** After a lost connection is back: messages may be missing, poll now. */
+  /** Called when a lost connection is restored: messages may be missing, poll now. */
   onReconnect(listener: () => void): () => void;
   readonly maxMessageBytes: number;
   close(): Promise<void>;

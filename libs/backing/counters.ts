@@ -1,7 +1,7 @@
-// Counts shared by all processes: rates and things under way at once. Lost counts are tolerable, wrong ones heal.
+// Counts shared by all processes: rates and concurrency. Lost counts are tolerable, wrong ones correct themselves.
 
 export interface Counters {
-  /** Adds `by` to a counter that forgets itself `windowMs` after its first add; returns the sum so far. */
+  /** Adds `by` to a counter that expires `windowMs` after its first add; returns the sum so far. */
   add(key: string, by: number, windowMs: number, signal: AbortSignal): Promise<{ total: number; resetInMs: number }>;
   /**
    * Takes one of `limit` places under `key` for `holder`, for at most `ttlMs` unless taken again by the same holder.

@@ -1,26 +1,26 @@
 // The queue of tool jobs: it delivers, at least once; the journal decides who runs what.
-// Contract (held by test/contract/backing-conformance.ts): a job is added once per `callId` while it waits or runs; it is
-// delivered again when its worker died; nothing is kept of an ended one; nothing waits without a deadline.
+// Contract (checked by test/contract/backing-conformance.ts): a job is added once per `callId` while it waits or runs;
+// it is delivered again if its worker dies; ended jobs are not kept; nothing waits without a deadline.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface JobQueue {
   /**
-   * Adds a job under the id `job.callId`; while one of that id waits or runs, a second add does nothing. `worker`: that
-   * worker's own queue. `again`: not the first job of its call, so that it is delivered as `repeated`; a try that got no
-   * answer of the store is followed by one of these.
-   * @throws AppError store_unavailable when the backing answers nobody for `silenceMs`. One that is slow is waited for.
+   * Adds a job under the id `job.callId`; while one with that id waits or runs, a second add does nothing. `worker`:
+   * that worker's own queue. `again`: not the first job of its call, so it is delivered as `repeated`; after an attempt
+   * that got no answer from the store, the next one sets it.
+   * @throws AppError store_unavailable if the backing answers nothing for `silenceMs`. A slow one is waited for.
    */
   add(job: ToolJob, options: AddOptions): Promise<void>;
   /** Which of these wait or run. */
   existing(callIds: readonly string[], signal: AbortSignal): Promise<Set<string>>;
-  /** Takes a waiting job out, for good; false when it runs, is not there, or others that went with it still need it. */
+  /** Removes a waiting job for good; false if it runs, does not exist, or other calls in it still need it. */
   remove(callId: string, signal: AbortSignal): Promise<boolean>;
   counts(signal: AbortSignal): Promise<QueueCounts>;
-  /** What waits in a worker's own queue; of very many the first thousand. */
+  /** What waits in a worker's own queue; at most the first thousand. */
   waitingFor(worker: string, signal: AbortSignal): Promise<ToolJob[]>;
-  /** The workers in whose own queues there is anything; perhaps some with an empty one. */
+  /** The workers whose own queues hold jobs; may include some with an empty one. */
   ownQueues(signal: AbortSignal): Promise<string[]>;
-  /** Removes a dead worker's own queue with every job that is still in it. */
+  /** Removes a dead worker's own queue with all jobs in it. */
   forgetWorker(worker: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
@@ -32,9 +32,9 @@ export interface AddOptions {
   worker?: string;
   again?: boolean;
   /**
-   * May share its place in the queue with others that are added at this moment: for calls that are quick, and safe to be
-   * delivered twice. It is then taken out again only when all that went with it are, not known to other processes by its
-   * own id, and a second add of it is delivered too, as `repeated`.
+   * May share a job with others that are added at this moment: for calls that are quick and safe to deliver twice. The
+   * job is then removed only when all calls in it are; other processes do not know the call by its own id; and a second
+   * add of it is delivered too, as `repeated`.
    */
   together?: boolean;
 }
@@ -55,15 +55,15 @@ export interface JobDelivery {
 }
 
 export interface JobConsumer {
-  /** No new job is taken; resolves when those under way have ended, or rejects when `signal` aborts. */
+  /** Takes no new jobs; resolves when the running ones have ended, or rejects when `signal` aborts. */
   drain(signal: AbortSignal): Promise<void>;
-  /** Stops at once; jobs under way are delivered again later. */
+  /** Stops at once; running jobs are delivered again later. */
   close(): Promise<void>;
 }
 
 /**
- * What a consumer does with a delivery. Resolving acknowledges the job; throwing `PutBack` returns it to the queue
- * (a version this worker does not know); anything else thrown fails the job, which the journal's sweep then judges.
+ * Handles a delivery. Resolving acknowledges the job; throwing `PutBack` returns it to the queue
+ * (a version this worker does not support); any other error fails the job, and the journal's sweep decides about it.
  */
 export type JobHandler = (delivery: JobDelivery) => Promise<void>;
 

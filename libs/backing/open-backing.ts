@@ -1,4 +1,4 @@
-// The one place that chooses the set of backing services: Redis when it is configured, else PostgreSQL alone.
+// The one place that chooses the set of backing services: Redis if it is configured, otherwise PostgreSQL alone.
 import { type Logger, silentLogger } from '#libs/logging/logger.js';
 import type { Backing } from './backing.js';
 import type { CacheBounds } from './cache.js';
@@ -7,7 +7,7 @@ export interface OpenBackingOptions {
   databaseUrl: string;
   /** Absent: queue, channels, counters and cache are in PostgreSQL. */
   redisUrl?: string;
-  /** Connections to PostgreSQL for statements, where the set is there; LISTEN takes up to three more. */
+  /** Connections to PostgreSQL for statements, if that set is used; LISTEN takes up to three more. */
   poolSize?: number;
   /** Deadline of every call. */
   timeoutMs?: number;
@@ -22,12 +22,12 @@ export interface OpenBackingOptions {
 const mebibyte = 1024 * 1024;
 const cacheDefaults: CacheBounds = { maxRows: 20_000, maxBytes: 128 * mebibyte, maxValueBytes: mebibyte };
 
-/** @throws AppError store_unavailable when the services do not answer within their deadline */
+/** @throws AppError store_unavailable if the services do not answer within their deadline */
 export async function openBacking(options: OpenBackingOptions): Promise<Backing> {
   return options.redisUrl === undefined ? openOnPostgres(options) : openOnRedis(options, options.redisUrl);
 }
 
-// Each set is loaded only where it is used: a process pays for one.
+// Each set is loaded only if it is used: a process pays for one.
 
 async function openOnPostgres(options: OpenBackingOptions): Promise<Backing> {
   const { openPostgresBacking } = await import('./postgres/postgres-backing.js');

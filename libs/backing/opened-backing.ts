@@ -1,5 +1,5 @@
-// A set of backing services that has been opened: takes jobs, answers, and closes its parts in order. What differs
-// between the sets is handed in.
+// An open set of backing services: takes jobs, answers health checks, and closes its parts in order. What differs
+// between the sets is passed in.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Backing } from './backing.js';
 import type { BullmqSource } from './bullmq/bullmq-source.js';
@@ -14,11 +14,11 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** What all parts of a set stand on; closed last. */
+/** Used by all parts of a set; closed last. */
 export interface Store extends Closable {
   /** Deadline of one call, ms. */
   readonly timeoutMs: number;
-  /** Writes: what is full, or may only be read, is of no use here. */
+  /** Writes: a store that is full or read-only is unusable here. */
   ping(signal: AbortSignal): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface BackingParts {
   cache: Cache;
   source: BullmqSource;
   store: Store;
-  /** What else is to be closed before the store. */
+  /** What else must be closed before the store. */
   others: readonly Closable[];
   logger: Logger;
 }

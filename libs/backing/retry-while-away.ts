@@ -1,5 +1,5 @@
-// The same step again while the store is away, for steps that do no harm when they happened before: a cut connection is
-// then no reason to refuse a call. Nor is a store that is slow, for as long as it answers anybody.
+// Repeats a step while the store is unavailable, for steps that are safe to repeat: a cut connection is then no reason
+// to refuse a call. Neither is a slow store, as long as it answers any process.
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway, isUnanswered, withinDeadline, type Answering } from '#libs/store-error/store-error.js';
@@ -7,13 +7,13 @@ import { isStoreAway, isUnanswered, withinDeadline, type Answering } from '#libs
 const pauseMs = 50;
 
 export interface RetryBounds {
-  /** How long the store may answer nobody, and how long its refusals are met with another try, ms. */
+  /** How long the store may answer nothing, and how long its refusals are retried, ms. */
   timeoutMs: number;
-  /** The whole is bounded by it. */
+  /** Bounds the whole. */
   signal: AbortSignal;
 }
 
-/** @throws AppError store_unavailable, or what the last try threw when there is no time for another */
+/** @throws AppError store_unavailable, or the last attempt's error if there is no time for another */
 export function retryWhileAway<T>(
   store: Answering,
   bounds: RetryBounds,
@@ -35,6 +35,6 @@ export function retryWhileAway<T>(
   });
 }
 
-/** An AppError, also below a driver's words for it, was judged where it was thrown: closed or full is so next time too. */
+/** An AppError, also as the cause of a driver's error, is final: a closed or full store will still be so next time. */
 const isJudged = (error: unknown): boolean =>
   error instanceof AppError || (error instanceof Error && error.cause instanceof AppError);

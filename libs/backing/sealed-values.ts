@@ -1,5 +1,5 @@
-// Secrets on their way between processes: the cache has them encrypted and for a short time, whoever is told of them has
-// the key. Neither alone says anything.
+// Secrets in transit between processes: the cache holds them encrypted and for a short time, the recipient gets the
+// key. Neither alone reveals anything.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Cache } from './cache.js';
 
@@ -29,7 +29,7 @@ export class SealedValues {
     await this.cache.set(nameOf(ref), text, ttlMs, signal);
   }
 
-  /** Undefined where it is gone, or is none of ours. @throws AppError store_unavailable */
+  /** Undefined if it has expired, or is not one of ours. @throws AppError store_unavailable */
   async get({ ref, key }: SealedReference, signal: AbortSignal): Promise<string | undefined> {
     const text = await this.cache.get(nameOf(ref), signal);
     if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Keys as every store can hold and index them: any string in, a bounded one out, different for different strings.
+// Keys that every store can hold and index: maps any string to a bounded one, different for different strings.
 import { createHash } from 'node:crypto';
 
 const plainKey = /^[\x20-\x7e]{1,200}$/;

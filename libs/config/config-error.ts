@@ -1,12 +1,12 @@
-// Everything that is wrong with a configuration, at once. Its message is meant for the operator's terminal and holds no
-// secret: whoever adds a problem passes values through `showValue`.
+// All problems of a configuration at once. Its message is for the operator's terminal and contains no
+// secret: code that adds a problem passes values through `showValue`.
 import type { Path } from './printing/schema-walk.js';
 
 export interface ConfigProblem {
-  /** The key as the file would write it (`models.providers.openai.kind`), or the file or variable itself. */
+  /** The key as written in the file (`models.providers.openai.kind`), or the file or variable itself. */
   key: string;
   message: string;
-  /** Where the value came from: `environment PORT`, `signalbox.yaml:12`. */
+  /** Where the value is from: `environment PORT`, `signalbox.yaml:12`. */
   origin?: string;
 }
 

@@ -1,7 +1,7 @@
-// Which environment variable sets which key, and how its text is read. Pure: the variables are handed in.
+// Which environment variable sets which key, and how its text is parsed. Pure: the variables are passed in.
 import { settings, type Setting, type SettingKind } from './printing/schema-walk.js';
 
-/** Names that are not made by the rule, because the world knows them by these. */
+/** Established names that do not follow the rule. */
 const fixedNames: Record<string, string> = {
   'server.host': 'HOST',
   'server.port': 'PORT',
@@ -29,7 +29,7 @@ export const environmentSettings: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [environmentName(setting.path), setting]),
 );
 
-/** A provider that one variable alone switches on, with what its vendor needs. */
+/** A provider that one variable enables, with its vendor's settings. */
 export interface KnownProvider {
   name: string;
   /** Sets `api_key`, or `base_url` for a server that needs no key. */
@@ -40,7 +40,7 @@ export interface KnownProvider {
   baseUrlVariable?: string;
 }
 
-/** In the order in which the first one that is switched on becomes the default. */
+/** In order: the first enabled one becomes the default. */
 export const knownProviders: readonly KnownProvider[] = [
   {
     name: 'openai',
@@ -86,7 +86,7 @@ export function withApiPath(url: string): string {
 const yes = /^(?:1|true|yes|on)$/i;
 const no = /^(?:0|false|no|off)$/i;
 
-/** Text as a value of that kind; text that cannot be one is returned as it is, for the schema to refuse. */
+/** Parses text as that kind of value; invalid text is returned unchanged, for the schema to refuse. */
 export function valueOfText(text: string, kind: SettingKind | 'object'): unknown {
   switch (kind) {
     case 'text':

@@ -1,5 +1,5 @@
-// The one reading of the configuration: defaults, then the file, then the environment. Pure: it opens nothing and looks
-// at no process.env (load-config.ts does). Every problem is found before one error is thrown.
+// Reads the configuration: defaults, then the file, then the environment. Pure: opens no file and does not read
+// process.env (load-config.ts does). Collects all problems before it throws one error.
 import { checkConfig } from './check-config.js';
 import { ConfigError, formatKey, type ConfigProblem } from './config-error.js';
 import { environmentSettings, knownProviders, valueOfText, withApiPath } from './environment.js';
@@ -14,7 +14,7 @@ import { makeUnprintable } from './secrets.js';
 export interface ConfigSource {
   environment: Readonly<Record<string, string | undefined>>;
   file?: { path: string; text: string };
-  /** Reads the file that a `…_FILE` variable names; throws when it cannot. */
+  /** Reads the file named by a `…_FILE` variable; throws if it cannot. */
   readSecretFile?: (path: string) => string;
   /** Reads the file that `policy.file` names, relative to the configuration file; throws when it cannot. */
   readPolicyFile?: (path: string) => string;
@@ -22,7 +22,7 @@ export interface ConfigSource {
   policyDraft?: string;
 }
 
-/** Where values came from: key → `environment PORT`, `PORT_FILE`, `signalbox.yaml:12`; absent: the default. */
+/** Where values are from: key → `environment PORT`, `PORT_FILE`, `signalbox.yaml:12`; absent: the default. */
 export type Origins = ReadonlyMap<string, string>;
 
 type Tree = Record<string, unknown>;
@@ -55,7 +55,7 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
 
   const originOf = (path: Path) => nearestOrigin(path, origins);
   const parsed = configSchema.safeParse(tree);
-  // What could not be put in is told already: the value that it left behind says nothing.
+  // A value that could not be set is already reported: the value in its place says nothing.
   const told = new Set(problems.map(({ key }) => key));
   if (!parsed.success) problems.push(...problemsOf(parsed.error, tree, originOf).filter(({ key }) => !told.has(key)));
   else problems.push(...checkConfig(parsed.data, originOf));
@@ -63,7 +63,7 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
   return { config: makeUnprintable(parsed.data), origins };
 }
 
-/** A variable's text and what to call where it came from. An empty variable is an unset one (compose passes such). */
+/** A variable's text and the name of its source. An empty variable counts as unset (compose passes such). */
 type Variables = (name: string) => { text: string; origin: string } | undefined;
 
 function openVariables(source: ConfigSource, problems: ConfigProblem[]): Variables {
@@ -119,7 +119,7 @@ function applyEnvironment(tree: Tree, variables: Variables, origins: Map<string,
   }
 }
 
-/** A key alone switches its provider on, unless the file already uses it under another name. */
+/** A key alone enables its provider, unless the file already uses it under another name. */
 function switchProvidersOn(
   tree: Tree,
   variables: Variables,
@@ -149,14 +149,14 @@ function switchProvidersOn(
       entry['base_url'] = address.text;
       note('base_url', address.origin);
     }
-    // A vendor's quirks do not fit a provider of the file that has its name and another wire family.
+    // A vendor's quirks do not fit a provider in the file with the same name and another wire family.
     if (isTree(written) && written['kind'] !== undefined && written['kind'] !== known.members.kind) continue;
     providers[known.name] = { ...entry, ...(isTree(written) ? written : {}) };
   }
   models['providers'] = providers;
 }
 
-/** What Claude Desktop and Cursor write beside our own members, and the builtin server that is always there. */
+/** Members that Claude Desktop and Cursor write besides ours, and the built-in server that always exists. */
 function readServers(tree: Tree): void {
   const servers = tree['mcpServers'] ?? {};
   if (!isTree(servers)) return;
@@ -187,7 +187,7 @@ function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object at a path, made where it is missing; undefined where the file has something else there. */
+/** The object at a path, created if missing; undefined if the file has another value there. */
 function objectAt(tree: Tree, path: readonly string[]): Tree | undefined {
   let here = tree;
   for (const key of path) {

@@ -1,5 +1,5 @@
-// Keeps secrets of the configuration out of everything that prints: masks single values, makes whole objects
-// unprintable, and lists the secrets so that the log can strike them out.
+// Keeps configuration secrets out of all output: masks single values, makes whole objects
+// unprintable, and lists the secrets so that the log can remove them.
 import { inspect } from 'node:util';
 import { settingAt, type Path, type Secrecy } from './printing/schema-walk.js';
 
@@ -17,7 +17,7 @@ export function maskValue(value: unknown, secrecy: Secrecy): unknown {
   return maskCharacter;
 }
 
-/** Host and path stay; user, password and query go: query strings carry passwords too. */
+/** Host and path stay; user, password and query are removed: query strings also carry passwords. */
 export function maskUrl(text: string): string {
   try {
     const url = readUrl(text);

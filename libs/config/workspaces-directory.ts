@@ -1,4 +1,4 @@
-// Where the workspaces of all sessions are, and the setting that says so: for what the operator is told.
+// The directory of all workspaces, and the setting that names it, for messages to the operator.
 import { join } from 'node:path';
 import type { Config } from './schema.js';
 

@@ -1,7 +1,7 @@
-// Which Host and Origin a server on somebody's machine answers: against DNS rebinding and pages of strangers.
+// Which Host and Origin a local server accepts: protects against DNS rebinding and foreign web pages.
 import { isIP } from 'node:net';
 
-/** An address cannot be rebound; a name must be one of ours. `hosts`: lower case. */
+/** An address cannot be rebound; a name must be an allowed one. `hosts`: lower case. */
 export function hostAllowed(header: string | undefined, hosts: ReadonlySet<string>): boolean {
   if (header === undefined) return false;
   const name = /^(\[[0-9a-f:.]+\]|[^:/\s@]+)(?::\d{1,5})?$/i.exec(header)?.[1]?.toLowerCase();
@@ -9,7 +9,7 @@ export function hostAllowed(header: string | undefined, hosts: ReadonlySet<strin
   return hosts.has(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0;
 }
 
-/** A browser's page is served where it came from the same Host, or its origin is listed (`*`: any). */
+/** A browser's request is accepted if its page is from the same Host, or its origin is listed (`*`: any). */
 export function originAllowed(origin: string, host: string | undefined, origins: ReadonlySet<string>): boolean {
   return origin === `http://${host}` || origin === `https://${host}` || origins.has('*') || origins.has(origin);
 }

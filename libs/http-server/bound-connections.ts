@@ -1,14 +1,14 @@
-// Leaves half of the file descriptors to what answers need: models, stores, files, tool servers. Without it callers take the
-// last one, nothing can be answered any more, and the system closes what comes in without a word to anyone.
+// Reserves half of the file descriptors for answering: models, stores, files, tool servers. Otherwise clients use up
+// all of them, nothing can be answered any more, and the system silently closes new connections.
 import type { Server } from 'node:net';
 import type { Logger } from '#libs/logging/logger.js';
 
 const quietMs = 10_000;
 
 export interface ConnectionBound {
-  /** File descriptors that the process may have. */
+  /** Maximum file descriptors of the process. */
   openFiles: number;
-  /** For each connection that is closed unanswered. */
+  /** Called for each connection that is closed without an answer. */
   onRefused: () => void;
   logger: Logger;
 }
@@ -19,7 +19,7 @@ export function boundConnections(server: Server, { openFiles, onRefused, logger 
   server.maxConnections = connections;
   let untold = 0;
   let quiet = false;
-  /** At once, then no more often than every ten seconds, however many come. */
+  /** Logs at once, then at most every ten seconds. */
   const tell = () => {
     if (untold === 0 || quiet) return;
     logger.warn(

@@ -1,5 +1,5 @@
-// Limits of the HTTP servers of gateway and worker that apply before a request is read: connections, and readers that take nothing. All
-// headers are read.
+// Limits of the HTTP servers of gateway and worker that apply before a request is read: connections, and clients that
+// do not read their answers. All headers are read.
 import type { Server } from 'node:http';
 import type { Logger } from '#libs/logging/logger.js';
 import { openFileLimit } from '#libs/process/open-file-limit.js';
@@ -8,9 +8,9 @@ import { takeAllHeaders } from './refused-requests.js';
 import { boundReaders } from './stuck-readers.js';
 
 export interface ServerBounds {
-  /** A reader that takes nothing for so long is dropped, ms. */
+  /** A client that reads nothing for this long is disconnected, ms. */
   stuckReaderMs: number;
-  /** For each connection that is closed for it. */
+  /** Called for each connection closed for this reason. */
   onBound: (limit: 'connections' | 'stuck_readers') => void;
   logger: Logger;
 }

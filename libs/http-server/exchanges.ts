@@ -1,9 +1,9 @@
-// Which answers are under way on a connection: counted in one place, for all that bound connections, end them, or want to
-// know when their client goes. It is on the path of every request, so an exchange costs one listener.
+// Which answers are under way on a connection: counted in one place, for all that bound connections, end them, or want
+// to know when their client goes. It is on the path of every request, so an exchange costs one listener.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Answers under way on a connection, each with whom to tell when the client goes before it is complete. */
+/** Answers in progress on a connection, each with a callback for a client that disconnects before it is complete. */
 export type Exchanges = ReadonlyMap<ServerResponse, (() => void) | undefined>;
 type Open = Map<ServerResponse, (() => void) | undefined>;
 
@@ -14,12 +14,12 @@ export function exchangesOn(socket: Socket): Exchanges {
   return onConnections.get(socket) ?? none;
 }
 
-/** Counts an exchange until its end, once. @returns all that are under way on its connection */
+/** Counts an exchange until its end, once. @returns all in progress on its connection */
 export function countExchange({ socket }: Pick<IncomingMessage, 'socket'>, answer: ServerResponse): Exchanges {
   return counted(socket, answer);
 }
 
-/** `onGone` is called when the connection ends before the answer is complete, also where its turn has not come. */
+/** `onGone` is called if the connection ends before the answer is complete, even if its turn has not come. */
 export function whenGone(
   { socket }: Pick<IncomingMessage, 'socket'>,
   answer: ServerResponse,
@@ -37,7 +37,7 @@ function counted(socket: Socket, answer: ServerResponse): Open {
   return open;
 }
 
-/** An answer that waits for others knows nothing of its connection: Node would tell its end to the first one only. */
+/** An answer that waits for others has no connection yet: Node would report its end only to the first one. */
 function watch(socket: Socket): Open {
   const open: Open = new Map();
   onConnections.set(socket, open);

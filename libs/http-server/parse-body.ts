@@ -1,5 +1,5 @@
-// Bytes to JSON: UTF-8 only, a byte order mark is harmless. Depth and the number of values are bounded before anything
-// looks at each of them: what is small as text can be long work.
+// Bytes to JSON: UTF-8 only; a byte order mark is allowed. Depth and number of values are bounded before the values are
+// processed: a small text can cause much work.
 import { AppError } from '#libs/schemas/errors.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -11,9 +11,9 @@ const quotePattern = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 
-/** Nesting that any honest request stays below; a tool schema alone may have 32. */
+/** No legitimate request nests deeper; a tool schema alone may have 32 levels. */
 const maxDepth = 128;
-/** Members and elements together. All messages and tools that a request may have come to a fifth of it. */
+/** Members and elements together. The messages and tools allowed in one request add up to a fifth of it. */
 const maxValues = 100_000;
 
 /** @throws AppError invalid_json, request_too_large */

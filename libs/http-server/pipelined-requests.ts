@@ -1,17 +1,17 @@
-// Requests that come on one connection before the earlier ones are answered. Each is worked on at once and its answer waits
-// for those before it, so their number has a bound: one write of half a megabyte is ten thousand of them.
+// Requests that arrive on one connection before earlier ones are answered. Each runs at once, and its answer waits for
+// the earlier ones, so their number is bounded: half a megabyte can hold ten thousand of them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#libs/schemas/errors.js';
 import { countExchange } from './exchanges.js';
 import { rememberReply } from './refused-requests.js';
 
-/** No client is known that sends more; most send one. */
+/** No known client sends more; most send one. */
 export const maxPipelined = 16;
 
 /**
- * Whether the request is worked on. The first one above the bound is refused, and the connection ends with that answer:
- * those after it, which `false` is said of, have none.
+ * Whether the request is processed. The first one above the bound is refused, and the connection ends with that answer:
+ * later ones, for which this returns `false`, get none.
  * @throws AppError concurrency_exceeded
  */
 export function mayBeAnswered(request: IncomingMessage, answer: ServerResponse, onRefused: () => void): boolean {

@@ -1,5 +1,5 @@
-// At a stop, connections on which nothing is being asked are closed at once. Node's own closeIdleConnections leaves those
-// that never sent a request, or half of one, open for a minute. Requests under way are never touched.
+// At a stop, idle connections are closed at once. Node's own closeIdleConnections leaves those that never sent a
+// request, or only half of one, open for a minute. Requests in progress are never touched.
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { countExchange, exchangesOn } from './exchanges.js';

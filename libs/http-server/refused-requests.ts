@@ -1,5 +1,5 @@
-// What never becomes a request (broken framing, headers without end, addresses that cannot be decoded), answered in the
-// same shape as every other failure. It quotes nothing of what was sent.
+// Answers input that never becomes a request (broken framing, endless headers, undecodable addresses) in the
+// same form as every other failure. Quotes nothing of the input.
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -16,7 +16,7 @@ export interface RefusalHandlers {
 
 const replies = new WeakMap<Socket, FastifyReply>();
 
-/** Each refusal is told to `observe` and has its one log line. */
+/** Each refusal is reported to `observe` and has one log line. */
 export function refusalHandlers(logger: Logger, observe: (error: AppError) => void): RefusalHandlers {
   const note = (error: AppError, requestId: string) => {
     observe(error);
@@ -35,7 +35,7 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
     clientErrorHandler(thrown, socket) {
       const reply = replies.get(socket);
       const answering = reply !== undefined && !reply.raw.writableFinished;
-      // The client has gone, or is in the middle of an answer: nobody would read a second one.
+      // The client has disconnected, or is receiving an answer: it would not read a second one.
       if (thrown.code === 'ECONNRESET' || !socket.writable || (answering && reply.raw.headersSent)) {
         socket.destroy(thrown);
         return;
@@ -43,7 +43,7 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
       const error = brokenRequest(thrown);
       const given = answering ? reply.getHeader('x-request-id') : undefined;
       const requestId = typeof given === 'string' ? given : mintRequestId();
-      // Who reads the body of that request learns that it broke, and tells it.
+      // The reader of that request's body gets the error and reports it.
       if (!answering) note(error, requestId);
       socket.end(rawAnswer(error, requestId), () => socket.destroy(thrown));
     },
@@ -51,8 +51,8 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
 }
 
 /**
- * However many they are: their bytes are bounded. By number, versions of Node differ: what is above it some refuse, others
- * leave out without a word, be it the `Origin`.
+ * Any number of headers: their bytes are bounded. Above a limit by number, some versions of Node refuse the request,
+ * others silently drop headers, even the `Origin`.
  */
 export function takeAllHeaders(server: Server): void {
   server.maxHeadersCount = 0;

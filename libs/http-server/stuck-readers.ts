@@ -1,11 +1,11 @@
-// Lets go of clients that ask and do not take their answers, whole ones and files too: what they are sent stays in memory,
-// with the connection and what the answer is read from. Who waits for an answer that is long in coming is left alone.
+// Disconnects clients that do not read their answers, including files: unread data, the connection and its source stay
+// in memory. A client that waits for a slow answer is not affected.
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { countExchange, exchangesOn } from './exchanges.js';
 
 export interface ReaderBound {
-  /** A reader that takes nothing for so long is dropped, and at the latest after twice the time. */
+  /** A client that reads nothing for this long is disconnected, after twice the time at the latest. */
   stuckReaderMs: number;
   onDropped: () => void;
 }
@@ -24,8 +24,8 @@ export function boundReaders(server: Server, { stuckReaderMs, onDropped }: Reade
     });
   });
   server.on('request', countExchange);
-  // Looked at now and then, so that no request pays for it. From there on Node watches: bytes that go out, a few of many too,
-  // begin its time anew, and the end of the answer ends it.
+  // Checked periodically, so that no request pays for it. From then on Node watches: sent bytes, even a few of many,
+  // restart the timeout, and the end of the answer ends it.
   const look = setInterval(() => {
     for (const socket of open) if (socket.writableLength > 0 && !socket.timeout) socket.setTimeout(stuckReaderMs);
   }, stuckReaderMs).unref();
@@ -36,7 +36,7 @@ export function boundReaders(server: Server, { stuckReaderMs, onDropped }: Reade
   });
 }
 
-/** Resolves when more can be written, or the client has gone; who takes nothing for so long is dropped. */
+/** Resolves when more can be written or the client is gone; disconnects one that reads nothing for this long. */
 export function readerReady(answer: ServerResponse, stuckReaderMs: number): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -52,7 +52,7 @@ export function readerReady(answer: ServerResponse, stuckReaderMs: number): Prom
   });
 }
 
-/** For who writes a stream and has waited long enough for its reader. */
+/** For a stream's writer that has waited long enough for its reader. */
 export function dropReader(answer: ServerResponse): void {
   const drop = answer.socket === null ? undefined : drops.get(answer.socket);
   if (drop === undefined) answer.destroy();

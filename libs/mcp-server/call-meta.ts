@@ -1,10 +1,10 @@
-// How one call's context travels to an in-process server: keys of `_meta` in `tools/call`. Written by the worker's
-// connection, read only by servers that were told to believe it: what an outside client puts there is ignored.
+// Carries a call's context to an in-process server: keys of `_meta` in `tools/call`. Written by the worker's
+// connection, read only by servers that were configured to trust it: values from an outside client are ignored.
 import { z } from 'zod';
 import { toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
-/** What a server is told about the call beside its arguments. */
+/** What a server receives about the call besides its arguments. */
 export interface CallMeta {
   requestId: string;
   /** The principal. */
@@ -22,15 +22,15 @@ export const callMetaKeys = {
   workspaceDirectory: 'signalbox/workspace_directory',
 } as const satisfies Record<keyof CallMeta, string>;
 
-/** In `_meta` of an `isError` result: one of the tool codes, so that the reader need not guess from the text. */
+/** In `_meta` of an `isError` result: one of the tool codes, so that the reader need not parse the text. */
 export const errorCodeMetaKey = 'signalbox/error_code';
-/** In `_meta` of a listed tool: `{version, category, tags}` of its author. */
+/** In `_meta` of a listed tool: its author's `{version, category, tags}`. */
 export const toolMetadataMetaKey = 'signalbox/metadata';
 /** In `_meta` of a listed tool: its own deadline, ms. */
 export const toolTimeoutMetaKey = 'signalbox/timeout_ms';
-/** In `_meta` of a listed tool: which of its calls only read (`ReadOnlyWhen`). */
+/** In `_meta` of a listed tool: which of its calls are read-only (`ReadOnlyWhen`). */
 export const toolReadOnlyWhenMetaKey = 'signalbox/read_only_when';
-/** In `_meta` of a listed tool: `true` where its results are the same in every session. */
+/** In `_meta` of a listed tool: `true` if its results are the same in every session. */
 export const toolSessionlessMetaKey = 'signalbox/sessionless';
 
 export function toCallMeta(call: CallMeta): JsonObject {
@@ -54,7 +54,7 @@ export function readCallMeta(meta: unknown): Partial<CallMeta> {
 
 const errorCodeSchema = z.enum(toolErrorCodes);
 
-/** The tool code that a failed result carries; undefined where its server said none. */
+/** The tool code of a failed result; undefined if its server gave none. */
 export function readErrorCode(meta: unknown): ToolErrorCode | undefined {
   if (!isJsonObject(meta)) return undefined;
   const parsed = errorCodeSchema.safeParse(meta[errorCodeMetaKey]);

@@ -1,4 +1,4 @@
-// Makes a ToolServer of decorated instances. Refuses to start with two servers or two tools of one name.
+// Creates a ToolServer from decorated instances. Refuses to start if two servers or two tools share a name.
 import type { DiscoveryService } from '@nestjs/core';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
 import { readDeclaredTools, readServerOptions, type Authorize } from './decorators.js';
@@ -6,8 +6,8 @@ import type { ToolHandler } from './served-tool.js';
 import { ToolServer, type ToolServerOptions } from './tool-server.js';
 
 /**
- * One server of one or more instances whose classes carry `@McpServer` with the same name.
- * @throws Error when none does, names differ, or two tools share a name (naming both places).
+ * One server from one or more instances whose classes carry `@McpServer` with the same name.
+ * @throws Error if there is none, names differ, or two tools share a name (naming both places).
  */
 export function createMcpServer(instances: object | readonly object[], options: ToolServerOptions): ToolServer {
   const targets = Array.isArray(instances) ? (instances as object[]) : [instances as object];
@@ -39,8 +39,8 @@ export function createMcpServer(instances: object | readonly object[], options: 
 }
 
 /**
- * Every decorated provider of the application, however it is provided. Call it when providers exist.
- * @throws Error naming both places when two classes declare one server name.
+ * All decorated providers of the application. Call it when providers exist.
+ * @throws Error naming both places if two classes declare one server name.
  */
 export function discoverMcpServers(discovery: DiscoveryService, options: ToolServerOptions): ToolServer[] {
   const places = new Map<string, string>();

@@ -1,5 +1,5 @@
-// `@McpServer` and `@McpTool` mark a class and its methods; nothing happens until a server is made of an instance.
-// The marks are kept as metadata on the class, so the class stays an ordinary Nest provider.
+// `@McpServer` and `@McpTool` mark a class and its methods; nothing happens until a server is created from an instance.
+// The marks are stored as metadata on the class, so the class stays an ordinary Nest provider.
 import 'reflect-metadata';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
@@ -7,15 +7,15 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ReadOnlyWhen, ToolAnnotations } from '#libs/schemas/tool-definition.js';
 import type { ToolContext } from './tool-context.js';
 
-/** False, or an AppError thrown, refuses the call. */
+/** Returning false, or throwing an AppError, refuses the call. */
 export type Authorize = (toolName: string, context: ToolContext) => boolean | void | Promise<boolean | void>;
 
 export interface McpServerOptions {
   name: string;
   version?: string;
-  /** Runs before every handler. A method `authorize` of the class does as well. */
+  /** Runs before every handler. A method `authorize` of the class does the same. */
   authorize?: Authorize;
-  /** How this server shows what its tools throw; undefined leaves it to the usual form. */
+  /** How this server shows errors of its tools; undefined uses the default form. */
   renderError?: (error: unknown, toolName: string) => CallToolResult | undefined;
 }
 
@@ -28,12 +28,12 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   /** The method's name unless given. */
   name?: string;
   title?: string;
-  /** Published as it is: `{version, category, tags}` and the like. */
+  /** Published unchanged: `{version, category, tags}` and the like. */
   metadata?: JsonObject;
   timeoutMs?: number;
-  /** Of a tool that may change something: its calls that do not. Counts in servers of the worker's own process. */
+  /** For a tool that may change something: its calls that do not. Applies to servers in the worker's own process. */
   readOnlyWhen?: ReadOnlyWhen;
-  /** What its read-only calls answer does not depend on the session: a kept result serves all sessions of its caller. */
+  /** Answers of its read-only calls do not depend on the session: a cached result serves all sessions of its caller. */
   sessionless?: boolean;
 }
 
@@ -75,7 +75,7 @@ export function readServerOptions(type: unknown): McpServerOptions | undefined {
   return Reflect.getOwnMetadata(serverKey, type) as McpServerOptions | undefined;
 }
 
-/** The tools of a class, those it inherits first; one that is declared again under its method's name replaces. */
+/** The tools of a class, inherited ones first; redeclaring one under its method's name replaces it. */
 export function readDeclaredTools(type: unknown): DeclaredTool[] {
   if (typeof type !== 'function' || type === Function.prototype) return [];
   const inherited = readDeclaredTools(Object.getPrototypeOf(type));

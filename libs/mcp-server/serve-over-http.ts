@@ -1,5 +1,5 @@
-// A decorated server over Streamable HTTP on a port of its own, for clients of every era. Answers only callers that name
-// this machine or an allowed host; who they are it does not know.
+// A decorated server over Streamable HTTP on a port of its own, for clients of every era. Accepts only requests whose
+// Host is this machine or an allowed name; it does not authenticate callers.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -25,28 +25,28 @@ import type { ToolServer } from './tool-server.js';
 
 export interface HttpServingOptions {
   logger: Logger;
-  /** An address of this machine. Default 127.0.0.1: whoever reaches it may call, so think before you give another. */
+  /** An address of this machine. Default 127.0.0.1: anyone who can reach it may call, so be careful with others. */
   host?: string;
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number;
   /** Default `/mcp`. */
   path?: string;
-  /** Names that callers may reach it by, beside `localhost`, `host` and plain addresses. */
+  /** Host names that callers may use, besides `localhost`, `host` and plain addresses. */
   allowedHosts?: readonly string[];
-  /** Origins of web pages that may call, beside pages of the same host; `*` for all. */
+  /** Origins of web pages that may call, besides pages of the same host; `*` for all. */
   allowedOrigins?: readonly string[];
-  /** Of a request. Default 4 MiB. */
+  /** Maximum body size of a request. Default 4 MiB. */
   maxBodyBytes?: number;
-  /** Sessions of clients from before 2026, and subscriptions of later ones, at once. Default 100 each. */
+  /** Maximum sessions of clients from before 2026, and subscriptions of later ones. Default 100 each. */
   maxSessions?: number;
-  /** A client that takes nothing of what it is sent for so long is dropped. Default 60 s. */
+  /** A client that reads nothing for this long is disconnected. Default 60 s. */
   stuckReaderMs?: number;
 }
 
 export interface HttpServing {
   /** Where clients connect: `http://127.0.0.1:4000/mcp`. */
   url: string;
-  /** Takes nothing new, lets calls under way end, for `graceMs` at most (default 10 s), then closes what is open. */
+  /** Accepts nothing new, lets running calls end for at most `graceMs` (default 10 s), then closes all connections. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ const keepAliveMs = 15_000;
 const sessionIdleMs = 600_000;
 const requestMs = 600_000;
 
-/** @throws Error where the port is taken */
+/** @throws Error if the port is in use */
 export async function serveOverHttp(server: ToolServer, options: HttpServingOptions): Promise<HttpServing> {
   const serving = new Serving(server, options);
   await serving.listen();
@@ -69,7 +69,7 @@ class Serving implements HttpServing {
   private readonly origins: ReadonlySet<string>;
   private readonly host: string;
   private readonly path: string;
-  /** Aborts what only waits. */
+  /** Aborts requests that only wait. */
   private readonly stopping = new AbortController();
   private readonly calls = new Set<Promise<void>>();
   private readonly stuckReaderMs: number;
@@ -87,7 +87,7 @@ class Serving implements HttpServing {
     const { logger, stuckReaderMs = 60_000 } = options;
     this.stuckReaderMs = stuckReaderMs;
     this.onRefused = (limit) => logger.warn({ metadata: { limit } }, 'refused by a limit');
-    // Connections that are refused have lines of their own.
+    // Refused connections have log lines of their own.
     const onBound = (limit: string) => void (limit === 'connections' || this.onRefused(limit));
     boundServer(this.http, { stuckReaderMs, onBound, logger });
     this.endpoint = new McpEndpoint(

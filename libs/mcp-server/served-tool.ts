@@ -1,5 +1,5 @@
-// One tool as a server lists and runs it. Makes the JSON Schema once; turns whatever the method returns or throws into
-// an MCP result. What a reader may not see (stacks, paths, strangers' messages) never gets into one.
+// One tool as a server lists and runs it. Creates the JSON Schema once; converts what the method returns or throws to
+// an MCP result. Stacks, paths and messages of unknown errors never get into one.
 import { z } from 'zod';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { AppError, toolErrorCodes, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
@@ -26,7 +26,7 @@ export interface ServedTool {
   listed: Tool;
 }
 
-/** @throws Error naming the tool when its schema has no JSON Schema. */
+/** @throws Error naming the tool if its schema cannot be expressed as JSON Schema. */
 export function serveTool(tool: Omit<ServedTool, 'listed'>): ServedTool {
   const { options } = tool;
   const meta = {
@@ -55,7 +55,7 @@ function jsonSchema(tool: { name: string; place: string }, schema: z.ZodObject, 
   }
 }
 
-/** Checks the arguments, runs the method, checks its result. @throws what the method throws, AppError for the checks. */
+/** Checks the arguments, runs the method, checks its result. @throws the method's errors, AppError for the checks. */
 export async function runTool(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
   const input = tool.options.input.safeParse(args ?? {});
   if (!input.success) {
@@ -89,7 +89,7 @@ function toResult(returned: ToolReturn): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(structured) }], structuredContent: structured };
 }
 
-/** Codes of the HTTP API that tools can fail with too, under the names that tool errors use. */
+/** Codes of the HTTP API that tools can also fail with, mapped to those of tool errors. */
 const asToolCode: Partial<Record<ErrorCode, ToolErrorCode>> = { invalid_value: 'invalid_tool_arguments' };
 
 export function toolErrorCode(error: unknown): ToolErrorCode {

@@ -1,24 +1,24 @@
-// What a tool's method is handed beside its parsed input.
+// What a tool's method receives besides its parsed input.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 
 export interface ToolContext {
   requestId: string;
-  /** The principal that asks; `anonymous` where the transport told none. */
+  /** The calling principal; `anonymous` if the transport gave none. */
   userId: string;
-  /** Of the caller's session, or of the MCP session over HTTP; absent where there is none. */
+  /** Of the caller's session, or of the MCP session over HTTP; absent if there is none. */
   sessionId?: string;
-  /** The session's files. Throws tool_unavailable where the call has none. */
+  /** The session's files. Throws tool_unavailable if the call has none. */
   readonly workspace: Workspace;
   logger: Logger;
   cache: ToolCache;
-  /** Aborts when the caller cancels, is gone, or the tool's time is over. */
+  /** Aborts when the caller cancels or disconnects, or the tool's time is over. */
   signal: AbortSignal;
-  /** Tells the caller how far it is; does nothing for callers that did not ask. Never throws. */
+  /** Reports progress to the caller; does nothing if the caller did not ask for it. Never throws. */
   reportProgress(progress: number, total?: number, message?: string): void;
 }
 
-/** Values of one server and user that may be gone at any time. */
+/** Values of one server and user that may disappear at any time. */
 export interface ToolCache {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string, ttlMs: number): Promise<void>;

@@ -1,5 +1,5 @@
-// An MCP server made of decorated instances: the set of its tools, and any number of connections that serve them.
-// Knows no transport of its own; who connects one also closes it.
+// An MCP server created from decorated instances: its set of tools, and any number of connections that serve them.
+// Has no transport of its own; the code that connects one also closes it.
 import { Server, ProtocolError, type Transport } from '@modelcontextprotocol/server';
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
@@ -18,23 +18,23 @@ export interface ToolServerOptions {
   logger: Logger;
   cache?: Cache;
   /**
-   * Opens the session's files of a call. Given only where the caller is our own worker: with it the context in `_meta`
-   * is believed, without it ignored.
+   * Opens the session's files of a call. Set only if the caller is our own worker: the context in `_meta` is then
+   * trusted, otherwise ignored.
    */
   openWorkspace?: (call: CallMeta) => Workspace;
 }
 
-/** One call of a tool, however it came to the server. */
+/** One call of a tool, however it reached the server. */
 export interface ServedCall {
   tool: string;
   /** Checked against the tool's schema. */
   arguments: unknown;
   /** `_meta` of the request. */
   meta: unknown;
-  /** Of the connection, where its transport has sessions; a trusted caller's `meta` goes first. */
+  /** The connection's session, if its transport has sessions; a trusted caller's `meta` takes precedence. */
   sessionId?: string | undefined;
   signal: AbortSignal;
-  /** Absent where the caller does not want to know. Must not throw. */
+  /** Absent if the caller does not want progress. Must not throw. */
   onProgress?: (progress: ServedProgress) => void;
 }
 
@@ -83,19 +83,19 @@ export class ToolServer {
     this.announce();
   }
 
-  /** False when there is none of that name. Calls under way end as they would. */
+  /** False if there is none with that name. Running calls end normally. */
   remove(name: string): boolean {
     const removed = this.tools.delete(name);
     if (removed) this.announce();
     return removed;
   }
 
-  /** The tools as `tools/list` tells them. */
+  /** The tools as listed by `tools/list`. */
   list(): Tool[] {
     return [...this.tools.values()].map((tool) => tool.listed);
   }
 
-  /** Users within this process need no protocol: `list` and `call` are theirs. Returns what ends it. */
+  /** For users within this process, which need no protocol: `list` and `call`. Returns a function that ends it. */
   attach(listener: ServerListener): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
@@ -108,7 +108,7 @@ export class ToolServer {
     return server;
   }
 
-  /** A connection yet without transport, for an entry that brings its own (stdio of the SDK). */
+  /** A connection without a transport, for an entry that brings its own (stdio of the SDK). */
   newConnection(): Server {
     const server = this.newServer();
     this.connections.add(server);
@@ -117,7 +117,7 @@ export class ToolServer {
     return server;
   }
 
-  /** The tools for an entry that closes what it opens, and tells of changes itself (HTTP). */
+  /** The tools for an entry that closes what it opens and reports changes itself (HTTP). */
   newServer(): Server {
     const server = new Server(
       { name: this.name, version: this.declared.version ?? '1.0.0' },
@@ -146,16 +146,16 @@ export class ToolServer {
 
   private announce(): void {
     for (const listener of this.listeners) listener.onToolsChanged();
-    // A connection that is not open yet, or has just closed, asks for the list anyway.
+    // A connection that is not open yet, or has just closed, requests the list anyway.
     for (const server of this.connections) {
       if (server.transport !== undefined) server.sendToolListChanged().catch(() => undefined);
     }
   }
 
   /**
-   * A call from within this process, whose caller writes the line about it: here only failures are logged, with their cause.
-   * What a tool throws is a result that says so.
-   * @throws AppError invalid_tool_arguments where there is no such tool
+   * A call from within this process. Its caller writes the log line: here only failures are logged, with their cause.
+   * An error thrown by a tool becomes an error result.
+   * @throws AppError invalid_tool_arguments if there is no such tool
    */
   call(call: ServedCall): Promise<CallToolResult> {
     return this.run(call, 'debug');
@@ -227,7 +227,7 @@ export class ToolServer {
 
 const unknownTool = 'Unknown tool';
 
-/** A call that came over a connection. */
+/** A call that arrived over a connection. */
 function servedCall(
   { name, arguments: args }: { name: string; arguments?: unknown },
   { mcpReq, sessionId }: ServerContext,
@@ -245,12 +245,12 @@ function servedCall(
   };
 }
 
-/** The time that a tool gives itself, beside its caller's signal. */
+/** The tool's own timeout, combined with its caller's signal. */
 class ToolClock {
   private readonly own = new AbortController();
   private readonly timer: NodeJS.Timeout;
   readonly signal = this.own.signal;
-  // Not AbortSignal.any(): what that links is let go by full collections of garbage only.
+  // Not AbortSignal.any(): what it links is freed only by full garbage collections.
   private readonly cancel = () => this.own.abort(this.callers.reason);
 
   constructor(

@@ -1,4 +1,4 @@
-// A call as the journal's statements take it and as its table gives it back. Pure; the statements stand beside.
+// Maps calls to the rows of the journal's statements and table. Pure; the statements are beside it.
 import { auditArguments, auditOutcome, traceIdOf } from '#libs/audit/call-audit.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
 import type { ToolCall as CallRow } from '#libs/postgres/prisma-client/client.js';
@@ -34,7 +34,7 @@ export function plannedCallRow(
     arguments: storedJson(call.arguments),
     safe: call.safe,
     job: storedJsonOrNull(call.job),
-    // Both from one machine's clock: the difference means the same on any.
+    // Both from one machine's clock: the difference is the same on any.
     time_budget_ms: call.job === undefined ? null : call.job.deadline - call.job.queuedAt,
     audit: plannedAudit(call, audit),
     state: call.outcome?.state ?? 'planned',
@@ -59,7 +59,7 @@ export function endedCallRow(end: CallEnd): JsonObject {
   };
 }
 
-/** What an outcome puts into the journal's row and into the audit's. */
+/** An outcome's columns in the journal row and in the audit row. */
 export function outcomeMembers(outcome: ToolOutcome | undefined): JsonObject {
   if (outcome === undefined) return { outcome: null };
   const audit = auditOutcome(outcome);

@@ -1,6 +1,6 @@
-// What belongs to a run goes with it, in the statement that deletes it: no foreign key does that.
+// Deletes a run's parts in the same statement as the run: no foreign key does it.
 
-/** Relations of a statement in which `runs` is a relation with the ids of the runs that it deletes. */
+/** For a statement whose relation `runs` has the ids of the runs that it deletes. */
 export const deletePartsOfRuns = (runs: string): string => `rounds_of_runs as (
     delete from run_rounds using ${runs} where run_rounds.run_id = ${runs}.id),
   events_of_runs as (

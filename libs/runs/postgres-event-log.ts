@@ -1,5 +1,5 @@
-// The events of stored runs on PostgreSQL: one row for each burst, bursts of concurrent runs in one statement.
-// Numbers are given by whoever appends; a burst that is there already is left as it is.
+// The events of stored runs on PostgreSQL: one row per burst; bursts of concurrent runs share a statement.
+// The writer assigns the numbers; a burst that already exists is left unchanged.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,7 +8,7 @@ import { burst } from './run-rows.js';
 import type { EventLog, NumberedEvent } from './run-store.js';
 import { StoreWrites } from './store-writes.js';
 
-/** What comes after the mark goes, but for the part of a straddling burst that is before it; the highest number stays known. */
+/** Deletes what follows the mark, but keeps the earlier part of a straddling burst; the highest number stays known. */
 const cutEvents = `/* events.truncate */ with
   cut as (delete from run_events where run_id = $1 and last_n > $2 returning last_n),
   kept as (

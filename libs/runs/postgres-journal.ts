@@ -1,5 +1,5 @@
-// The journal on PostgreSQL. Every transition is one conditional statement that concurrent calls share; what is not in
-// the state that a transition needs stays as it is.
+// The journal on PostgreSQL. Every transition is one conditional statement shared by concurrent calls; a call in
+// another state than the transition requires is left unchanged.
 import { GroupCommit } from '#libs/postgres/group-commit.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedText } from '#libs/postgres/stored-text.js';
@@ -12,11 +12,11 @@ import { StoreWrites } from './store-writes.js';
 
 const fencePattern = /^\d{1,18}$/;
 
-/** Of one reading: each may bring a large outcome along. */
+/** Calls per read: each may have a large outcome. */
 const maxRead = 64;
 
 export class PostgresJournal implements Journal {
-  /** When outcomes are late, all calls that wait ask at once: one by one they would keep everybody else waiting. */
+  /** When outcomes are late, all waiting calls poll at once: reading one by one would delay all of them. */
   private readonly reads: GroupCommit<string, StoredCall | undefined>;
 
   constructor(

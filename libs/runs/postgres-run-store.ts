@@ -1,5 +1,5 @@
-// The run store on PostgreSQL. A run is written by the gateway that owns it and by nobody else; writes of concurrent
-// turns share statements.
+// The run store on PostgreSQL. Only the gateway that owns a run writes it; writes of concurrent turns share
+// statements.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -33,7 +33,7 @@ export interface RunStoreOptions {
   idempotencyTtlMs?: number;
   /** Shared with the other stores of the process. */
   writes?: StoreWrites;
-  /** Makes the sessions of planned calls with them. */
+  /** Creates the sessions of planned calls in the same statements. */
   sessions?: SessionMaker;
 }
 
@@ -53,7 +53,7 @@ export class PostgresRunStore implements RunStore {
 
   async begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }> {
     const row = newRunRow(run);
-    // A key that is taken may expire, and its run may be gone, between two looks.
+    // A key that is taken may expire, and its run may be deleted, between two reads.
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const begun = await this.writes.submit('begin', row);
       if (begun !== undefined) return { created: true, run: begunRun(run, new Date(begun.result as string)) };
@@ -63,7 +63,7 @@ export class PostgresRunStore implements RunStore {
     throw new AppError('store_unavailable', 'The store is busy', { retryAfterSeconds: 1 });
   }
 
-  /** The run that has the key; undefined once it has lost it to age. */
+  /** The run that has the key; undefined if the key has expired. */
   private async holderOf({ principal, idempotencyKey, id }: NewRun): Promise<StoredRun | undefined> {
     if (idempotencyKey === undefined) throw new AppError('internal_error', 'Internal error', { cause: `run id ${id}` });
     const key = { principal: storedText(principal), idempotencyKey: storedText(idempotencyKey) };
@@ -114,7 +114,7 @@ export class PostgresRunStore implements RunStore {
       (prisma) => prisma.$queryRaw<{ id: string }[]>`/* runs.running-of */
         select id from runs where owner = ${owner} and state = 'running'`,
     );
-    // Asked after the store: what it knows as running began before, and so was under way before.
+    // Checked after the store: a run that the store lists as running began before that, so it was registered here.
     const orphans = running.map(({ id }) => id).filter((id) => !isUnderWay(id));
     if (orphans.length === 0) return [];
     const interrupted = await this.database.call(

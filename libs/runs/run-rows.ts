@@ -1,4 +1,4 @@
-// Runs and rounds as their statements take them and as their tables give them back. Pure.
+// Maps runs and rounds to the rows of their statements and tables. Pure.
 import type { Run as RunRow, RunRound as RoundRow } from '#libs/postgres/prisma-client/client.js';
 import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { isDialect } from '#libs/schemas/dialect.js';
@@ -54,13 +54,13 @@ export function runEndRow(runId: string, owner: string, end: RunEnd): JsonObject
   };
 }
 
-/** Members of a row that brings events along; without any there are none. */
+/** Members of a row that carries events; none if there are no events. */
 export function burst(events: readonly NumberedEvent[] = []): JsonObject {
   if (events.length === 0) return {};
   return { first_n: events[0]!.n, last_n: events.at(-1)!.n, events: storedJson(events) };
 }
 
-/** What the model said, kept as one document: byte for byte, also where no text column could hold it. */
+/** What the model said, stored as one document: byte for byte, even where a text column could not hold it. */
 interface StoredMessage {
   content: string;
   reasoning: string;

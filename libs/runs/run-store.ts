@@ -1,4 +1,4 @@
-// The store of truth for turns. Ports only; PostgreSQL adapters stand beside.
+// The store of truth for turns. Ports only; the PostgreSQL adapters are beside it.
 // Every method ends within the store's deadline or throws AppError store_unavailable.
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -16,12 +16,12 @@ export interface NewRun {
   keyId?: string;
   requestId: string;
   idempotencyKey?: string;
-  /** SHA-256 of the canonical request body and path, to tell a retry from another request; '' where no key asks for it. */
+  /** SHA-256 of canonical request body and path, to tell a retry from another request; '' if there is no key. */
   requestHash: string;
   sessionId?: string;
   dialect: Dialect;
   detached: boolean;
-  /** The request as it was read, to go on from. */
+  /** The request as it was read, for resuming. */
   request: JsonObject;
   owner: string;
 }
@@ -32,7 +32,7 @@ export interface StoredRun extends Omit<NewRun, 'owner'> {
   createdAt: Date;
   endedAt: Date | null;
   usage: Usage;
-  /** The folded answer of a run that is done: the `done` event's matter and the whole text. */
+  /** The folded answer of a finished run: the data of the `done` event and the whole text. */
   answer: JsonObject | null;
   error: JsonObject | null;
 }
@@ -50,7 +50,7 @@ export interface ModelRound {
   providerState?: ProviderState;
   usage: Usage;
   finishReason: string;
-  /** The number of the last event that belongs to the model's message. */
+  /** The number of the last event of the model's message. */
   lastEvent: number;
   startedAt: Date;
 }
@@ -61,7 +61,7 @@ export interface PlannedRound extends ModelRound {
   /** The gateway that runs it. The round is refused if another gateway has taken over the run. */
   owner?: string;
   calls: PlannedCall[];
-  /** Events of the run that are not stored yet, in order: stored with the round or not at all. */
+  /** Events of the run not stored yet, in order: stored with the round or not at all. */
   events?: readonly NumberedEvent[];
 }
 
@@ -76,18 +76,18 @@ export interface PlannedCall {
   server: string;
   tool: string;
   definitionHash: string;
-  /** As validated and re-serialised; an empty object where `outcome` says why the call never can run. */
+  /** As validated and re-serialised; an empty object if `outcome` says why the call can never run. */
   arguments: JsonObject;
   safe: boolean;
-  /** Set when the call ended before it began (unknown name, bad arguments, denied): it is written terminal at once. */
+  /** Set if the call ended before it began (unknown name, bad arguments, denied): it is written as terminal at once. */
   outcome?: ToolOutcome;
-  /** The job of a server call, so that whoever finds it missing in the queue can add it again. */
+  /** The job of a server call, so that a process that finds it missing in the queue can add it again. */
   job?: ToolJob;
   /** The rule that decided, for the audit row. */
   policyRule?: string;
 }
 
-/** `outcome` is there once the state is terminal. */
+/** `outcome` is set once the state is terminal. */
 export interface StoredCall extends PlannedCall {
   runId: string | null;
   round: number | null;
@@ -105,37 +105,37 @@ export interface StoredRound extends ModelRound {
 
 export interface RunStore {
   /**
-   * Writes a new run. Where the same (principal, idempotencyKey) is there already and not older than its life, returns
-   * that one instead; of many at once exactly one is `created`.
+   * Writes a new run. If a run with the same (principal, idempotencyKey) exists and has not expired, returns that one.
+   * Of concurrent calls exactly one gets `created`.
    */
   begin(run: NewRun): Promise<{ created: boolean; run: StoredRun }>;
   get(principal: string, runId: string): Promise<StoredRun | undefined>;
   /**
-   * The round and its calls in one statement, journaled before anything is dispatched. Calls with an outcome are audited.
-   * @throws AppError shutting_down when the run has ended or another gateway drives it: nothing was written.
+   * Writes the round and its calls in one statement, before anything is dispatched. Calls with an outcome are audited.
+   * @throws AppError shutting_down if the run has ended or another gateway drives it: nothing was written.
    */
   planRound(round: PlannedRound, audit: AuditContext): Promise<void>;
   rounds(runId: string): Promise<StoredRound[]>;
-  /** False when the run has another owner by now or has ended; one that was interrupted meanwhile can still be done. */
+  /** False if the run has another owner or has ended; a run that was interrupted meanwhile can still be finished. */
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
-  /** An interrupted run gets a new owner; false when another was quicker. */
+  /** Gives an interrupted run a new owner; false if another gateway was faster. */
   adopt(runId: string, owner: string): Promise<boolean>;
   /**
-   * Runs of `owner` that it does not run (their end could not be written, or their beginning was not confirmed) become
-   * interrupted, so that a retry can go on with them. `isUnderWay` must hold from before a run begins or is adopted
+   * Marks runs of `owner` that it does not run (their end or their beginning was not confirmed by the store) as
+   * interrupted, so that a retry can continue them. `isUnderWay` must be true from before a run begins or is adopted
    * until after its end. Returns their ids.
    */
   interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]>;
-  /** An interrupted run that nobody owns becomes cancelled; false when it is in any other state. */
+  /** Cancels an interrupted run that has no owner; false in any other state. */
   cancel(principal: string, runId: string): Promise<boolean>;
   /**
-   * Forgets a run that has ended, with its rounds, calls and events; the audit stays. False when there is no such run,
-   * or it or a call of it is under way.
+   * Deletes a run that has ended, with its rounds, calls and events; the audit stays. False if there is no such run,
+   * or it or one of its calls is in progress.
    */
   remove(principal: string, runId: string): Promise<boolean>;
   /**
-   * The runs (rounds up to the call's own, in order) in which these ids were handed to this principal's callers;
-   * ids that are unknown or another principal's are absent.
+   * The runs (rounds up to the call's own, in order) in which these ids were returned to this principal's callers.
+   * Unknown ids and ids of other principals are absent.
    */
   findByCalls(
     principal: string,
@@ -166,22 +166,22 @@ export interface AuditContext {
 export interface CallClaim {
   callId: string;
   worker: string;
-  /** Runs a *safe* call again that is dispatched under this fence to a worker that lost it. */
+  /** Lets a *safe* call run again that is dispatched under this fence to a worker that lost it. */
   takeOver?: string;
-  /** The claim is to bring the arguments along: its job does not carry them. */
+  /** The claim must return the arguments: the job does not carry them. */
   withArguments?: boolean;
 }
 
 export interface Claimed {
   fence: string;
   attempt: number;
-  /** Where the claim asked for them. */
+  /** Present if the claim asked for them. */
   arguments?: JsonObject;
 }
 
 export interface CallEnd extends AuditContext {
   callId: string;
-  /** The fence of the claim; absent when the call was not claimed (safe calls, calls that never ran). */
+  /** The fence of the claim; absent if the call was not claimed (safe calls, calls that never ran). */
   fence?: string | undefined;
   worker?: string | undefined;
   /** What the tool ran under. */
@@ -192,16 +192,16 @@ export interface CallEnd extends AuditContext {
 export interface Journal {
   /** Journals one call outside a run (tools API, MCP endpoint). */
   plan(call: PlannedCall, audit: AuditContext): Promise<void>;
-  /** A planned call that another gateway takes up gets its job, and its time from now on; false when it is not planned any more. */
+  /** A planned call taken over by another gateway gets a job, and its time starts now; false if no longer planned. */
   replan(job: ToolJob): Promise<boolean>;
-  /** planned → dispatched with a new fence; undefined when the call is in any other state. */
+  /** planned → dispatched with a new fence; undefined if the call is in any other state. */
   claim(claim: CallClaim): Promise<Claimed | undefined>;
   /**
-   * Terminal state, outcome and audit row in one statement, shared with the ends of concurrent calls (group commit).
-   * False when the call had ended already or the fence is stale: then nothing was written.
+   * Writes terminal state, outcome and audit row in one statement, shared with concurrent calls (group commit).
+   * False if the call had already ended or the fence is stale: nothing was written.
    */
   end(end: CallEnd): Promise<boolean>;
-  /** Planned (not dispatched) calls of these become cancelled, with audit rows; returns the ids that did. */
+  /** Cancels those of these calls that are planned (not dispatched), with audit rows; returns their ids. */
   cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]>;
   get(callId: string): Promise<StoredCall | undefined>;
   /** How long ago the call was planned, ms of the database's clock. */
@@ -213,11 +213,11 @@ export interface NumberedEvent {
   event: TurnEvent;
 }
 
-/** The events of stored runs, for resume on any gateway. Kept until some minutes after the end of their run. */
+/** The events of stored runs, for resuming on any gateway. Kept until some minutes after the end of their run. */
 export interface EventLog {
   append(runId: string, events: readonly NumberedEvent[]): Promise<void>;
-  /** Events after `afterN` in order, at most `limit` stored rows of them. */
+  /** Events after `afterN` in order, from at most `limit` stored rows. */
   read(runId: string, afterN: number, limit: number): Promise<NumberedEvent[]>;
-  /** Forgets events after `afterN` and returns the highest number ever used, for a run that is continued. */
+  /** Deletes events after `afterN` and returns the highest number ever used, for a run that is continued. */
   truncate(runId: string, afterN: number): Promise<number>;
 }

@@ -1,5 +1,5 @@
-// What a process writes into the store, whatever it is, shares statements and their commits: a turn's beginning with
-// another's round and a third one's end. Knows the parts of a statement, not what stands in their rows.
+// All writes of a process into the store share statements and commits: the beginning of one turn with a round of
+// another and the end of a third. Knows the parts of a statement, not the contents of their rows.
 import { GroupCommit } from '#libs/postgres/group-commit.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { arrayOf } from '#libs/postgres/stored-text.js';
@@ -11,7 +11,7 @@ export interface StoreWritesOptions {
   audit?: boolean;
 }
 
-/** A row that was written, and what its part says of it. */
+/** A row that was written, and its part's result for it. */
 export interface Written {
   result: Json;
 }
@@ -32,9 +32,9 @@ interface WrittenRow {
 export class StoreWrites {
   private readonly group: GroupCommit<Write, Written | undefined>;
   private readonly parts: Record<WriteName, WritePart>;
-  /** In the order in which they stand in a statement. */
+  /** In the order in which they appear in a statement. */
   private readonly names: readonly WriteName[];
-  /** Begins the names of its statements: a connection knows each name for one text. */
+  /** Prefix of its statements' names: a connection knows one text per name. */
   private readonly kind: string;
   /** By the names of their parts. */
   private readonly statements = new Map<string, string>();
@@ -53,7 +53,7 @@ export class StoreWrites {
   }
 
   /**
-   * Resolves when it is on disk: with what the part says of the row, or undefined when its condition did not hold and
+   * Resolves when it is on disk: with the part's result for the row, or undefined if its condition did not hold and
    * nothing was written. @throws AppError store_unavailable
    */
   submit(name: WriteName, row: JsonObject): Promise<Written | undefined> {
@@ -76,7 +76,7 @@ export class StoreWrites {
     return places.map((place) => written.get(place));
   }
 
-  /** Of exactly the parts that there are rows for, so that a lone write costs no more than itself. */
+  /** Contains exactly the parts that have rows, so that a single write costs no more than itself. */
   private statementOf(names: readonly WriteName[]): string {
     const key = names.join('.');
     const known = this.statements.get(key);

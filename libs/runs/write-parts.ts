@@ -1,16 +1,16 @@
-// The statements that write runs, rounds, calls, events and sessions, as parts that can stand in one statement. Each part
-// takes its rows as one JSON array, and writes terminal states and audit rows together or not at all.
-// Rows are found by `id = any(array(…))`: a join alone would have PostgreSQL read the whole of a table that is young.
+// The statements that write runs, rounds, calls, events and sessions, as parts that can be combined in one statement.
+// Each part takes its rows as one JSON array, and writes terminal states and audit rows together or not at all.
+// Rows are found by `id = any(array(…))`: with a plain join PostgreSQL scans the whole of a young table.
 import { endedCallColumns, plannedCallColumns } from './call-rows.js';
 
 export interface WritePart {
   /** Columns of its rows, as jsonb_to_recordset takes them. */
   columns: string;
-  /** What is done with the relation `<name>_rows`, whose rows are numbered: further relations, named `<name>_…`. */
+  /** What it does with the relation `<name>_rows`, whose rows are numbered: further relations, named `<name>_…`. */
   steps: string;
-  /** The same in a statement that has rows of `begin` too, whose runs it knows as well. */
+  /** The same in a statement with rows of `begin`, whose runs it can see too. */
   stepsAfterBegin?: string;
-  /** Selects the `ordinality` of each row that was written, and what there is to say of it as JSON. */
+  /** Selects the `ordinality` of each row that was written, and its result as JSON. */
   written: string;
 }
 
@@ -51,7 +51,7 @@ const insertRound = (from: string, runId: string) => `insert into run_rounds (ru
     select ${runId}, round, provider, model, message::json, round_usage::json, finish_reason, last_event, started_at
     from ${from}`;
 
-/** Into the events from a relation whose rows may bring some along. What is there already stays as it is. */
+/** Into the events from a relation whose rows may carry some. Existing events are left unchanged. */
 const insertBursts = (from: string, runId: string) => `insert into run_events (run_id, first_n, last_n, events)
   select ${runId}, first_n, last_n, events::json from ${from} where events is not null
   on conflict do nothing`;
@@ -70,7 +70,7 @@ const begin: WritePart = {
   written: `ordinality, to_json(created_at) from begin_rows join begin_new using (id)`,
 };
 
-/** The runs of the rounds, and those that begin in the same statement: their rows are not yet to be seen. */
+/** The runs of the rounds, including those begun in the same statement, whose rows are not visible yet. */
 const runsOfRounds = `round_runs as materialized (
     select id, owner, state from runs where id = any(array(select run_id from round_rows)) for share)`;
 const runsOfRoundsAfterBegin = `round_old as materialized (
@@ -89,7 +89,7 @@ const roundSteps = (audit: boolean) => `round_running as (
   round_planned as (${insertCalls('round_calls')})
   ${audit ? `, round_audited as (${insertAudit(`(${endedBeforeTheyBegan('round_calls')}) as ended`)})` : ''}`;
 
-/** Rounds of runs that still run and are driven by who says so; each row carries its calls. */
+/** Rounds of runs that still run and are owned by the given gateway; each row carries its calls. */
 const round = (audit: boolean): WritePart => ({
   columns: `run_id text, owner text, ${roundColumns}, calls jsonb, first_n int, last_n int, events text`,
   steps: `${runsOfRounds},
@@ -100,8 +100,8 @@ const round = (audit: boolean): WritePart => ({
 });
 
 /**
- * A gateway that was stopped and given up may come to the end of its answer after all: it counts while nobody else goes on
- * with the run.
+ * A gateway that was suspended and given up may still finish its answer: it counts unless another gateway has continued
+ * the run.
  */
 const end: WritePart = {
   columns: `id text, owner text, state text, usage text, answer text, error text, ${roundColumns},
@@ -119,7 +119,7 @@ const end: WritePart = {
   written: `ordinality, null::json from end_done`,
 };
 
-/** Nothing is kept of a run that has been deleted meanwhile. */
+/** Nothing is stored for a run that has been deleted meanwhile. */
 const events: WritePart = {
   columns: `run_id text, first_n int, last_n int, events text`,
   steps: `events_known as materialized (
@@ -136,7 +136,7 @@ const plan = (audit: boolean): WritePart => ({
   written: `ordinality, null::json from plan_rows`,
 });
 
-/** A case, and no alternatives: those would lead to the indexes of all planned and all dispatched calls. */
+/** A case expression instead of `or`: that would use the indexes of all planned and all dispatched calls. */
 const claim: WritePart = {
   columns: `id text, worker text, take_over bigint, with_arguments boolean`,
   steps: `claim_done as (
@@ -153,8 +153,8 @@ const claim: WritePart = {
 };
 
 /**
- * With a fence the claim must still hold. Without one the call must not have been claimed, or be safe and claimed by the
- * same worker, which did not get to know of it: the answer to its claim was lost.
+ * With a fence the claim must still hold. Without one the call must be unclaimed, or be safe and claimed by the
+ * same worker, which did not receive the answer to its claim.
  */
 const outcome = (audit: boolean): WritePart => ({
   columns: endedCallColumns,
@@ -176,7 +176,7 @@ const outcome = (audit: boolean): WritePart => ({
   written: `ordinality, null::json from outcome_done`,
 });
 
-/** Made or renewed; a statement must not name one twice. */
+/** Creates or renews; a statement must not name a session twice. */
 const session: WritePart = {
   columns: `principal text, id text, directory text, metadata text, idle_ttl_ms float8`,
   steps: `session_done as (
@@ -190,7 +190,7 @@ const session: WritePart = {
   written: `ordinality, to_json(session_done) from session_rows join session_done using (principal, id)`,
 };
 
-/** By name, in the order in which they stand in a statement. */
+/** By name, in the order in which they appear in a statement. */
 export const writeParts = (audit: boolean) => ({
   begin,
   round: round(audit),

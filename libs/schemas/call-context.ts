@@ -1,14 +1,28 @@
-// Who asks, for what, until when: handed to every port between a request and a tool's result.
-import type { Access } from '../access/access.js';
+// Who makes a request, for what, until when: passed to every port between the request and the tool's result.
 import type { AppError } from './errors.js';
 
-/** Everyone who calls without a key. */
+/** Principal of all callers without a key. */
 export const keylessPrincipal = 'local';
 
+/** What a key may be used for. */
+export const scopes = ['chat', 'tools', 'files', 'admin'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** What a key allows. */
+export interface Access {
+  roles: readonly string[];
+  scopes: readonly Scope[];
+  /** Globs of model names as callers write them; absent: every model. */
+  models?: readonly string[];
+  /** Globs of `server/tool`. First `allow` (absent: every tool), then `deny`. */
+  tools: { allow?: readonly string[]; deny?: readonly string[] };
+  limits: { requests_per_minute?: number; tokens_per_minute?: number; turns?: number };
+}
+
 export interface RequestContext {
-  /** The key's owner; `keylessPrincipal` while keys are not in use. */
+  /** The owner of the key; `keylessPrincipal` while no keys are in use. */
   principal: string;
-  /** The key that was shown, never the secret itself. */
+  /** The id of the key that was presented, never the secret itself. */
   keyId?: string;
   /** Of the key; absent: none. */
   roles?: readonly string[];
@@ -17,19 +31,19 @@ export interface RequestContext {
   ip?: string;
   requestId: string;
   traceparent?: string;
-  /** Aborts when the caller has gone, the run is cancelled, or the deadline has passed. */
+  /** Aborts when the caller disconnects, the run is cancelled, or the deadline passes. */
   signal: AbortSignal;
-  /** Epoch ms after which nothing of this request may still run. */
+  /** Epoch ms after which nothing of this request may run. */
   deadline: number;
-  /** Kept results of tools are no answer to this request (`Cache-Control: no-cache`). */
+  /** Cached tool results must not answer this request (`Cache-Control: no-cache`). */
   noCache?: boolean;
-  /** A header of the request, by its name in small letters; a function, so that no secret is written down with the rest. */
+  /** A request header by its lower-case name; a function, so that secrets are not serialised with the rest. */
   header?: (name: string) => string | undefined;
 }
 
-/** Of a request that can be stopped from this side too. */
+/** For requests that can also be stopped from this side. */
 export interface StoppableContext extends RequestContext {
-  /** Fires `signal`; the first reason stays. */
+  /** Aborts `signal`; the first reason is kept. */
   abort(reason: AppError): void;
 }
 
@@ -42,6 +56,6 @@ export interface CallContext extends RequestContext {
   callId: string;
   model?: string;
   priority: 'interactive' | 'batch';
-  /** Where the headers are that the tool's server is to be sent. */
+  /** Where the headers for the tool's server are stored. */
   sealedHeaders?: { ref: string; key: string };
 }

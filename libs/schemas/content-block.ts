@@ -1,4 +1,4 @@
-// Tool results are MCP content blocks from the server to the renderer; text is made of them only at the edge.
+// Tool results are MCP content blocks from the server to the renderer; they become text only at the edge.
 import { z } from 'zod';
 import { parsedJsonObject } from './parsed-json.js';
 
@@ -30,7 +30,7 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
 
 export type ContentBlock = z.infer<typeof contentBlockSchema>;
 
-/** What a text-only reader (a model's `tool` message, `content` of the tools API) gets of the blocks. */
+/** The blocks as text, for readers of text only (a model's `tool` message, `content` of the tools API). */
 export function contentText(blocks: readonly ContentBlock[]): string {
   return blocks.map(blockText).join('\n');
 }

@@ -1,4 +1,4 @@
-// What each error code means to the one who gets it; docs/errors.md is printed from here and from the table.
+// What each error code means to the client that receives it; docs/errors.md is generated from here and from the table.
 import type { ErrorCode } from './errors.js';
 
 export const errorMeanings: Readonly<Record<ErrorCode, string>> = {

@@ -1,5 +1,5 @@
-// The one table of error codes: what each means over HTTP, whether a retry can help, how loudly it is logged.
-// Everything that fails on purpose fails with an AppError carrying one of these codes.
+// The one table of error codes: HTTP status, whether a retry can help, log level.
+// Every deliberate failure is an AppError with one of these codes.
 
 export type ErrorType =
   | 'invalid_request_error'
@@ -95,7 +95,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** Codes that may stand in a tool result's `error.code`. */
+/** Codes allowed in a tool result's `error.code`. */
 export const toolErrorCodes = [
   'tool_failed',
   'tool_timeout',
@@ -123,13 +123,13 @@ export interface AppErrorDetails {
   /** The request field at fault, as a path (`messages[2].content`). */
   param?: string;
   toolName?: string;
-  /** The failure in a tool's outcome that this one tells: both are counted as one. */
+  /** The tool outcome's failure that this error reports: the two count as one. */
   toolError?: object;
   /** Seconds; becomes the Retry-After header. */
   retryAfterSeconds?: number;
   /** Status of the upstream's own answer, shown in the message, never used as ours. */
   upstreamStatus?: number;
-  /** Overrides the table's status where one code is used by two APIs (tool_not_found). */
+  /** Overrides the table's status if two APIs use one code (tool_not_found). */
   http?: number;
   cause?: unknown;
 }
@@ -163,10 +163,10 @@ export class AppError extends Error {
   }
 }
 
-/** Whatever was thrown, as an AppError; a stranger becomes `internal_error` with its cause kept for the log only. */
+/** Converts anything thrown to an AppError; an unknown error becomes `internal_error`, its cause is only logged. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  // Node's timers and streams put the reason of the signal that stopped them into an error of their own.
+  // Node's timers and streams wrap the abort reason of the signal in an error of their own.
   if (error instanceof Error && error.name === 'AbortError' && error.cause instanceof AppError) return error.cause;
   return new AppError('internal_error', 'Internal error', { cause: error });
 }

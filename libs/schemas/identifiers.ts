@@ -1,7 +1,7 @@
-// Every id that leaves this system is minted here: providers repeat theirs.
+// Every id that leaves this system is generated here: providers repeat theirs.
 import { randomFillSync } from 'node:crypto';
 
-/** Asked for together: one at a time they cost more than all else of a request's ids. No byte is used twice. */
+/** Random bytes are fetched in bulk: fetching them per id would dominate the cost of ids. No byte is used twice. */
 const pool = Buffer.alloc(4_096);
 let used = pool.length;
 
@@ -17,8 +17,8 @@ function randomBytes(count: number): Buffer {
 const random = (bytes: number) => randomBytes(bytes).toString('hex');
 
 /**
- * `call_` + 128 bit. The first digit says whether the run store keeps the call (8–f) or the caller alone does (0–7), so
- * that a follow-up whose turn is no longer kept can be told from one that never was.
+ * `call_` + 128 bits. The first digit says whether the run store keeps the call (8–f) or only the caller does (0–7).
+ * It distinguishes a follow-up whose turn is no longer stored from one that never was.
  */
 export function mintCallId(kept: boolean): string {
   const bytes = randomBytes(16);
@@ -34,7 +34,7 @@ export const mintSessionId = (): string => `sess_${random(12)}`;
 export const mintRequestId = (): string => `req_${random(12)}`;
 export const mintCompletionId = (runId: string): string => `chatcmpl-${runId.slice(4)}`;
 export const mintResponseId = (runId: string): string => `resp_${runId.slice(4)}`;
-/** Undefined where it is no id of a response. */
+/** Undefined if it is not a response id. */
 export const runIdOfResponse = (responseId: string): string | undefined =>
   /^resp_[0-9a-f]{32}$/.test(responseId) ? `run_${responseId.slice(5)}` : undefined;
 export const mintMessageId = (runId: string): string => `msg_${runId.slice(4)}`;

@@ -10,7 +10,7 @@ export interface ToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
-  /** What a vendor wants back with the call: `{google: {thought_signature}}`. */
+  /** What a vendor needs returned with the call: `{google: {thought_signature}}`. */
   extra_content?: JsonObject;
 }
 
@@ -33,7 +33,7 @@ export interface AssistantMessage {
   reasoning_content?: string;
   refusal?: string | null;
   name?: string;
-  /** Opaque to everyone but the adapter that made it: signatures, response ids, reasoning to replay. */
+  /** Opaque to everything but the adapter that made it: signatures, response ids, reasoning to replay. */
   provider_state?: ProviderState;
 }
 
@@ -43,19 +43,19 @@ export interface ToolMessage {
   content: MessageContent;
   /** Set by the loop for its own results, so that families with an error flag can say so. */
   is_error?: boolean;
-  /** The result as the tool gave it, for families that take more than text. `content` is its text. */
+  /** The result as the tool returned it, for providers that accept more than text. `content` is its text. */
   blocks?: ContentBlock[];
 }
 
 export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** Kept with the round that made it and returned only to the provider that made it. */
+/** Stored with the round that made it and returned only to the provider that made it. */
 export interface ProviderState {
   provider: string;
   state: JsonObject;
 }
 
-/** The text of a content, parts joined; parts without text are skipped. */
+/** The text of a content: its text parts, joined. */
 export function messageText(content: MessageContent | null | undefined): string {
   if (content === null || content === undefined) return '';
   if (typeof content === 'string') return content;

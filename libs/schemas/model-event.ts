@@ -1,5 +1,5 @@
 // The one event type that every model adapter yields and the tool loop consumes.
-// A streamed and a whole answer read into the same events. A bad chunk is an `error` event, never a throw.
+// Streamed and whole answers become the same events. A bad chunk is an `error` event, never an exception.
 import type { AppError } from './errors.js';
 import type { JsonObject } from './json.js';
 import type { ProviderState } from './message.js';
@@ -7,7 +7,7 @@ import type { Usage } from './usage.js';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** Members of an upstream's answer that we do not know and pass on: `logprobs`, `refusal`, `system_fingerprint`, … */
+/** Unknown members of an upstream's answer, passed on unchanged: `logprobs`, `refusal`, `system_fingerprint`, … */
 export interface AnswerExtras {
   /** Members beside `choices`. */
   chunk?: JsonObject;
@@ -19,7 +19,7 @@ export interface AnswerExtras {
 
 export type ModelEvent =
   | { type: 'message_start'; model: string; responseId: string }
-  /** `choice` is the index where the caller asked for `n > 1`; absent means 0. */
+  /** `choice` is the index if the caller requested `n > 1`; absent means 0. */
   | { type: 'text_delta'; text: string; choice?: number; extras?: AnswerExtras }
   | { type: 'reasoning_delta'; text: string; choice?: number }
   /**
@@ -28,7 +28,7 @@ export type ModelEvent =
    */
   | { type: 'tool_call_start'; index: number; id: string; name: string; extraContent?: JsonObject }
   | { type: 'tool_call_delta'; index: number; arguments: string }
-  /** Exactly once a complete call. `arguments` is JSON text of an object unless `parseError` says why it is not, in words of ours. */
+  /** Once per complete call. `arguments` is JSON text of an object unless `parseError` says, in our words, why not. */
   | { type: 'tool_call_end'; index: number; id: string; name: string; arguments: string; parseError?: string }
   | { type: 'usage'; usage: Usage }
   | {

@@ -1,4 +1,4 @@
-// For members of what JSON.parse has made: nothing but JSON can be in them, so nobody need walk through it.
+// For values from JSON.parse: they can only be JSON, so they need no validation.
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from './json.js';
 

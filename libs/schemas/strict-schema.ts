@@ -1,13 +1,13 @@
-// Whether a JSON Schema is of the subset that OpenAI takes with `strict: true`: everything else it refuses, the whole
-// request with it. Pure. Source: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+// Checks whether a JSON Schema is in the subset that OpenAI accepts with `strict: true`; OpenAI rejects the whole
+// request otherwise. Pure. Source: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 import { isJsonObject, type Json, type JsonObject } from './json.js';
 
 const deepestObject = 10;
 const mostProperties = 5_000;
 const mostValues = 1_000;
-/** Characters of all names of properties and definitions, and of all values. */
+/** Total characters of all property names, definition names and values. */
 const mostCharacters = 120_000;
-/** Of one enumeration of more than so many values. */
+/** An enumeration with more values than this has a limit of characters of its own. */
 const manyValues = 250;
 const mostCharactersOfMany = 15_000;
 
@@ -54,7 +54,7 @@ function isStrict(node: Json | undefined, count: Count, depth: number): boolean 
   );
 }
 
-/** Every member is required, and there are no others. */
+/** Every member is required, and no others are allowed. */
 function isStrictObject(node: JsonObject, count: Count, depth: number): boolean {
   const { properties = {}, required = [], additionalProperties: more } = node;
   if (depth > deepestObject || more !== false || !isJsonObject(properties) || !Array.isArray(required)) return false;

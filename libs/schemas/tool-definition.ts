@@ -1,4 +1,4 @@
-// A tool as a model is shown it, and as the catalog knows it.
+// A tool as the model sees it, and as the catalog stores it.
 import type { JsonObject } from './json.js';
 
 /** What a model is offered; `parameters` is JSON Schema of an object. */
@@ -17,13 +17,13 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** Arguments by name: a call only reads where each of them is absent or one of these values. */
+/** Arguments by name: a call is read-only if each of them is absent or has one of these values. */
 export type ReadOnlyWhen = Readonly<Record<string, readonly string[]>>;
 
 /** One published tool of one server. */
 export interface CatalogTool {
   server: string;
-  /** The server's own name for it, as `tools/call` wants it. */
+  /** The server's own name for it, as used in `tools/call`. */
   tool: string;
   /** The name callers and models use: bare for the first server that has it, else `server__tool`. */
   name: string;
@@ -39,17 +39,17 @@ export interface CatalogTool {
   available: boolean;
   /** May run again after a worker died in the middle. */
   safe: boolean;
-  /** Does not change the session: may run beside other calls of its session. */
+  /** Does not change the session: may run in parallel with other calls of its session. */
   readOnly: boolean;
-  /** Its calls that are both `safe` and `readOnly`, though not all are. */
+  /** Its calls that are both `safe` and `readOnly`, if not all are. */
   readOnlyWhen?: ReadOnlyWhen;
-  /** Its server keeps something a session: all calls of one go to one worker. Absent: any worker will do. */
+  /** Its server keeps state per session: all calls of a session go to one worker. Absent: any worker can run it. */
   stateful?: boolean;
-  /** How long a result may answer equal calls of the same principal; absent: never. */
+  /** How long a result may answer equal calls of the same principal; absent: not at all. */
   cacheTtlMs?: number;
-  /** A kept result answers calls of the same session only, also where any worker will do. */
+  /** A cached result answers only calls of the same session, even if any worker can run the tool. */
   cachePerSession?: boolean;
-  /** Headers of the caller's request that its server is sent, in small letters. */
+  /** Headers of the caller's request to forward to its server, in lower case. */
   forwardHeaders?: string[];
   /** What its calls run under: `builtin`, `remote`, or a level of isolation. */
   isolation?: string;

@@ -1,18 +1,18 @@
-// What travels through the queue and back. A public API between two deploys: versioned, new members optional.
-// No fence and no secret is in it: the journal decides who may run it. Small whatever a caller sends: what is large stays in
-// the journal.
+// Jobs and replies as the queue carries them. A public API between two versions: versioned, new members are optional.
+// Contains no fence and no secret: the journal decides who may run a call. Size is bounded: large arguments and
+// results stay in the journal.
 import { z } from 'zod';
 import { parsedJsonObject } from './parsed-json.js';
 import { toolOutcomeSchema } from './tool-outcome.js';
 
-/** Arguments above it, as bytes of JSON, are not carried: 10,000 jobs have to fit into the memory of a queue. */
+/** Arguments above this size (bytes of JSON) are not carried: 10,000 jobs must fit into the queue's memory. */
 export const maxCarriedArgumentsBytes = 4 * 1024;
 
 const toolJobMembers = z.object({
-  /** 2 where the arguments are not carried: a worker that knows 1 only puts such a job back. */
+  /** 2 if the arguments are not carried: a worker that knows only version 1 puts such a job back. */
   version: z.literal([1, 2]),
   callId: z.string(),
-  /** Gateway whose reply channel wants the answer. */
+  /** Gateway whose reply channel gets the answer. */
   replyTo: z.string(),
   principal: z.string(),
   keyId: z.string().optional(),
@@ -23,24 +23,24 @@ const toolJobMembers = z.object({
   round: z.number().int().optional(),
   model: z.string().optional(),
   sessionId: z.string(),
-  /** Name of its workspace's directory where the gateway has just made the session: the worker need not. */
+  /** Directory name of its workspace if the gateway has just created the session; the worker then need not. */
   sessionDirectory: z.string().optional(),
   server: z.string(),
   tool: z.string(),
   /** The name the caller knows the tool by, for rows and logs. */
   name: z.string(),
   definitionHash: z.string(),
-  /** Absent where they are large: whoever claims the call reads them from the journal. */
+  /** Absent if they are large: the worker that claims the call reads them from the journal. */
   arguments: parsedJsonObject.optional(),
   safe: z.boolean(),
-  /** Belongs to the worker that has its session. */
+  /** Belongs to the worker that holds its session. */
   stateful: z.boolean().optional(),
-  /** Where the headers of the caller are, sealed, and what opens them. */
+  /** Where the caller's sealed headers are stored, and the key that opens them. */
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
   maxTimeoutMs: z.number().int().positive(),
-  /** Epoch ms; not started after it. */
+  /** Epoch ms; the call does not start after it. */
   deadline: z.number(),
   queuedAt: z.number(),
 });
@@ -63,7 +63,7 @@ export const toolReplySchema = z.discriminatedUnion('kind', [
     total: z.number().optional(),
     message: z.string().optional(),
   }),
-  /** Without `outcome` it was too large for the channel: read it from the journal. */
+  /** Without `outcome`: it is too large for the channel; read it from the journal. */
   z.object({ kind: z.literal('outcome'), callId: z.string(), outcome: toolOutcomeSchema.optional() }),
 ]);
 
@@ -91,6 +91,6 @@ export const channelNames = {
   /** New events of one run were stored. */
   runEvents: (runId: string) => `run:${runId}`,
   catalog: 'catalog',
-  /** To every process: it may know this session from memory. */
+  /** To every process, which may have the session in memory. */
   deletedSessions: 'deleted-sessions',
 } as const;

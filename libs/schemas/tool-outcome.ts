@@ -4,7 +4,7 @@ import { contentBlockSchema } from './content-block.js';
 import { toolErrorCodes } from './errors.js';
 import { parsedJsonObject } from './parsed-json.js';
 
-/** The terminal states of the journal; each is left never. */
+/** The terminal states of the journal; no call leaves one. */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
 export type TerminalState = (typeof terminalStates)[number];
 export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;
@@ -14,18 +14,18 @@ export const toolOutcomeSchema = z.object({
   blocks: z.array(contentBlockSchema),
   structuredContent: parsedJsonObject.optional(),
   error: z.object({ code: z.enum(toolErrorCodes), message: z.string() }).optional(),
-  /** The model got head, tail and a path instead of the whole. */
+  /** The model received head, tail and a path instead of the whole result. */
   truncated: z.boolean().optional(),
   cached: z.boolean().optional(),
   /** From the worker's start of the call to its end, ms. */
   durationMs: z.number().nonnegative(),
-  /** From the job's adding to the worker's start, ms. */
+  /** From adding the job to the worker's start, ms. */
   queueWaitMs: z.number().nonnegative().optional(),
 });
 
 export type ToolOutcome = z.infer<typeof toolOutcomeSchema>;
 
-/** An outcome made here, without a worker: refused, cancelled, timed out before it ran. */
+/** An outcome created without a worker: the call was refused, cancelled or timed out before it ran. */
 export function failedOutcome(
   state: Exclude<TerminalState, 'completed'>,
   code: (typeof toolErrorCodes)[number],

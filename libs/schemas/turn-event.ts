@@ -1,5 +1,5 @@
-// What happens in one chat turn, as the loop tells it. Both stream dialects, the JSON answer, the stored event log and
-// resume are folds of these. One TurnEvent is one SSE event of the `/api` dialect.
+// What happens in one chat turn, as the loop reports it. Both stream dialects, the JSON answer, the stored event log
+// and resume are folds of these. One TurnEvent is one SSE event of the `/api` dialect.
 import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
@@ -39,7 +39,7 @@ export type TurnEvent =
   | { type: 'start'; model: string; runId: string; sessionId?: string }
   | { type: 'content'; text: string; choice?: number; extras?: AnswerExtras }
   | { type: 'reasoning'; text: string; choice?: number }
-  /** `index` counts all calls of the run; `clientIndex` only those that go back to the caller, null for server calls. */
+  /** `index` counts all calls of the run; `clientIndex` only calls returned to the caller, null for server calls. */
   | {
       type: 'tool_call';
       index: number;
@@ -48,7 +48,7 @@ export type TurnEvent =
       id?: string;
       name?: string;
       extraContent?: JsonObject;
-      /** Of a call that runs here, on its first fragment, where its tool is known. */
+      /** For a call that runs here, on its first fragment, if its tool is known. */
       server?: string;
       arguments: string;
     }
@@ -71,5 +71,5 @@ export type TurnEvent =
       toolExecution?: ToolExecution;
       extras?: AnswerExtras;
     }
-  /** Only in the stored log: the loop itself throws. */
+  /** Only in the stored log: the loop itself throws instead. */
   | { type: 'error'; error: JsonObject };

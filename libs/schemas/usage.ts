@@ -10,7 +10,7 @@ export interface Usage {
 
 export const noUsage: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-/** Sums two usages member by member, into nested details too; members that are not numbers keep the later value. */
+/** Adds two usages member by member, nested details included; for members that are not numbers the later value wins. */
 export function addUsage(left: Usage, right: Usage): Usage {
   return addMembers(left, right) as Usage;
 }

@@ -1,5 +1,5 @@
-// Directories held by descriptor. A name is looked up below an open directory (`/proc/self/fd/<n>/<name>`), one
-// component at a time, links refused: swapping a directory for a link under way changes nothing that is reached.
+// Directories held by descriptor. A name is opened below an open directory (`/proc/self/fd/<n>/<name>`), one component
+// at a time, links refused: swapping a directory for a link meanwhile has no effect.
 // Without /proc (not Linux) a name is joined to the path and the real path compared after opening: a determined local
 // process can win that race there; see docs/workspaces.md.
 import { constants, type BigIntStats } from 'node:fs';
@@ -13,7 +13,7 @@ const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
 const directoryFlag = (constants.O_DIRECTORY as number | undefined) ?? 0;
 const nonBlock = (constants.O_NONBLOCK as number | undefined) ?? 0;
 const noTerminal = (constants.O_NOCTTY as number | undefined) ?? 0;
-/** Linux: a descriptor of the thing itself, which opens nothing and needs no permission on it. */
+/** Linux: a descriptor of the entry itself, which opens nothing and needs no permission on it. */
 const pathOnly = 0o10000000;
 
 export type Name = string | Buffer;
@@ -21,7 +21,7 @@ export type Name = string | Buffer;
 export class Directory {
   private constructor(
     readonly handle: FileHandle,
-    /** Used where there is no /proc only. */
+    /** Used only without /proc. */
     private readonly hostPath: string,
   ) {}
 
@@ -30,7 +30,7 @@ export class Directory {
     return new Directory(await open(hostPath, constants.O_RDONLY | directoryFlag | noFollow), hostPath);
   }
 
-  /** What to hand to the file system for a name in this directory. The name is one component. */
+  /** The path to pass to the file system for a name in this directory. The name is one component. */
   child(name: Name): Name {
     const parent = procFs ? `/proc/self/fd/${this.handle.fd}` : this.hostPath;
     return typeof name === 'string' ? join2(parent, name) : Buffer.concat([Buffer.from(`${parent}/`), name]);
@@ -64,13 +64,13 @@ export class Directory {
     }
   }
 
-  /** A new file, written at its end whoever writes too; fails where the name exists, as whatever. */
+  /** A new file; every write appends. Fails if any entry has the name. */
   createFile(name: string, mode: number): Promise<FileHandle> {
     const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL | noFollow;
     return open(this.child(name), flags, mode);
   }
 
-  /** Of the name itself, never of what a link names. */
+  /** Of the entry itself; a link is not followed. */
   async stat(name: Name): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.child(name), { bigint: true });
@@ -80,7 +80,7 @@ export class Directory {
     }
   }
 
-  /** Makes a directory its owner may enter, whatever its mode says. Only on Linux, elsewhere it does nothing. */
+  /** Lets the owner enter a directory, whatever its mode. Only on Linux, elsewhere it does nothing. */
   async unlock(name: Name): Promise<void> {
     if (!procFs) return;
     const handle = await open(this.child(name), pathOnly | noFollow | directoryFlag);
@@ -113,13 +113,13 @@ async function stillInside(handle: FileHandle, parent: string, child: string): P
 }
 
 export interface DescendOptions {
-  /** Asked before each directory that is missing is made; absent: a missing one is `file_not_found`. */
+  /** Called before each missing directory is created; absent: a missing one is `file_not_found`. */
   beforeCreate?: (depth: number) => Promise<{ made(): void; notMade(): void }>;
-  /** Given to directories that are made, where we may (root only). */
+  /** Owner of created directories, if we may set it (root only). */
   owner?: { uid: number; gid: number };
 }
 
-/** Opens the directory at `names` below `root`, which stays open. The caller closes what is returned. */
+/** Opens the directory at `names` below `root`, which stays open. The caller closes the result. */
 export async function descend(
   root: Directory,
   names: readonly string[],

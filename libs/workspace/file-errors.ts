@@ -1,4 +1,4 @@
-// What the operating system says about a file, as an error that its reader may see: the path as they gave it, no other.
+// Converts the operating system's file errors to ones that a caller may see: with the path as the caller gave it.
 import { lstatSync } from 'node:fs';
 import { AppError } from '#libs/schemas/errors.js';
 import { diskFull } from './free-space.js';
@@ -21,13 +21,13 @@ export const hardLinked = (path: string) =>
     param: 'path',
   });
 
-/** Of the place for all workspaces, not of what a caller asked for: the operator's to correct. */
+/** For the directory of all workspaces, not a caller's path: the operator must fix it. */
 const unavailable = (message: string, cause: unknown) =>
-  // The message of the system names the place on the host: /health/ready and its log line do that for the operator.
+  // The system's message names the host path: /health/ready and its log line report that to the operator.
   new AppError('workspace_unavailable', message, { cause: Object.assign(new Error(), { code: errorCode(cause) }) });
 const storageFails = (cause: unknown) => unavailable('The storage of workspaces cannot be used at the moment', cause);
 
-/** Of the session's own directory, which only we make: what fails there is the storage, unless a link lies in its place. */
+/** For the session's own directory, which only we create: a failure is the storage's, unless a link has replaced it. */
 export function toStorageError(error: unknown, hostPath: string): unknown {
   const ofPlace = ['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
   return ofPlace && !isLinkNow(hostPath) ? storageFails(error) : toFileError(error, '.');

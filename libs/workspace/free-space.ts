@@ -1,5 +1,5 @@
-// The file system under the workspaces: nothing is written there when it has less left than a reserve, which others on the
-// same disk live on. Looked up once a second at most; what this process writes in between is taken off.
+// The file system under the workspaces: nothing is written if less than a reserve is free, which others on the same
+// disk need. Read at most once a second; writes of this process in between are subtracted.
 import { statfs } from 'node:fs/promises';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -14,7 +14,7 @@ export class FreeSpace {
     readonly minFreeBytes: number,
   ) {}
 
-  /** What is free, less what was claimed since it was looked up. Rejects when the file system does not tell. */
+  /** Free bytes, less those claimed since the last read. Rejects if the file system does not report them. */
   async bytes(): Promise<number> {
     if (this.looked === undefined || performance.now() - this.looked.at >= keptMs) {
       this.looked = { bytes: freeBytes(this.directory), at: performance.now(), claimed: 0 };
@@ -23,15 +23,15 @@ export class FreeSpace {
     return (await looked.bytes) - looked.claimed;
   }
 
-  /** Before so many bytes are written. @throws AppError workspace_disk_full */
+  /** Call it before writing this many bytes. @throws AppError workspace_disk_full */
   async claim(bytes: number): Promise<void> {
     await this.check(bytes);
     this.looked!.claimed += bytes;
   }
 
-  /** The same, with nothing claimed: of what will come later. @throws AppError workspace_disk_full */
+  /** The same without a claim, for later writes. @throws AppError workspace_disk_full */
   async check(bytes = 0): Promise<void> {
-    // Where it does not tell, the write itself says what is wrong.
+    // If it does not report them, the write itself reports the error.
     const free = await this.bytes().catch(() => Infinity);
     if (free - bytes < this.minFreeBytes) throw diskFull();
   }

@@ -1,5 +1,5 @@
-// `workspaces.quota: hard`: the directory of a session is a file system of its own in memory (tmpfs), so that the kernel
-// refuses what is more than its limits. Mounts and unmounts; where it may not, the process does not start.
+// `workspaces.quota: hard`: a session's directory is a file system of its own in memory (tmpfs), so that the kernel
+// enforces its limits. Mounts and unmounts; without the permission to do so the process does not start.
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,14 +13,14 @@ import { temporaryDirectory } from './workspace-path.js';
 
 const deadlineMs = 10_000;
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
-/** Linux counts whole pages; 0 would be no limit at all. */
+/** Linux counts whole pages; 0 would mean no limit. */
 const pageBytes = 4_096;
 /** The directory itself and its `.tmp`, which no limit counts. */
 const uncounted = 2;
-/** Of file systems on one directory; we make no second one. */
+/** Limit of file systems on one directory; we mount only one. */
 const mostMounts = 8;
 
-/** Mounts a session's directory, which exists, unless that is done. */
+/** Mounts an existing session directory, unless it is mounted. */
 export async function mountOwn(hostPath: string, limits: WorkspaceLimits): Promise<void> {
   if (await isMounted(hostPath)) return;
   await locked(dirname(hostPath), async () => {
@@ -28,7 +28,7 @@ export async function mountOwn(hostPath: string, limits: WorkspaceLimits): Promi
   });
 }
 
-/** Runs `body` when nothing is mounted on the directory, and before anything is again. */
+/** Runs `body` while nothing is mounted on the directory; later mounts wait for it. */
 export function withoutMount<T>(hostPath: string, body: () => Promise<T>): Promise<T> {
   return locked(dirname(hostPath), async () => {
     await unmount(hostPath);
@@ -36,13 +36,13 @@ export function withoutMount<T>(hostPath: string, body: () => Promise<T>): Promi
   });
 }
 
-/** A file system other than that of the directory around it. */
+/** A file system other than that of the parent directory. */
 export async function isMounted(hostPath: string): Promise<boolean> {
   const [around, own] = await Promise.all([lstat(dirname(hostPath)), lstat(hostPath).catch(unlessGone)]);
   return own?.isDirectory() === true && own.dev !== around.dev;
 }
 
-/** Mounts and unmounts a directory of that name below `root`. @throws ConfigError that says what to do */
+/** Mounts and unmounts a directory with that name below `root`. @throws ConfigError that says what to do */
 export async function tryMount(root: string, name: string, limits: WorkspaceLimits): Promise<void> {
   const hostPath = join(root, name);
   try {
@@ -66,7 +66,7 @@ export async function tryMount(root: string, name: string, limits: WorkspaceLimi
 }
 
 async function mount(hostPath: string, { maxBytes, maxFiles }: WorkspaceLimits): Promise<void> {
-  // The directory around it is ours: nobody else puts a link in its place between this look and the mount.
+  // The parent directory is ours: no other process puts a link in its place between this check and the mount.
   if (!(await lstat(hostPath)).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
   const hidden = (await readdir(hostPath)).filter((name) => name !== temporaryDirectory);
   if (hidden.length > 0) {
@@ -84,13 +84,13 @@ async function mount(hostPath: string, { maxBytes, maxFiles }: WorkspaceLimits):
   if (!(await isMounted(hostPath))) throw new Error('mount has mounted nothing');
 }
 
-/** Lazily: what still has a file open keeps the memory of it until it ends, and nothing else. */
+/** Lazily: a process with an open file keeps only the file system's memory until it ends. */
 async function unmount(hostPath: string): Promise<void> {
   for (let count = 0; count < mostMounts && (await isMounted(hostPath)); count += 1)
     await run(['umount', '-l', hostPath]);
 }
 
-/** One at a time among all processes of the machine: the lock is the open directory's, so it ends with its holder. */
+/** One at a time for all processes of the machine: the lock is on the open directory, so it ends with its holder. */
 async function locked<T>(root: string, body: () => Promise<T>): Promise<T> {
   const handle = await open(root);
   try {

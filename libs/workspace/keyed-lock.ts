@@ -1,4 +1,4 @@
-// One at a time per key within this process, in order of asking. Waiting ends with the signal.
+// One holder at a time per key within this process, in order of request. Waiting ends with the signal.
 
 export class KeyedLock {
   private readonly tails = new Map<string, Promise<void>>();

@@ -1,4 +1,4 @@
-// The entries of an open directory, for readers: never more than they asked for, and a mark where some are left out.
+// The entries of an open directory, for readers: never more than requested, and marked if some are left out.
 import type { Directory } from './directory.js';
 import { toFileInfo, type FileInfo } from './open-file.js';
 import { levelsBelowLimit } from './scan-usage.js';

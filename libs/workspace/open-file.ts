@@ -8,7 +8,7 @@ export interface FileInfo {
   modifiedAt: Date;
   createdAt: Date;
   type: 'file' | 'directory' | 'link' | 'other';
-  /** Strong validator: changes whenever the content may have. With its quotes. */
+  /** Strong validator: changes whenever the content may have changed. Includes its quotes. */
   etag: string;
 }
 
@@ -22,7 +22,7 @@ export function toFileInfo(stats: BigIntStats): FileInfo {
   };
 }
 
-/** Tools may set any time; one that no Date can hold is shown as the epoch. */
+/** Tools may set any time; one that a Date cannot hold is shown as the epoch. */
 function toDate(ms: bigint): Date {
   const date = new Date(Number(ms));
   return Number.isNaN(date.getTime()) ? new Date(0) : date;
@@ -43,7 +43,7 @@ export class OpenFile {
   ) {}
 
   /**
-   * The bytes from `start` up to `end`, which is left out. Ends early only by throwing: a file that became shorter
+   * The bytes from `start` up to but not including `end`. Ends early only by throwing: a file that became shorter
    * is an error, not a short answer. Does not close the file.
    */
   async *read(range: { start?: number; end?: number }, signal?: AbortSignal): AsyncGenerator<Buffer> {

@@ -1,6 +1,6 @@
-// A directory for a session's files, or for those of a shared tool server, with its `.tmp`. Where Signalbox runs as root it
-// is given to a user id that no account has: tool servers run as that user, without root's rights. What keeps sessions apart is
-// the isolation of command servers (docs/isolation.md). Where root may not give files away they stay root's.
+// A directory for a session's files, or those of a shared tool server, with its `.tmp`. If Signalbox runs as root, it
+// belongs to a user id without an account: tool servers run as that user, without root's rights. Sessions are separated
+// by the isolation of command servers (docs/isolation.md). If root may not change owners, it stays root's.
 import { chmod, lchown, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Directory, type Name } from './directory.js';
@@ -8,23 +8,23 @@ import { errorCode } from './file-errors.js';
 import { walk } from './walk.js';
 import { temporaryDirectory } from './workspace-path.js';
 
-/** The user ids from here to 2³¹ - 2 are for no account and no container (systemd.io/UIDS-GIDS). */
+/** User ids from here to 2³¹ - 2 are used by no account and no container (systemd.io/UIDS-GIDS). */
 export const toolUser = 0x7000_0000;
 const deepest = 64;
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** A directory of such directories. Only its owner can list it; as root the others may pass, or none would come to its own. */
+/** A parent of such directories. Only its owner can list it; as root, others may pass through to their own. */
 export async function makeParentDirectory(hostPath: string): Promise<void> {
   const mode = isRoot() ? 0o711 : 0o700;
   await mkdir(hostPath, { recursive: true, mode });
-  // What was made before may be closed to others. Shared storage may refuse; what is in it is 0700 anyway.
+  // An older directory may be closed to others. Shared storage may refuse; its contents are 0700 anyway.
   await chmod(hostPath, mode).catch(() => undefined);
 }
 
 /**
- * Makes what is missing, the directory around it too; also gives away what an earlier version made as root.
- * @param mount a file system of its own on the directory, before anything is made in it
+ * Creates what is missing, including the parent directory; also fixes the owner of what an earlier version made.
+ * @param mount a file system of its own on the directory, before anything is created in it
  */
 export async function makeOwnDirectory(hostPath: string, mount?: () => Promise<void>): Promise<void> {
   await makeMissing(hostPath).catch(async (error: unknown) => {
@@ -45,7 +45,7 @@ export async function makeOwnDirectory(hostPath: string, mount?: () => Promise<v
   }
 }
 
-/** By descriptor: a tool server that runs meanwhile may have put something else under the name. */
+/** By descriptor: a running tool server may have replaced the entry. */
 async function giveTemporary(directory: Directory, uid: number, gid: number): Promise<void> {
   const temporary = await directory.openDirectory(temporaryDirectory);
   try {
@@ -55,7 +55,7 @@ async function giveTemporary(directory: Directory, uid: number, gid: number): Pr
   }
 }
 
-/** The directory itself last: who finds it given finds all in it given. */
+/** The directory itself last: once its owner is changed, all its contents are. */
 async function giveAway(directory: Directory, user: number): Promise<void> {
   try {
     for await (const { parent, name, stats } of walk(directory, {
@@ -63,7 +63,7 @@ async function giveAway(directory: Directory, user: number): Promise<void> {
       includeReserved: true,
       includeTemporary: true,
     })) {
-      // Another name of it may be anywhere.
+      // Another hard link of it may be anywhere.
       if (!stats.isDirectory() && stats.nlink > 1n) continue;
       await lchown(parent.child(name), user, user).catch(unlessGone);
     }

@@ -1,5 +1,5 @@
-// Removes a tree whatever its depth, modes and names, with three descriptors: subdirectories are moved up beside the
-// others before they are emptied. Links are unlinked, never followed, also when one is swapped in meanwhile.
+// Removes a tree of any depth, modes and names, with three descriptors: subdirectories are moved up beside the
+// others before they are emptied. Links are unlinked, never followed, even if one is swapped in meanwhile.
 import { randomBytes } from 'node:crypto';
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import type { Dirent } from 'node:fs';
@@ -7,16 +7,16 @@ import { Directory, type Name } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { reservedPrefix } from './workspace-path.js';
 
-/** Against a process that swaps what a name stands for. */
+/** Against a process that replaces entries meanwhile. */
 const maxAttempts = 16;
 const batchSize = 64;
-/** Names of directories that wait to be emptied; more are found by the next pass. */
+/** Names of directories that wait to be emptied; the next pass finds more. */
 const maxPending = 10_000;
 const defaultBudgetMs = 10_000;
 
 export interface RemovalOptions {
   signal?: AbortSignal | undefined;
-  /** What is left then stays for another time: millions of files, or a process that makes them as fast as they go. */
+  /** What is left then stays for later: millions of files, or a process that creates them as fast as we remove. */
   budgetMs?: number;
 }
 
@@ -28,8 +28,8 @@ interface Bounds {
 class OutOfTime extends Error {}
 
 /**
- * Removes the directory `name` of `parent` and all in it; does nothing when it is not there.
- * Returns whether it is gone: false when the time was not enough.
+ * Removes the directory `name` of `parent` with its contents; does nothing if it does not exist.
+ * Returns whether it is removed: false if the time was not enough.
  */
 export async function removeTree(parent: Directory, name: Name, options: RemovalOptions = {}): Promise<boolean> {
   const bounds = { signal: options.signal, until: performance.now() + (options.budgetMs ?? defaultBudgetMs) };
@@ -56,7 +56,7 @@ function check({ signal, until }: Bounds): void {
   if (performance.now() >= until) throw new OutOfTime('the time for a removal is over');
 }
 
-/** Empties `top` and every directory that is moved up to it meanwhile. */
+/** Empties `top` and every directory moved up to it meanwhile. */
 async function emptyTop(top: Directory, bounds: Bounds): Promise<void> {
   const pending: Name[] = [];
   const remember = (name: Name) => {
@@ -75,7 +75,7 @@ async function emptyTop(top: Directory, bounds: Bounds): Promise<void> {
   }
 }
 
-/** Unlinks all that is no directory and yields the names of what is one. */
+/** Unlinks everything except directories and yields the names of those. */
 async function* subdirectories(directory: Directory, bounds: Bounds): AsyncGenerator<Buffer> {
   const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
   let names: Buffer[] = [];
@@ -127,7 +127,7 @@ async function openLocked(parent: Directory, name: Name): Promise<Directory | un
   for (let attempt = 1; ; attempt += 1) {
     try {
       const opened = await parent.openDirectory(name);
-      // Listing needs read, removing from it write and search.
+      // Listing needs read permission, removing from it write and search.
       await opened.handle.chmod(0o700).catch(() => undefined);
       return opened;
     } catch (error) {

@@ -1,4 +1,4 @@
-// Counts a workspace, and clears away what a process that died left half done.
+// Counts a workspace's use, and removes unfinished files of dead processes.
 import type { BigIntStats } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { AppError } from '#libs/schemas/errors.js';
@@ -13,9 +13,9 @@ import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
 export const unfinished = new Set<string>();
 
 const leftBehindMs = 60 * 60 * 1_000;
-/** Writes wait for a count; the next one goes on. */
+/** Time for cleanup in one count, as writes wait for it; the next count continues. */
 const clearingMs = 1_000;
-/** Command servers may make directories below the limit; a walk looks so far, and says where there are more. */
+/** Command servers may create directories below the limit; a walk goes this deep, and reports if there are more. */
 export const levelsBelowLimit = 2;
 
 export async function scanUsage(
@@ -32,7 +32,7 @@ export async function scanUsage(
       if (isReserved(entry) && (unfinished.has(entry.name.toString()) || (await clearedAway(entry, signal)))) continue;
       count(usage, entry);
       if (entry.depth >= options.maxDepth && entry.stats.isDirectory()) usage.tooDeep = true;
-      // More than is allowed is all that a limit wants to know.
+      // A limit only needs to know that it is exceeded.
       if (usage.files + usage.directories > maxFiles * 2) return usage;
     }
     return usage;
@@ -54,7 +54,7 @@ function count(usage: ScannedUsage, entry: Entry): void {
 const sizeOf = (stats: BigIntStats) => (stats.isFile() ? Number(stats.size) : 0);
 const isReserved = (entry: Entry) => entry.name.toString('latin1').startsWith(reservedPrefix);
 
-/** Only what has not changed for long: another process may be writing it. */
+/** Only those unchanged for long: another process may be writing them. */
 async function clearedAway(entry: Entry, signal?: AbortSignal): Promise<boolean> {
   if (Date.now() - Number(entry.stats.ctimeMs) < leftBehindMs) return false;
   if (entry.stats.isDirectory()) return removeTree(entry.parent, entry.name, { signal, budgetMs: clearingMs });

@@ -1,6 +1,6 @@
-// A directory as a tar archive (POSIX ustar with pax records), streamed: one chunk of one file is held at a time.
-// Regular files and directories only: links, devices and pipes are left out. What it has begun and cannot go on with is
-// an error, never an archive that looks whole.
+// A directory as a tar archive (POSIX ustar with pax records), streamed: holds one chunk of one file at a time.
+// Regular files and directories only: links, devices and pipes are skipped. A failure after the start is an error,
+// never an archive that looks complete.
 import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { AppError } from '#libs/schemas/errors.js';
@@ -12,7 +12,7 @@ import { walk, type Entry } from './walk.js';
 
 const blockBytes = 512;
 const chunkBytes = 256 * 1024;
-/** What the fields of ustar hold; the rest is in records of pax. */
+/** Limits of the ustar fields; larger values go into pax records. */
 const maxPlainPath = 100;
 const maxOctal = 0o77777777777;
 
@@ -23,7 +23,7 @@ export interface TarOptions {
 }
 
 /**
- * The archive's bytes. Does not close the directory. What vanishes before its turn is left out, as is what may not be read.
+ * The archive's bytes. Does not close the directory. Skips files that disappear before their turn or are unreadable.
  * @throws AppError workspace_quota_exceeded, tool_failed (a file became shorter than its header says)
  */
 export async function* tarStream(directory: Directory, options: TarOptions): AsyncGenerator<Buffer> {
@@ -39,7 +39,7 @@ export async function* tarStream(directory: Directory, options: TarOptions): Asy
 async function* file(entry: Entry, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
   if (entry.stats.size === 0n && entry.stats.nlink === 1n) return yield header(entry, 0);
   const handle = await entry.parent.openFile(entry.name, constants.O_RDONLY, entry.path).catch((error: unknown) => {
-    // Gone, replaced or closed to us since it was listed: no part of the archive.
+    // Deleted, replaced or made unreadable since it was listed: not part of the archive.
     if (error instanceof AppError || ['ENOENT', 'ELOOP', 'EACCES', 'ENXIO'].includes(errorCode(error) ?? '')) {
       return undefined;
     }
@@ -92,7 +92,7 @@ function paxRecords(records: Record<string, string | Buffer>, mtime: number): Bu
   return Buffer.concat([block(fields), body, padding]);
 }
 
-/** `<length> key=value\n`, the length counting itself. */
+/** `<length> key=value\n`, where the length includes itself. */
 function paxRecord(key: string, value: string | Buffer): Buffer {
   const bytes = Buffer.concat([Buffer.from(` ${key}=`), Buffer.from(value), Buffer.from('\n')]);
   let length = bytes.length + String(bytes.length).length;

@@ -1,5 +1,5 @@
-// How much each workspace holds, so that a write is refused before it is too much. Counted once by a scan, then kept by
-// the writes of this process; what others did is found by the next scan. Refuses, never removes.
+// How much each workspace uses, so that a write over the limit is refused in advance. Counted by a scan, then updated
+// by the writes of this process; the next scan finds changes by others. Refuses, never removes.
 import { AppError } from '#libs/schemas/errors.js';
 import { KeyedLock } from './keyed-lock.js';
 
@@ -13,7 +13,7 @@ export interface WorkspaceLimits {
 
 export interface Usage {
   bytes: number;
-  /** All that is no directory. */
+  /** Everything except directories. */
   files: number;
   directories: number;
 }
@@ -41,12 +41,12 @@ export class UsageLedger {
 
   constructor(readonly limits: WorkspaceLimits) {}
 
-  /** Runs `body` while nothing else of this process changes names in that workspace. */
+  /** Runs `body` while nothing else in this process changes names in that workspace. */
   exclusively<T>(key: string, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
     return this.lock.run(key, signal, body);
   }
 
-  /** Scans when never done or long ago; `force`: unless just done. Call it outside `exclusively`. */
+  /** Scans if never done or long ago; `force`: unless just done. Call it outside `exclusively`. */
   async refresh(
     key: string,
     scan: Scan,
@@ -64,14 +64,14 @@ export class UsageLedger {
     });
   }
 
-  /** The place for something new; nothing is taken yet. Needs a `refresh` before. */
+  /** Creates a reservation for something new, still empty. Call `refresh` first. */
   reserve(key: string, credit: { bytes: number; entries: number } = { bytes: 0, entries: 0 }): Reservation {
     const account = this.accounts.get(key);
     if (account === undefined) throw new Error('A workspace is counted before it is written to');
     return new Reservation(account, this.limits, credit);
   }
 
-  /** A write could meet a limit because of what other processes have removed since the last count. */
+  /** Close to a limit by an old count: other processes may have removed files since. */
   nearlyFull(key: string, bytes: number): boolean {
     const account = this.accounts.get(key);
     if (account === undefined || performance.now() - account.scannedAt < 100) return false;
@@ -83,13 +83,13 @@ export class UsageLedger {
     );
   }
 
-  /** Something is gone, or its size has changed, by these. */
+  /** Something was removed or resized by these amounts. */
   adjust(key: string, by: Partial<Usage>): void {
     const account = this.accounts.get(key);
     if (account !== undefined) adjust(account, by);
   }
 
-  /** The next count is a new one. */
+  /** Makes the next count a fresh one. */
   expire(key: string): void {
     const account = this.accounts.get(key);
     if (account !== undefined) account.scannedAt = Number.NEGATIVE_INFINITY;
@@ -117,7 +117,7 @@ function adjust(account: Account, by: Partial<Usage>): void {
   account.directories = Math.max(0, account.directories + (by.directories ?? 0));
 }
 
-/** Bytes and entries promised to one write until it is kept or given up. */
+/** Bytes and entries reserved for one write until it is committed or released. */
 export class Reservation {
   private bytes = 0;
   private entries = 0;
@@ -125,11 +125,11 @@ export class Reservation {
   constructor(
     private readonly account: Account,
     private readonly limits: WorkspaceLimits,
-    /** What the write replaces, and so gives back. */
+    /** What the write replaces, and so frees. */
     private credit: { bytes: number; entries: number },
   ) {}
 
-  /** @throws AppError workspace_quota_exceeded, with nothing taken. */
+  /** @throws AppError workspace_quota_exceeded, with nothing reserved. */
   grow(bytes: number, entries = 0): void {
     const { account, limits } = this;
     if (account.tooDeep) throw quota(`directories are more than ${limits.maxDepth} deep`);
@@ -145,14 +145,14 @@ export class Reservation {
     account.reservedEntries += entries;
   }
 
-  /** The last look before the promise is kept: what is replaced may be another file by now. */
+  /** The last check before committing: the replaced file may be another one by now. */
   settle(bytes: number, replacedBytes: number | undefined): void {
     this.release();
     this.credit = { bytes: replacedBytes ?? 0, entries: replacedBytes === undefined ? 0 : 1 };
     this.grow(bytes, 1);
   }
 
-  /** The promise becomes use: `by` is what has really changed. */
+  /** Turns the reservation into use: `by` is the actual change. */
   keep(by: Partial<Usage>): void {
     this.release();
     adjust(this.account, by);

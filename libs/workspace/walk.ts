@@ -1,4 +1,4 @@
-// Walks a tree by descriptors, links never followed. Holds one descriptor a level, so it stops at a depth.
+// Walks a tree by descriptors, never following links. Holds one descriptor per level, so its depth is limited.
 import type { BigIntStats, Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { errorCode } from './file-errors.js';
@@ -7,7 +7,7 @@ import { reservedPrefix, temporaryDirectory } from './workspace-path.js';
 
 export interface Entry {
   name: Buffer;
-  /** From the start of the walk, joined with `/`; bytes that are no UTF-8 are shown as U+FFFD. */
+  /** From the start of the walk, joined with `/`; bytes that are not UTF-8 are shown as U+FFFD. */
   path: string;
   /** The bytes of the path, without those of the name. */
   rawPrefix: Buffer;
@@ -21,7 +21,7 @@ export interface WalkOptions {
   signal?: AbortSignal | undefined;
   /** Deepest level that is entered; deeper directories are yielded, not entered. */
   maxDepth: number;
-  /** Shows the names that the workspace itself uses for a moment. */
+  /** Includes the workspace's own short-lived names. */
   includeReserved?: boolean;
   /** Shows the session's directory for temporary files where it is met first. */
   includeTemporary?: boolean;
@@ -34,7 +34,7 @@ interface Level extends Pick<Entry, 'rawPrefix' | 'depth'> {
   prefix: string;
 }
 
-/** Entries in no order, a directory before what is in it. What vanishes meanwhile is left out. */
+/** Entries in no particular order, a directory before its contents. Skips entries that disappear meanwhile. */
 export async function* walk(directory: Directory, options: WalkOptions): AsyncGenerator<Entry> {
   yield* level(directory, { prefix: '', rawPrefix: Buffer.alloc(0), depth: 1 }, options);
 }
@@ -58,7 +58,7 @@ async function* level(directory: Directory, at: Level, options: WalkOptions): As
 
 async function* batches(directory: Directory, at: Level, options: WalkOptions): AsyncGenerator<Entry[]> {
   let names: Buffer[] = [];
-  // The path is looked up once, here; the stream of names then belongs to that directory.
+  // The path is resolved once, here; the stream of names then belongs to that directory.
   const listing = await opendir(directory.self(), { encoding: 'buffer' as BufferEncoding, bufferSize: 256 });
   for await (const dirent of listing as AsyncIterable<Dirent<Buffer> | Dirent>) {
     options.signal?.throwIfAborted();

@@ -1,14 +1,14 @@
-// The names that tools, models and callers use for files, read into components. Pure: looks at no disk, follows nothing.
-// Refuses what could mean a place outside; encoded and look-alike forms are ordinary names here.
+// Parses file names of tools, models and callers into components. Pure: reads no disk, follows nothing.
+// Refuses names that could lead outside; encoded and look-alike forms are ordinary names here.
 import { AppError } from '#libs/schemas/errors.js';
 
-/** How a session's directory is called outside the worker; no host path is ever shown. */
+/** The name of a session's directory outside the worker; no host path is ever shown. */
 export const shownWorkspacePath = (sessionId: string): string => `/mcp_workspaces/${sessionId}`;
 
-/** The session's own directory for temporary files, which `/tmp/…` means. */
+/** The session's own directory for temporary files, which `/tmp/…` refers to. */
 export const temporaryDirectory = '.tmp';
 
-/** Names that the workspace itself uses for a moment; never listed, never a caller's. */
+/** Short-lived names of the workspace itself; never listed, never a caller's. */
 export const reservedPrefix = '.signalbox-';
 
 const maxPathBytes = 4_096;
@@ -50,7 +50,7 @@ function checkName(name: string): void {
   if (process.platform === 'win32' && /[\\:]/.test(name)) throw invalid('A name must not contain a backslash or colon');
 }
 
-/** The path that a reader is shown for components. */
+/** The path shown to readers for these components. */
 export const shownPath = (names: readonly string[]): string => (names.length === 0 ? '.' : names.join('/'));
 
 const invalid = (message: string) => new AppError('invalid_value', message, { param: 'path' });

@@ -18,11 +18,11 @@ import { writeFile, type WriteOptions, type WriteSource, type WriteTarget, type 
 export interface WorkspacePlace extends Pick<WriteTarget, 'isOurs' | 'ledger' | 'space'> {
   /** The session's name, as in `/mcp_workspaces/<id>`. */
   sessionId: string;
-  /** Where it is on this host. */
+  /** Its path on this host. */
   hostPath: string;
   /** Of the directory among workspaces. */
   key: string;
-  /** Makes the directory a file system of its own; absent: quotas are soft. */
+  /** Mounts a file system on the directory; absent: quotas are soft. */
   mount?: (() => Promise<void>) | undefined;
 }
 
@@ -51,7 +51,7 @@ export class Workspace {
     });
   }
 
-  /** What a name is; links are reported, not followed. */
+  /** The type of an entry; links are reported, not followed. */
   async stat(path: string): Promise<FileInfo> {
     const names = this.names(path);
     return this.within(names.slice(0, -1), path, async (parent) => {
@@ -62,8 +62,8 @@ export class Workspace {
   }
 
   /**
-   * Writes a whole file or none of it: readers see the old content until the new is complete. `append` adds to what is
-   * there, or restores it.
+   * Writes a whole file or nothing: readers see the old content until the new is complete. `append` adds to the
+   * existing content, or restores it.
    * @throws AppError workspace_quota_exceeded, workspace_disk_full, path_outside_workspace, precondition_failed,
    * invalid_value
    */
@@ -104,7 +104,7 @@ export class Workspace {
     }
   }
 
-  /** Runs `body` on the open directory, which is closed after it. For readers that walk (search, archive). */
+  /** Runs `body` on the open directory and closes it. For readers that walk (search, archive). */
   withDirectory<T>(path: string, body: (directory: Directory) => Promise<T>): Promise<T> {
     return this.within(this.names(path), path, body);
   }
@@ -121,7 +121,7 @@ export class Workspace {
     }
   }
 
-  /** A file, a link or an empty directory; with `recursive` a directory and all in it. */
+  /** A file, a link or an empty directory; with `recursive` a directory and its contents. */
   async remove(
     path: string,
     options: { recursive?: boolean; expected?: WriteOptions['expected']; signal?: AbortSignal } = {},
@@ -173,7 +173,7 @@ export class Workspace {
     );
   }
 
-  /** What it holds, counted anew when the last count is old. */
+  /** Its usage, counted again if the last count is old. */
   async usage(options: { signal?: AbortSignal | undefined; force?: boolean } = {}): Promise<Usage> {
     const { bytes, files, directories } = await this.place.ledger.refresh(
       this.place.key,
@@ -183,13 +183,13 @@ export class Workspace {
     return { bytes, files, directories };
   }
 
-  /** For what reads all of it. @throws AppError workspace_quota_exceeded where directories are deeper than is looked. */
+  /** For readers of the whole. @throws AppError workspace_quota_exceeded if directories are deeper than the walk. */
   async checkDepth(signal?: AbortSignal): Promise<void> {
     await this.usage({ signal, force: true });
     this.place.ledger.reserve(this.place.key).grow(0);
   }
 
-  /** Makes the session's directory and its `.tmp` where they are missing. */
+  /** Creates the session's directory and its `.tmp` if missing. */
   async ensure(): Promise<void> {
     try {
       await makeOwnDirectory(this.place.hostPath, this.place.mount);
@@ -198,7 +198,7 @@ export class Workspace {
     }
   }
 
-  /** A file system of its own that is full is the session's to solve, not the operator's. */
+  /** If its own file system is full, the session must solve it, not the operator. */
   private fullOf(error: unknown): AppError | undefined {
     if (this.place.mount === undefined || errorCode(error) !== 'ENOSPC') return undefined;
     const { maxBytes, maxFiles } = this.limits;
@@ -247,7 +247,7 @@ export class Workspace {
     }
   }
 
-  /** Counts each directory that is made, and gives it to the owner of the workspace where root makes it. */
+  /** Counts each created directory, and gives it to the workspace's owner if created by root. */
   private async creation(root: Directory) {
     const { ledger, key } = this.place;
     const { uid, gid } = await root.handle.stat();
@@ -264,7 +264,7 @@ export class Workspace {
   }
 
   private async removeTree(parent: Directory, name: string, signal?: AbortSignal): Promise<void> {
-    // Out of sight at once, whole; what a crash, or more files than there is time for, leaves goes with a later count.
+    // Hidden at once, as a whole; a later count removes what a crash or a lack of time leaves.
     const doomed = `${reservedPrefix}${randomBytes(8).toString('hex')}`;
     await rename(parent.child(name), parent.child(doomed));
     this.place.ledger.expire(this.place.key);
@@ -281,7 +281,7 @@ export class Workspace {
     this.place.ledger.adjust(this.place.key, { directories: -1 });
   }
 
-  /** A refusal may be owed to an old count: it stands only after a fresh one. A stream cannot be read twice. */
+  /** A refusal may be due to an old count: it is final only after a fresh one. A stream cannot be read twice. */
   private async rescanWhenFull<T>(bytes: number, signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
     const { ledger, key } = this.place;
     if (ledger.nearlyFull(key, bytes)) await this.usage({ signal, force: true });

@@ -1,5 +1,5 @@
-// The directory that holds every session's workspace, each under its random name. Makes, opens and removes them; knows
-// no sessions and decides nothing about whose they are.
+// The directory of all sessions' workspaces, each under its random name. Creates, opens and removes them; knows
+// no sessions and does not decide who owns them.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import { scanUsage } from './scan-usage.js';
 import { UsageLedger, type ScannedUsage, type WorkspaceLimits } from './usage-ledger.js';
 import { Workspace, type WorkspacePlace } from './workspace.js';
 
-/** On their way out: a crash leaves them, the sweeper removes them. */
+/** Being removed: after a crash the sweeper removes them. */
 const doomedPrefix = '.removing-';
-/** Enough to meet a full disk, which still takes an empty file. */
+/** Enough to detect a full disk, which still accepts an empty file. */
 const probeBytes = Buffer.alloc(4_096);
 
 export interface WorkspaceBounds extends WorkspaceLimits {
-  /** Of the file system they are on: below it nothing is written. Absent: no reserve. */
+  /** Of their file system: with less free nothing is written. Absent: no reserve. */
   minFreeBytes?: number;
   /** With `hard` each is a file system of its own, see `hard-quota.ts`. Absent: soft. */
   quota?: 'soft' | 'hard';
@@ -41,9 +41,9 @@ export class Workspaces {
   }
 
   /**
-   * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711. Where
-   *   it cannot be made, `probe` says why, and makes it once it can be.
-   *   With hard quotas, nothing may be missing for them. @throws ConfigError
+   * @param dir made where it is missing, with mode 0700; as root, whose sessions have users of their own, with 0711.
+   * Where   it cannot be made, `probe` says why, and makes it once it can be.   With hard quotas, nothing may be
+   * missing for them. @throws ConfigError
    * @param isOurs whether what began then (`performance.now()`) is still this process's to write; absent: always.
    */
   static async open(dir: string, limits: WorkspaceBounds, isOurs?: WorkspacePlace['isOurs']): Promise<Workspaces> {
@@ -53,10 +53,10 @@ export class Workspaces {
     return workspaces;
   }
 
-  /** Writes a file and removes it, in the directory, which is made where it is missing. @throws the system's error */
+  /** Writes a file in the directory and removes it; creates the directory if missing. @throws the system's error */
   async probe(): Promise<void> {
     if (!existsSync(this.root)) await this.make();
-    // What a crash leaves of it the sweeper removes.
+    // After a crash the sweeper removes it.
     const path = join(this.root, doomedName());
     try {
       await writeFile(path, probeBytes, { flag: 'wx', mode: 0o600 });
@@ -70,7 +70,7 @@ export class Workspaces {
     this.root = await realpath(this.root);
   }
 
-  /** The files of a session; nothing is made yet. */
+  /** The files of a session; creates nothing yet. */
   workspace(session: { id: string; directory: string }): Workspace {
     const hostPath = this.hostPath(session.directory);
     return new Workspace({
@@ -84,15 +84,15 @@ export class Workspaces {
     });
   }
 
-  /** Where tools of the session run on this host. Never to be shown. @throws Error for a name that is no plain one. */
+  /** Where the session's tools run on this host. Never to be shown. @throws Error for an invalid name. */
   hostPath(directory: string): string {
     if (!/^[A-Za-z0-9_-]{1,128}$/.test(directory)) throw new Error('Not the name of a workspace directory');
     return join(this.root, directory);
   }
 
   /**
-   * Out of sight at once, then removed; does nothing when it is not there. Returns whether all is gone: false where there
-   * was more than could be removed in the time, which `finishRemovals` then goes on with.
+   * Hides it at once, then removes it; does nothing if it does not exist. Returns whether all is removed: false if the
+   * time was not enough; `finishRemovals` then continues.
    */
   async remove(directory: string, options: RemovalOptions = {}): Promise<boolean> {
     const doomed = doomedName();
@@ -113,7 +113,7 @@ export class Workspaces {
     return this.removeChild(doomed, options);
   }
 
-  /** Counts one anew, for whoever looks at all of them: no write of a session waits for it. */
+  /** Counts one again, for code that checks all of them: no write of a session waits for it. */
   measure(directory: string, signal?: AbortSignal): Promise<ScannedUsage> {
     return scanUsage({ hostPath: this.hostPath(directory), ledger: this.ledger }, signal);
   }
@@ -124,8 +124,8 @@ export class Workspaces {
   }
 
   /**
-   * Goes on with removals that were not finished, each for as long as one may take; what goes wrong with one is given to
-   * `onError` and costs only that one. Returns how many are gone now.
+   * Continues unfinished removals, each for the time that one may take; a failure goes to `onError` and affects only
+   * that one. Returns how many are now removed.
    */
   async finishRemovals(onError: (error: unknown) => void, options: RemovalOptions = {}): Promise<number> {
     let finished = 0;
@@ -143,7 +143,7 @@ export class Workspaces {
 
   private async removeChild(name: string, options: RemovalOptions): Promise<boolean> {
     const hostPath = join(this.root, name);
-    // A process that died in its trial leaves one.
+    // A process that died during its probe leaves one.
     if (await isMounted(hostPath)) await withoutMount(hostPath, async () => undefined);
     const root = await Directory.openPath(this.root);
     try {

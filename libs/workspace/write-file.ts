@@ -1,5 +1,5 @@
-// Writes one file, wholly or not at all: into a new name beside it, renamed when complete; an append that fails is cut
-// back. No fsync: what a power cut takes is the last seconds, never half of a file that was there before.
+// Writes one file completely or not at all: under a new name beside it, renamed when complete; a failed append is cut
+// back. No fsync: a power failure loses the last seconds, never half of an existing file.
 import { randomBytes } from 'node:crypto';
 import { constants, type BigIntStats } from 'node:fs';
 import { rename, unlink, type FileHandle } from 'node:fs/promises';
@@ -17,11 +17,11 @@ export type WriteSource = Uint8Array | AsyncIterable<Uint8Array>;
 
 export interface WriteOptions {
   append?: boolean;
-  /** Makes the directories of the path that are missing. */
+  /** Creates missing directories of the path. */
   createDirectories?: boolean;
-  /** How much will come, where that is known: refused at once when it is too much. */
+  /** Expected size, if known: refused at once if too large. */
   sizeHint?: number;
-  /** Looks at what is there (undefined: nothing) and throws to refuse; asked again right before it is replaced. */
+  /** Checks the existing file (undefined: none) and throws to refuse; called again right before it is replaced. */
   expected?: (current: FileInfo | undefined) => void;
   signal?: AbortSignal | undefined;
 }
@@ -43,9 +43,9 @@ export interface WriteTarget {
   isOurs?: ((since: number) => boolean) | undefined;
 }
 
-/** A write that takes longer may have been held up, with its whole process. */
+/** A longer write may have been suspended, with its whole process. */
 const heldUpMs = 1_000;
-/** For what came meanwhile to be heard: its caller has gone, it was cancelled. No event says that nothing came. */
+/** Time for pending events to arrive: a disconnect or a cancellation. No event says that there are none. */
 const hearMs = 50;
 
 export function writeFile(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
@@ -72,7 +72,7 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
       await handle.close();
     }
     return await ledger.exclusively(key, options.signal, async () => {
-      // Others may have come first: what is replaced is looked at again while nobody of us changes names.
+      // Other writers may have been faster: the file is checked again while nothing in this process changes names.
       const replaced = await current(target, options);
       reservation.settle(written.bytes, replaced === undefined ? undefined : Number(replaced.size));
       await confirm(target, startedAt, options.signal);
@@ -91,7 +91,7 @@ async function replace(target: WriteTarget, source: WriteSource, options: WriteO
   }
 }
 
-/** The last look before a file changes: whoever was stopped must not put old content over what others wrote since. */
+/** The last check before a file changes: a suspended process must not overwrite newer content with old. */
 async function confirm(target: WriteTarget, startedAt: number, signal: AbortSignal | undefined): Promise<void> {
   if (performance.now() - startedAt > heldUpMs) {
     await delay(hearMs);
@@ -101,8 +101,8 @@ async function confirm(target: WriteTarget, startedAt: number, signal: AbortSign
 }
 
 /**
- * Appends hold the workspace's names while they write, so that two of them do not mix. Another worker may append at the
- * same time: what it wrote stays.
+ * Appends hold the workspace's names while they write, so that two do not mix. Another worker may append at the same
+ * time: its data stays.
  */
 async function append(target: WriteTarget, source: WriteSource, options: WriteOptions): Promise<Written> {
   const { parent, ledger, key } = target;
@@ -143,7 +143,7 @@ async function openToAppend({ parent, name, shown }: WriteTarget, isThere: boole
     try {
       return { handle: await parent.createFile(name, modeOf(undefined)), created: true };
     } catch (error) {
-      // Another worker was quicker.
+      // Another worker was faster.
       if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
@@ -151,7 +151,7 @@ async function openToAppend({ parent, name, shown }: WriteTarget, isThere: boole
   return { handle: await parent.openFile(name, flags, shown), created: false };
 }
 
-/** What has the name now, refused where it is nothing that a file may replace. */
+/** The entry that has the name now; refused if a file may not replace it. */
 async function current(target: WriteTarget, options: WriteOptions): Promise<BigIntStats | undefined> {
   const stats = await target.parent.stat(target.name);
   if (stats?.isDirectory() === true) throw isDirectory(target.shown);
@@ -173,7 +173,7 @@ interface CopyOptions {
   reservation: Reservation;
   space: FreeSpace;
   signal: AbortSignal | undefined;
-  /** Counts along, so that it is right also when the copying fails. */
+  /** Counts along, so that the number is right even if copying fails. */
   written: { bytes: number };
 }
 

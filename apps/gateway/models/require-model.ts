@@ -1,5 +1,6 @@
 // Refuses a model that the caller's key does not allow: by the name that was asked for, else by what the default leads to.
-import { type Access, allowsModel } from '#libs/access/access.js';
+import { allowsModel } from '#libs/access/access.js';
+import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelRouter } from './model-provider.js';
 

@@ -1,4 +1,4 @@
-// Keeps a result within what a model is given: what is larger is stored whole in the workspace, the model gets head,
+// Limits a result to what a model receives: a larger one is stored whole in the workspace, and the model gets head,
 // tail, the path and how to read on.
 import type { ContentBlock } from '#libs/schemas/content-block.js';
 import type { OnServerBound } from '../mcp/wire/server-bound.js';
@@ -6,14 +6,14 @@ import type { ReadOutcome } from './read-result.js';
 import { failed } from './read-result.js';
 
 export interface ResultBounds {
-  /** Given to the model whole. */
+  /** Passed to the model whole up to this size. */
   maxResultBytes: number;
-  /** Accepted from a server at all. */
+  /** The largest result accepted from a server. */
   maxReadBytes: number;
   onBound?: OnServerBound;
 }
 
-/** Stores the whole of a result; resolves with the path as the session's tools know it. */
+/** Stores a whole result; resolves with the path as the session's tools know it. */
 export type KeepWhole = (text: string) => Promise<string>;
 
 export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, keep: KeepWhole): Promise<ReadOutcome> {
@@ -55,7 +55,7 @@ function wholeText(outcome: ReadOutcome): string {
   return parts.join('\n');
 }
 
-/** Cut at characters, not in the middle of one. */
+/** Cuts between characters, never inside one. */
 function headAndTail(text: string, halfBytes: number, note: string): string {
   const bytes = Buffer.from(text);
   let headEnd = Math.max(0, Math.min(halfBytes, bytes.length));

@@ -1,5 +1,5 @@
-// Outcomes that the store could not take: one fsynced file each, loaded once it is back. Bounded in bytes; what does
-// not fit is refused, never half written. Workers may share the directory: each counts, and loads, what is there.
+// Outcomes that the store could not accept: one fsynced file each, loaded once it is back. Bounded in bytes; an outcome
+// that does not fit is refused, never half written. Workers may share the directory: each counts and loads all files.
 import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ const endSchema = z.object({
   model: z.string().optional(),
 });
 
-/** As much as an ordinary outcome. */
+/** The size of an ordinary outcome. */
 const probeBytes = 64 * 1024;
 const fileName = /^[A-Za-z0-9_-]+\.json$/;
 
@@ -28,7 +28,7 @@ export class OutcomeSpool {
   /** Bytes by call. */
   private readonly spooled = new Map<string, number>();
   private bytes = 0;
-  /** The last outcome could not be kept: the disk is full, or gone. */
+  /** The last outcome could not be written: the disk is full or unavailable. */
   private broken = false;
 
   constructor(
@@ -37,13 +37,13 @@ export class OutcomeSpool {
     private readonly logger: Logger,
   ) {}
 
-  /** Counts what an earlier process left. */
+  /** Counts the files of earlier processes. */
   async open(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     await this.look();
   }
 
-  /** In the directory, whoever put them there; what others do shows with the next `load`. */
+  /** All files in the directory; those of other workers are counted at the next `load`. */
   get rows(): number {
     return this.spooled.size;
   }
@@ -52,12 +52,12 @@ export class OutcomeSpool {
     return this.spooled.has(callId);
   }
 
-  /** Whether an outcome of so many bytes can be taken, as far as is known without writing it. */
+  /** Whether an outcome of this many bytes fits, as far as is known without writing it. */
   hasRoom(bytes: number): boolean {
     return !this.broken && this.bytes + bytes <= this.maxBytes;
   }
 
-  /** Resolves when the outcome is on the disk. @throws AppError store_unavailable when the spool is full or the disk is. */
+  /** Resolves when the outcome is on disk. @throws AppError store_unavailable if the spool or the disk is full. */
   async add(end: CallEnd): Promise<void> {
     const text = JSON.stringify(end);
     const bytes = Buffer.byteLength(text);
@@ -90,7 +90,7 @@ export class OutcomeSpool {
     this.count(end.callId, bytes);
   }
 
-  /** Hands each outcome to `write` until it throws; what was taken is removed. */
+  /** Passes each outcome to `write` until it throws; removes those that were written. */
   async load(write: (end: CallEnd) => Promise<boolean>): Promise<void> {
     for (const name of await this.look()) {
       const path = join(this.directory, name);
@@ -99,7 +99,7 @@ export class OutcomeSpool {
       const end = readEnd(text);
       if (end === undefined) this.logger.error({ metadata: { file: name } }, 'a spooled outcome cannot be read');
       else {
-        // False: the call had ended otherwise meanwhile. Either way it is settled.
+        // False: the call had ended in another way meanwhile. Either way it is settled.
         const written = await write(end);
         this.logger.info({ metadata: { callId: end.callId, written } }, 'a spooled outcome was loaded');
       }
@@ -133,9 +133,9 @@ export class OutcomeSpool {
     this.spooled.delete(callId);
   }
 
-  /** Counts what is there: others add to it, and what another one has loaded is settled too. */
+  /** Counts the files: other workers add some, and those that they loaded are settled too. */
   private async look(): Promise<string[]> {
-    // Taken before: what is added meanwhile may not be seen.
+    // Taken first: files added meanwhile may not be listed.
     const known = [...this.spooled.keys()];
     const names = (await readdir(this.directory)).filter((name) => fileName.test(name)).sort();
     const there = new Set(names.map(callIdOf));

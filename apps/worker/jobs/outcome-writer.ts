@@ -1,5 +1,5 @@
-// Writes how calls ended. A store that is away for a moment is asked again; one that stays away gets its outcomes from
-// the spool when it is back. An outcome that was taken here is never lost.
+// Writes how calls ended. Retries while the store is briefly unavailable; after a longer outage the outcomes are loaded
+// from the spool. An outcome accepted here is never lost.
 import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -7,7 +7,7 @@ import type { CallEnd, Journal } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { OutcomeSpool } from './outcome-spool.js';
 
-/** `stale`: the call had ended already, or another run of it has taken over: nothing was written. */
+/** `stale`: the call had already ended, or another run of it has taken over: nothing was written. */
 export type Ended = 'written' | 'stale' | 'spooled';
 
 const retryDelaysMs = [100, 300, 1_000];
@@ -16,7 +16,7 @@ const loadIntervalMs = 500;
 export class OutcomeWriter {
   private timer?: NodeJS.Timeout;
   private loading?: Promise<void>;
-  /** Outcomes that neither the store nor the disk has taken. */
+  /** Outcomes that neither the store nor the disk has accepted. */
   private homeless = 0;
   private readonly closed = new AbortController();
 
@@ -24,7 +24,7 @@ export class OutcomeWriter {
     private readonly journal: Journal,
     private readonly spool: OutcomeSpool,
     private readonly logger: Logger,
-    /** What one outcome may take in the spool. */
+    /** Maximum size of one outcome in the spool. */
     private readonly maxOutcomeBytes: number,
   ) {}
 
@@ -41,12 +41,12 @@ export class OutcomeWriter {
     await this.loading;
   }
 
-  /** False: an outcome that the store does not take could not be kept either, so no new call may begin. */
+  /** False: an outcome that the store refuses could not be spooled either, so no new call may begin. */
   canKeep(callsUnderWay: number): boolean {
     return this.homeless === 0 && this.spool.hasRoom((callsUnderWay + 1) * this.maxOutcomeBytes);
   }
 
-  /** The call has ended, here or in a worker that shares the spool, and the store will be told. */
+  /** The call has ended, here or in a worker that shares the spool, and the outcome will be written to the store. */
   isSpooled(callId: string): boolean {
     return this.spool.has(callId);
   }
@@ -94,7 +94,7 @@ export function isStoreAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'store_unavailable';
 }
 
-/** Asks again while the store is away. @throws the last error after `deadline` (epoch ms) or when the signal aborts. */
+/** Retries while the store is unavailable. @throws the last error after `deadline` (epoch ms) or on abort. */
 export async function untilStoreAnswers<T>(ask: () => Promise<T>, deadline: number, signal?: AbortSignal): Promise<T> {
   for (let pause = 100; ; pause = Math.min(pause * 2, 2_000)) {
     try {

@@ -1,4 +1,4 @@
-// The shell around RunToolCall: takes jobs from the queue, hears what is to be cancelled, stops in order.
+// The shell around RunToolCall: takes jobs from the queue, receives cancellations, stops in order.
 import type { Backing } from '#libs/backing/backing.js';
 import type { JobConsumer, JobDelivery } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -25,7 +25,7 @@ export class JobProcessor {
 
   constructor(private readonly parts: ProcessorParts) {}
 
-  /** Can be cancelled before anything is taken. */
+  /** Can be cancelled before any job is taken. */
   async start(): Promise<void> {
     const { backing, workerId, concurrency } = this.parts;
     this.unsubscribe = await backing.channels.subscribe(channelNames.workers, (message) => this.control(message));
@@ -36,16 +36,16 @@ export class JobProcessor {
     await this.parts.affinity.run(delivery.job, () => this.parts.calls.run(delivery));
   }
 
-  /** No new job; resolves when those under way have ended and their replies are out. Rejects when the signal aborts. */
+  /** Takes no new job; resolves when running ones have ended and their replies are sent. Rejects on abort. */
   async drain(signal: AbortSignal): Promise<void> {
     const { affinity, replies } = this.parts;
     await Promise.all([this.consumer?.drain(signal), affinity.leave()]);
-    // Calls that were sent here before their gateways knew.
+    // Calls that were sent here before their gateways knew about the stop.
     await affinity.handBack();
     await replies.settle();
   }
 
-  /** At once: jobs under way are delivered again, the journal judges them. */
+  /** Stops at once: running jobs are delivered again, and the journal decides about them. */
   async close(): Promise<void> {
     await this.unsubscribe?.();
     await this.consumer?.close();

@@ -1,5 +1,5 @@
-// What an MCP server answered, as an outcome: blocks that are known, structured content that keeps its promise, an
-// error with one of our codes. Nothing that a server sends is trusted to have the right shape.
+// Converts an MCP server's answer to an outcome: known blocks, structured content that matches its schema, an
+// error with one of our codes. No shape is trusted.
 import { isSpecType } from '@modelcontextprotocol/client';
 import { contentBlockSchema, contentText, type ContentBlock } from '#libs/schemas/content-block.js';
 import type { ToolErrorCode } from '#libs/schemas/errors.js';
@@ -12,10 +12,10 @@ import type { OnServerBound } from '../mcp/wire/server-bound.js';
 export type ReadOutcome = Omit<ToolOutcome, 'durationMs' | 'queueWaitMs'>;
 
 const maxMessageLength = 4_000;
-/** Each is checked, which takes its time where it is none that is known. */
+/** Each block is checked, which is slow for unknown kinds. */
 const maxBlocks = 10_000;
 
-/** `checkOutput` says what is wrong with structured content where the tool declares a schema for it. */
+/** `checkOutput` reports what is wrong with structured content if the tool declares a schema for it. */
 export function readResult(
   result: RawToolResult,
   checkOutput: ((value: JsonObject, bytes: number) => string | undefined) | undefined,
@@ -56,7 +56,7 @@ export function failed(code: ToolErrorCode, message: string): ReadOutcome {
   return { state, blocks: [{ type: 'text', text: message }], error: { code, message } };
 }
 
-/** A block of a kind that is not known yet is kept as its JSON text rather than lost. */
+/** A block of an unknown kind is kept as its JSON text instead of being dropped. */
 function readBlocks(content: readonly unknown[]): ContentBlock[] {
   return content.map((block) => {
     const parsed = contentBlockSchema.safeParse(block);
@@ -64,7 +64,7 @@ function readBlocks(content: readonly unknown[]): ContentBlock[] {
   });
 }
 
-/** An MCP client refuses a whole result for annotations that it does not know the form of. */
+/** An MCP client rejects a whole result if annotations have an unknown form. */
 function readable(block: ContentBlock): ContentBlock {
   const { annotations, ...bare } = block;
   return annotations === undefined || isSpecType.Annotations(annotations) ? block : bare;
@@ -72,7 +72,7 @@ function readable(block: ContentBlock): ContentBlock {
 
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Pictures and sounds that are none would fail the next request to a model, and with it the turn. */
+/** Invalid images and audio would make the next model request fail, and the turn with it. */
 function withoutBroken(block: ContentBlock): ContentBlock {
   const broken = (told: string): ContentBlock => ({
     type: 'text',

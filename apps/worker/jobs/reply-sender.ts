@@ -1,15 +1,15 @@
-// Replies to gateways: those of one tick in one message, split to what a channel carries. That a call has begun waits for a
-// moment, for its end. A lost reply is no harm: the journal has the outcome, and the gateway looks.
+// Replies to gateways: those of one tick in one message, split to the channel's limit. `started` waits a moment
+// for the outcome. A lost reply is harmless: the journal has the outcome, and the gateway polls it.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, type ToolReply } from '#libs/schemas/tool-job.js';
 
-/** So long `started` waits for a reply that it can go with. */
+/** How long `started` waits for a reply that it can be sent with. */
 const startedHoldMs = 10;
 const envelopeBytes = 64;
 
 export class ReplySender {
-  /** Serialised replies by gateway, of this tick. */
+  /** Serialised replies of this tick, by gateway. */
   private pending = new Map<string, string[]>();
   private scheduled = false;
   private held?: NodeJS.Timeout | undefined;
@@ -35,13 +35,13 @@ export class ReplySender {
     process.nextTick(() => this.flush());
   }
 
-  /** Resolves when all that was sent so far is out or lost. */
+  /** Resolves when everything sent so far is published or lost. */
   async settle(): Promise<void> {
     this.flush();
     await Promise.all(this.publishing);
   }
 
-  /** An outcome that is too large goes as a reference; a progress message that is too large goes without its text. */
+  /** Too large an outcome is sent as a reference, too large a progress message without its text. */
   private fit(reply: ToolReply): string | undefined {
     const room = this.channels.maxMessageBytes - envelopeBytes;
     const text = JSON.stringify(reply);

@@ -20,27 +20,27 @@ export interface RunToolCallParts extends ToolRunParts {
   outcomes: OutcomeWriter;
   replies: ReplySender;
   running: RunningCalls;
-  /** Whether a worker stands among the living: the reaper takes those out that stopped. */
+  /** Whether a worker is still registered: the reaper removes those that stopped. */
   isKnown: (worker: string) => Promise<boolean>;
 }
 
 type StoredCall = NonNullable<Awaited<ReturnType<Journal['get']>>>;
 
-/** A safe call that waited longer may have been cancelled before this worker could hear of it. */
+/** A safe call that waited longer may have been cancelled before this worker could receive it. */
 const lookAfterMs = 1_000;
-/** A store that is away is asked for so long, also where the call's own time seems to be over. */
+/** How long an unavailable store is retried, even if the call's own time seems to be over. */
 const storePatienceMs = 5_000;
 
 export class RunToolCall implements CallListener {
   constructor(private readonly parts: RunToolCallParts) {}
 
-  /** Resolves when the delivery is dealt with. @throws AppError store_unavailable when nobody could be asked in time. */
+  /** Resolves when the delivery is handled. @throws AppError store_unavailable if no store answered in time. */
   async run(delivery: JobDelivery): Promise<void> {
     const { running, outcomes } = this.parts;
     const { callId } = delivery.job;
-    // Delivered twice to this process: the first one is still at it.
+    // Delivered twice to this process: the first delivery is still running.
     if (running.has(callId)) return;
-    // It has ended; the store, which was away, is about to be told.
+    // It has ended; its outcome is about to be written to the store, which was unavailable.
     if (outcomes.isSpooled(callId)) return;
     if (!outcomes.canKeep(running.size)) throw new PutBack('the outcome spool is full');
     const call = new ToolCall(delivery, this);
@@ -58,8 +58,8 @@ export class RunToolCall implements CallListener {
   }
 
   /**
-   * A safe call that takes its time is claimed after all: otherwise nobody could tell it from one that was never taken.
-   * When it has ended meanwhile (cancelled, given up) its run is stopped.
+   * A safe call that takes long is claimed after all: otherwise it looks like one that no worker took. If it has ended
+   * meanwhile (cancelled, given up), its run is stopped.
    */
   async onLong(call: ToolCall): Promise<void> {
     const { journal, logger, workerId } = this.parts;
@@ -78,13 +78,13 @@ export class RunToolCall implements CallListener {
     await this.fault('after-dispatch');
     running.markStarted(callId);
     replies.send(replyTo, { kind: 'started', callId, worker: workerId });
-    // Asked now: its server may be configured otherwise when it ends.
+    // Read now: the server's configuration may have changed when the call ends.
     call.isolation = this.isolationOf(call);
     const read = await runTool(this.parts, call);
     await this.end(call, read, call.queueWaitMs);
   }
 
-  /** False: this delivery may not run the call, and what there was to say has been said. */
+  /** False: this delivery may not run the call, and any reply has been sent. */
   private async mayRun(call: ToolCall): Promise<boolean> {
     const { job, redelivered } = call;
     await this.fault('before-dispatch');
@@ -93,7 +93,7 @@ export class RunToolCall implements CallListener {
       if (stored?.state !== 'planned') return this.judge(call, stored);
     }
     if (await this.refusedBeforeStart(call)) return false;
-    // A safe call is written with its outcome only: running it twice harms nobody.
+    // A safe call is written only with its outcome: running it twice is harmless.
     if (job.safe && job.arguments !== undefined) return true;
     const claim = { callId: job.callId, worker: this.parts.workerId, withArguments: job.arguments === undefined };
     const claimed = await this.ask(job, () => this.parts.journal.claim(claim));
@@ -103,7 +103,7 @@ export class RunToolCall implements CallListener {
     return true;
   }
 
-  /** Its time is over, or it was cancelled before it came here: it ends without having begun. */
+  /** Its time is over, or it was cancelled before it arrived: it ends without starting. */
   private async refusedBeforeStart(call: ToolCall): Promise<boolean> {
     const late = await this.isLate(call.job);
     if (!late && !this.parts.running.wasCancelled(call.job.callId)) return false;
@@ -115,7 +115,7 @@ export class RunToolCall implements CallListener {
     return true;
   }
 
-  /** Its time was written by its gateway's clock. Where that and ours disagree, the database's is asked. */
+  /** Its times are from its gateway's clock. If that and ours disagree, the database's clock decides. */
   private async isLate(job: ToolJob): Promise<boolean> {
     if (steadyNow() <= job.deadline) return false;
     const ask = () => this.parts.journal.plannedSinceMs(job.callId);
@@ -131,7 +131,7 @@ export class RunToolCall implements CallListener {
     return untilStoreAnswers(ask, Math.max(deadline, steadyNow() + storePatienceMs));
   }
 
-  /** As `mayRun`, by what the journal says of the call. */
+  /** Like `mayRun`, by the call's state in the journal. */
   private async judge(call: ToolCall, stored: StoredCall | undefined): Promise<boolean> {
     const { job } = call;
     const { logger, running, workerId } = this.parts;
@@ -143,11 +143,11 @@ export class RunToolCall implements CallListener {
       await this.reply(job, stored.outcome);
       return false;
     }
-    // Planned (put back between two looks) and parked calls get a job of their own when their time comes.
+    // Planned (put back between two reads) and parked calls get a job of their own when their time comes.
     if (stored.state !== 'dispatched' || stored.fence === null) return false;
     call.fence = stored.fence;
     call.arguments = stored.arguments;
-    // The claim's answer was lost on its way: the tool has not been started by anyone.
+    // The answer to the claim was lost: no worker has started the tool.
     const isUnstarted = stored.worker === workerId && !running.wasStarted(job.callId);
     if (isUnstarted || job.safe) return true;
     if (!call.redelivered) return false;
@@ -157,14 +157,14 @@ export class RunToolCall implements CallListener {
     return false;
   }
 
-  /** A lost lock is no death: while nobody has given its worker up, that one's outcome is on its way. */
+  /** A lost lock does not mean a dead worker: until it is given up, its outcome may still arrive. */
   private async leaveToItsWorker({ worker }: StoredCall): Promise<void> {
     if (worker === null || worker === this.parts.workerId) return;
     const known = await untilStoreAnswers(() => this.parts.isKnown(worker), steadyNow() + storePatienceMs);
     if (known) throw new PutBack('its worker has not been given up');
   }
 
-  /** Records the outcome and replies with it. When the call had ended, or runs elsewhere, that is for the journal to say. */
+  /** Records the outcome and replies with it. If the call had ended, or runs elsewhere, the journal decides. */
   private async end(call: ToolCall, read: ReadOutcome, queueWaitMs?: number): Promise<void> {
     const { job } = call;
     const outcome: ToolOutcome = {
@@ -189,7 +189,7 @@ export class RunToolCall implements CallListener {
       model: job.model,
     });
     this.log(job, outcome, ended);
-    // Ended by this very outcome, perhaps: its writing got no answer and was tried again.
+    // Perhaps ended by this very outcome: the write got no answer and was retried.
     if (ended === 'stale') return this.reply(job, undefined);
     await this.fault('after-outcome');
     await this.reply(job, outcome);

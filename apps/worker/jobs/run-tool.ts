@@ -1,5 +1,5 @@
-// The inside of a call that may run: session, server, MCP call in its time, result within bounds. Always resolves with an
-// outcome; knows neither the queue nor the journal.
+// Runs a call that was allowed: session, server, MCP call within its time, result within its limits. Always resolves
+// with an outcome; knows neither the queue nor the journal.
 import type { SealedValues } from '#libs/backing/sealed-values.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Faults } from '#libs/config/fault-points.js';
@@ -26,9 +26,9 @@ export interface ToolRunParts {
   pool: ServerPool;
   workspaces: Workspaces;
   bounds: ResultBounds;
-  /** Where headers of callers are that servers are sent. */
+  /** Where the callers' headers for servers are stored. */
   sealed: Pick<SealedValues, 'get'>;
-  /** Resolves with what tells what is wrong with structured content, where the tool promised a shape for it. */
+  /** Resolves with a check of structured content, if the tool declares a schema for it. */
   outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
   onBound?: PoolEvents['onBound'];
   faults?: Faults | undefined;
@@ -36,7 +36,7 @@ export interface ToolRunParts {
 }
 
 const headersMs = 2_000;
-/** So long a worker knows a session from memory too. */
+/** How long a worker keeps a session in memory. */
 const madeSessionMs = 5_000;
 
 export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<ReadOutcome> {
@@ -59,7 +59,7 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
   }
 }
 
-/** Codes of ours in a result count where they come from ourselves. */
+/** Our error codes in a result count only if the result is from our own servers. */
 async function askTool(call: ToolCall, connection: ToolConnection, server: ConfiguredServer): Promise<RawToolResult> {
   const tool = ownName(server, call.job.tool);
   const request = { tool, arguments: call.arguments!, meta: metaOf(call, server) };
@@ -67,7 +67,7 @@ async function askTool(call: ToolCall, connection: ToolConnection, server: Confi
   return server.builtin ? result : { ...result, _meta: undefined };
 }
 
-/** Of the session that its gateway made a moment ago. Later it may be another one, after a deletion. */
+/** For a session that its gateway created a moment ago. Later the name may belong to a new one, after a deletion. */
 function madeDirectory({ sessionDirectory, queuedAt }: ToolJob): string | undefined {
   return steadyNow() - queuedAt > madeSessionMs ? undefined : sessionDirectory;
 }
@@ -79,14 +79,14 @@ async function makeSession({ pool, sessions }: ToolRunParts, { job, signal }: To
   return session.directory;
 }
 
-/** @throws AppError tool_unavailable when what was kept of them is gone: the call is not made without them. */
+/** @throws AppError tool_unavailable if the stored headers have expired: the call is not made without them. */
 async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed }: ToolRunParts) {
   const text = await sealed.get(headers, AbortSignal.timeout(headersMs));
   if (text === undefined) throw new AppError('tool_unavailable', 'The headers of the request are no longer kept');
   return JSON.parse(text) as Record<string, string>;
 }
 
-/** Who asks and where the files are is told to servers of this process only. */
+/** Only servers of this process receive the caller and the location of the files. */
 function metaOf({ job, user }: ToolCall, { builtin }: ConfiguredServer): JsonObject {
   const { requestId, principal, sessionId, traceparent } = job;
   const meta: JsonObject = builtin

@@ -1,11 +1,11 @@
-// The calls that run in this worker, so that they can be cancelled by id. A cancel that overtakes its job is remembered.
+// The calls that run in this worker, to cancel them by id. A cancel that arrives before its job is remembered.
 import type { StopReason, ToolCall } from './tool-call.js';
 
 const remembered = 10_000;
 
 export class RunningCalls {
   private readonly running = new Map<string, ToolCall>();
-  /** Ids that were cancelled before they came here, oldest first. */
+  /** Ids cancelled before their job arrived, oldest first. */
   private readonly cancelled = new Set<string>();
   /** Calls whose tool was started in this process, oldest first. */
   private readonly started = new Set<string>();

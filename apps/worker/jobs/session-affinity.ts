@@ -1,5 +1,5 @@
-// Keeps a session's stateful servers on one worker: leases the session before its first call runs here, hands calls of
-// sessions that other workers have on to them, and frees what is idle. Calls of shared servers never come by.
+// Keeps a session's stateful servers on one worker: leases the session before its first call runs here, forwards calls
+// of sessions that other workers hold, and frees idle ones. Calls of shared servers do not pass through here.
 import { PutBack, type JobQueue } from '#libs/backing/job-queue.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
@@ -13,14 +13,14 @@ export interface SessionAffinityParts {
   leases: SessionLeases;
   registry: Pick<ProcessRegistry, 'heldSince'>;
   queue: JobQueue;
-  /** How long a session is kept after its last call to this server, ms; undefined: the server is not bound to sessions. */
+  /** How long a session is kept after its last call to this server, ms; undefined: server not bound to sessions. */
   idleTtlMs: (server: string) => number | undefined;
-  /** Ends the session's own servers in this process; resolves when none of them runs. */
+  /** Ends the session's own servers in this process; resolves when all have ended. */
   closeSession: (session: SessionName) => Promise<void>;
   logger: Logger;
 }
 
-/** A session that this worker has. */
+/** A session that this worker holds. */
 interface Seat extends SessionName {
   fence: string;
   /** `performance.now()` before the store was asked. */
@@ -28,11 +28,11 @@ interface Seat extends SessionName {
   calls: number;
   idleTtlMs: number;
   idle?: NodeJS.Timeout;
-  /** Its session is no more: it is freed when its last call has ended. */
+  /** Its session was deleted: it is freed when its last call has ended. */
   over?: boolean;
 }
 
-/** Sessions at once; the longest idle one goes when there are more. */
+/** Maximum number of sessions; above it the longest idle one is freed. */
 const maxSeats = 10_000;
 const queueTimeoutMs = 2_000;
 
@@ -49,8 +49,8 @@ export class SessionAffinity {
   }
 
   /**
-   * Runs `work` when the session is this worker's, or is handed on to the worker that has it.
-   * @throws PutBack when neither is possible now; AppError store_unavailable
+   * Runs `work` if this worker holds the session; otherwise forwards the job to the worker that does.
+   * @throws PutBack if neither is possible now; AppError store_unavailable
    */
   async run(job: ToolJob, work: () => Promise<void>): Promise<void> {
     const idleTtlMs = this.parts.idleTtlMs(job.server);
@@ -65,7 +65,7 @@ export class SessionAffinity {
     }
   }
 
-  /** The session is no more: what this worker has of it is freed once the calls that run have ended. */
+  /** The session was deleted: what this worker holds of it is freed once its running calls have ended. */
   async end(session: SessionName): Promise<void> {
     const seat = await this.lock.run(keyOf(session), undefined, async () => this.seats.get(keyOf(session)));
     if (seat === undefined) return;
@@ -73,14 +73,14 @@ export class SessionAffinity {
     await this.freeIdle(seat);
   }
 
-  /** From now on nothing is taken: idle sessions are freed at once, the others when their last call has ended. */
+  /** Takes no more sessions: idle ones are freed at once, the others when their last call has ended. */
   async leave(): Promise<void> {
     this.leaving = true;
     await Promise.all([...this.seats.values()].map((seat) => this.freeIdle(seat)));
     await this.handBack();
   }
 
-  /** What waits for this worker alone goes to the common queue. What gets lost on the way is added again by the journal. */
+  /** Moves jobs of this worker's own queue to the common queue. The journal adds lost ones again. */
   async handBack(): Promise<void> {
     const { queue, workerId, logger } = this.parts;
     try {
@@ -95,7 +95,7 @@ export class SessionAffinity {
     }
   }
 
-  /** Frees all that is left. */
+  /** Frees all remaining sessions. */
   async close(): Promise<void> {
     this.leaving = true;
     for (const seat of this.seats.values()) clearTimeout(seat.idle);
@@ -108,7 +108,7 @@ export class SessionAffinity {
       );
   }
 
-  /** Undefined: the job is another worker's now. */
+  /** Undefined: the job was forwarded to another worker. */
   private async take(job: ToolJob, idleTtlMs: number): Promise<Seat | undefined> {
     if (this.leaving) throw new PutBack('this worker is stopping');
     const known = this.seats.get(keyOf(job));
@@ -118,7 +118,7 @@ export class SessionAffinity {
     const askedAt = performance.now();
     const lease = await untilStoreAnswers(() => leases.take(session, workerId), job.deadline);
     if (lease === undefined) throw new PutBack('this worker is not among the living');
-    // What its servers remember is not what the session has done since.
+    // Its servers do not know what the session has done since.
     if (known !== undefined && known.fence !== lease.fence) await this.lose(known);
     if (lease.worker !== workerId) return this.handOn(job, lease, askedAt);
     const seat = this.seats.get(keyOf(job)) ?? { ...session, fence: lease.fence, askedAt, calls: 0, idleTtlMs: 0 };
@@ -139,7 +139,7 @@ export class SessionAffinity {
     return seat;
   }
 
-  /** Known without asking: nobody can have given this worker up since the lease was looked at. */
+  /** Known without asking the store: nobody can have given this worker up since the lease was read. */
   private isHeld(seat: Seat): boolean {
     const since = this.parts.registry.heldSince();
     return since !== undefined && seat.askedAt >= since;
@@ -156,11 +156,11 @@ export class SessionAffinity {
     try {
       await queue.add(job, { worker, again: true, signal: AbortSignal.timeout(queueTimeoutMs) });
     } catch (error) {
-      // Failed here, it would wait until its gateway misses it.
+      // If it failed here, it would wait until its gateway notices.
       throw isStoreAway(error) ? new PutBack('the queue does not answer') : error;
     }
     if (performance.now() < askedAt + expiresInMs) return undefined;
-    // It may have been given up meanwhile, and nobody looks into the queue of one that was.
+    // That worker may have been given up meanwhile, and nobody reads the queue of a dead one.
     await queue.remove(callId, AbortSignal.timeout(queueTimeoutMs));
     throw new PutBack('the worker of the session is not heard of');
   }
@@ -172,7 +172,7 @@ export class SessionAffinity {
     seat.idle.unref();
   }
 
-  /** Its servers end before another worker can begin new ones. */
+  /** Its servers end before another worker can start new ones. */
   private freeIdle(seat: Seat): Promise<void> {
     return this.lock.run(keyOf(seat), undefined, async () => {
       if (seat.calls > 0 || this.seats.get(keyOf(seat)) !== seat) return;

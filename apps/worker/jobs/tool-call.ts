@@ -1,5 +1,5 @@
-// One call in this worker, from its job to its reply: what is known of it, its one timer, and whether it is to stop.
-// What is done with it: run-tool-call.ts and run-tool.ts.
+// One call in this worker, from its job to its reply: its data, its one timer, and whether it must stop.
+// Execution is in run-tool-call.ts and run-tool.ts.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -11,7 +11,7 @@ import type { Progress } from '../mcp/wire/guarded-transport.js';
 
 export type StopReason = 'cancelled' | 'tool_timeout';
 
-/** The reason of a stopped call's signal. */
+/** The abort reason of a stopped call. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
   constructor(readonly reason: StopReason) {
@@ -19,26 +19,26 @@ export class Stopped extends Error {
   }
 }
 
-/** What a call tells of while it runs. */
+/** Events of a call while it runs. */
 export interface CallListener {
   onProgress(call: ToolCall, progress: Progress): void;
-  /** It takes its time, and nobody has claimed it yet. Never rejects. */
+  /** It takes long, and is not claimed yet. Never rejects. */
   onLong(call: ToolCall): Promise<void>;
 }
 
-/** Shorter safe calls are written with their outcome only. */
+/** Shorter safe calls are written only with their outcome. */
 const claimAfterMs = 1_000;
 
 export class ToolCall implements UseOptions, CallOptions {
   readonly job: ToolJob;
   readonly redelivered: boolean;
   readonly repeated: boolean;
-  /** No longer than it may have been: the gateway's clock may be another one. */
+  /** Capped at the longest possible wait: the gateway's clock may differ. */
   readonly queueWaitMs: number;
-  /** Of its claim; undefined: it has none (yet), as safe calls whose job carries all that they need. */
+  /** Of its claim; undefined if not claimed (yet), like safe calls whose job carries everything they need. */
   fence: string | undefined;
   arguments: JsonObject | undefined;
-  /** What its server runs under. */
+  /** Isolation of its server. */
   isolation: string | undefined;
   user: PoolUser;
   /** By `steadyNow()`: how long it waits for an instance. */
@@ -47,7 +47,7 @@ export class ToolCall implements UseOptions, CallOptions {
   durationMs = 0;
   /** These three by `performance.now()`. */
   private startedAt = 0;
-  /** The tool's own time: from its start, moved by progress, never past its maximum. */
+  /** The tool's own deadline: counted from its start, extended by progress, never past its maximum. */
   private limitAt = Infinity;
   private claimAt = Infinity;
   private timer: NodeJS.Timeout | undefined;
@@ -71,13 +71,13 @@ export class ToolCall implements UseOptions, CallOptions {
     return this.job.maxTimeoutMs;
   }
 
-  /** Which of its limits is over: the silence that is allowed, or the whole. */
+  /** Which limit has expired: the allowed silence, or the total time. */
   get limitMs(): number {
     const { timeoutMs, maxTimeoutMs } = this.job;
     return performance.now() - this.startedAt >= maxTimeoutMs ? maxTimeoutMs : timeoutMs;
   }
 
-  /** Made for whoever needs it first. */
+  /** Created on first use. */
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
@@ -86,7 +86,7 @@ export class ToolCall implements UseOptions, CallOptions {
     return this.controller.signal;
   }
 
-  /** Its time begins. */
+  /** Starts its time. */
   start(): void {
     const { timeoutMs, maxTimeoutMs } = this.job;
     this.deadline = steadyNow() + timeoutMs;
@@ -96,7 +96,7 @@ export class ToolCall implements UseOptions, CallOptions {
     this.arm();
   }
 
-  /** The timer finds out by itself that there is more time. */
+  /** The timer itself notices an extended deadline. */
   onProgress(progress: Progress): void {
     const { timeoutMs, maxTimeoutMs } = this.job;
     if (this.limitAt !== Infinity) {
@@ -110,12 +110,12 @@ export class ToolCall implements UseOptions, CallOptions {
     this.controller?.abort(this.stopped);
   }
 
-  /** The tool has answered: its time is over, a claim may still be due. */
+  /** The tool has answered: its time limit no longer applies, a claim may still be due. */
   answered(): void {
     this.limitAt = Infinity;
   }
 
-  /** There is an outcome. Resolves when a claim that has begun is known. */
+  /** There is an outcome. Resolves when the result of a started claim is known. */
   async end(): Promise<void> {
     clearTimeout(this.timer);
     this.durationMs = Math.round((performance.now() - this.startedAt) * 1_000) / 1_000;

@@ -1,5 +1,5 @@
-// Whether a level really does here what it promises: one launch of a program that tries to break out and to do its work.
-// Kernel versions and configuration say too little: containers filter system calls, and security modules can be off.
+// Tests whether a level works here: launches a program that tries to break out and to do its work. Kernel versions and
+// configuration are not enough: containers filter system calls, and security modules can be off.
 import { spawn } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { changesUser, isOpenToAll, mayKeepReading } from './tool-user.js';
 const deadlineMs = 10_000;
 const mostOutput = 4_096;
 
-/** Run by Node inside: says what went wrong, or `held`. */
+/** Run by Node inside: prints what went wrong, or `held`. */
 const program = `
 const fs = require('node:fs'), [outside, confined] = process.argv.slice(1);
 const said = (step) => { try { step(); return 'done'; } catch (error) { return error.code; } };
@@ -41,7 +41,7 @@ else require('node:net').connect(9, '127.0.0.1').on('error', ({ code }) => {
   end();
 });`;
 
-/** Undefined where the level holds; else what went wrong, for the operator. */
+/** Undefined if the level holds; otherwise what went wrong, for the operator. */
 export async function tryLevel(
   level: Exclude<IsolationLevel, 'none'>,
   programs: SandboxPrograms,
@@ -86,7 +86,7 @@ export async function tryLevel(
   }
 }
 
-/** What it wrote to stdout, else to stderr, on one line. */
+/** Its stdout, otherwise its stderr, on one line. */
 function run(words: readonly string[], cwd: string): Promise<string> {
   const [file, ...args] = words as [string, ...string[]];
   return new Promise((resolve) => {

@@ -1,10 +1,10 @@
-// The processes below one, by what the kernel says of each task's children. For counting: who ends them is the launcher.
+// The processes below one, by the kernel's list of each task's children. Only for counting: the launcher ends them.
 import { open, readdir } from 'node:fs/promises';
 
-/** Small enough to come out of the pool of small buffers. */
+/** Small enough for the pool of small buffers. */
 const pieceBytes = 4_000;
 
-/** Without /proc nothing is below anyone. */
+/** Without /proc the count is always zero. */
 export async function descendantsOf(pid: number): Promise<number[]> {
   const found: number[] = [];
   const pending = [pid];
@@ -20,7 +20,7 @@ export async function descendantsOf(pid: number): Promise<number[]> {
   return found;
 }
 
-/** A file of /proc does not tell its size, and `readFile` would take 64 KiB or more for each of hundreds. */
+/** Files in /proc report no size, so `readFile` would allocate 64 KiB or more for each of hundreds. */
 async function readProc(path: string): Promise<string> {
   const file = await open(path);
   try {

@@ -1,5 +1,5 @@
-// One connection through the egress proxy after it was allowed: to an address that is checked as it is connected to, then
-// as a tunnel, or as one plain HTTP request that is written anew from what was understood of it.
+// One allowed connection through the egress proxy: to an address that is checked when it is connected to, then as a
+// tunnel, or as one plain HTTP request, rewritten from its parsed form.
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -40,7 +40,7 @@ export function connectTo(target: EgressTarget, client: Socket, parts: ConnectPa
       settled();
       resolve(upstream);
     });
-    // Stays: who uses the connection listens for more.
+    // Stays: the connection's user adds more listeners.
     upstream.on('error', (error) =>
       reject(
         error instanceof EgressRefusal
@@ -52,7 +52,7 @@ export function connectTo(target: EgressTarget, client: Socket, parts: ConnectPa
   });
 }
 
-/** Both ways, each until its own end. What breaks off on one side breaks off on the other, so that it never looks whole. */
+/** Both directions, each until its own end. An abort on one side aborts the other, so that it never looks complete. */
 export function joinSockets(client: Socket, upstream: Socket): void {
   for (const [from, to] of [
     [client, upstream],
@@ -65,15 +65,15 @@ export function joinSockets(client: Socket, upstream: Socket): void {
 }
 
 export interface ForwardedRequest extends EgressTarget {
-  /** With the query, as it was asked for. */
+  /** With the query, as requested. */
   path: string;
 }
 
-/** What belongs to one connection, and is not passed on. */
+/** Headers of a single connection, which are not forwarded. */
 const ownHeaders =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|http2-settings)$/;
 
-/** Sends the request to `upstream`, with the host that was checked, and its answer back. One exchange a connection. */
+/** Sends the request to `upstream`, with the checked host, and returns its answer. One exchange per connection. */
 export function forward(
   { host, port, path }: ForwardedRequest,
   { request, response, upstream }: { request: IncomingMessage; response: ServerResponse; upstream: Socket },
@@ -89,7 +89,7 @@ export function forward(
       ...passedOn(request),
       host: port === 80 ? name : `${name}:${port}`,
       connection: 'close',
-      // Of its own accord Node frames no body of a GET.
+      // By default Node does not frame the body of a GET.
       ...(hasBody ? { 'transfer-encoding': 'chunked' } : {}),
     },
     setHost: false,

@@ -1,6 +1,6 @@
-// The HTTP proxy of command servers whose network is a list of hosts: CONNECT, and plain HTTP. It listens on loopback and
-// serves only who has the token of a server. Refuses every name and address that the list of that server does not have.
-// Sees the name of a host and nothing of what is said to it; logs no more than that.
+// The HTTP proxy of command servers whose network is a list of hosts: CONNECT, and plain HTTP. Listens on loopback and
+// serves only holders of a server's token. Refuses names and addresses that are not in that server's list.
+// Reads only the host name of a tunnel, not its contents; logs no more than that.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { lookup as dnsLookup } from 'node:dns';
@@ -15,20 +15,20 @@ import { EgressRules, type EgressTarget } from './egress-rules.js';
 
 export interface EgressOptions {
   logger: Logger;
-  /** `server` is empty where it is not known who connects. */
+  /** `server` is empty if the client is unknown. */
   onConnection: (server: string, outcome: EgressOutcome) => void;
   resolve?: Lookup;
   bounds?: Partial<EgressBounds>;
 }
 
 export interface EgressBounds {
-  /** At once, of one server. */
+  /** Concurrent connections of one server. */
   connections: number;
-  /** At once, those that have not said who they are included. */
+  /** Concurrent connections, including unidentified ones. */
   allConnections: number;
   /** Of a request, and of an answer to plain HTTP. */
   headerBytes: number;
-  /** Until the head of a request is there. */
+  /** Until the head of a request has arrived. */
   headerMs: number;
   connectMs: number;
   /** Without a byte either way. */
@@ -44,7 +44,7 @@ const defaultBounds: EgressBounds = {
   idleMs: 300_000,
 };
 
-/** Refused hosts that are logged, once each. */
+/** How many refused hosts are logged, once each. */
 const maxTold = 1_000;
 
 interface Client {
@@ -60,7 +60,7 @@ export class EgressProxy {
   private readonly server: Server;
   private readonly clients = new Map<string, Client>();
   private readonly sockets = new Set<Socket>();
-  /** Of one request each, so that nothing can hide behind it. */
+  /** For one request each, so that nothing can hide behind it. */
   private readonly used = new WeakSet<Socket>();
   private readonly told = new Set<string>();
 
@@ -71,7 +71,7 @@ export class EgressProxy {
     this.server = createServer({
       maxHeaderSize: headerBytes,
       headersTimeout: headerMs,
-      // A long upload is none of our business: idleMs bounds it.
+      // The duration of an upload is not limited here: idleMs bounds it.
       requestTimeout: 0,
       connectionsCheckingInterval: Math.min(headerMs, 1_000),
       insecureHTTPParser: false,
@@ -101,7 +101,7 @@ export class EgressProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** What a program of the server is started with. The list counts from now on, for programs that run already too. */
+  /** Environment for a server's programs. The list applies from now on, also to running programs. */
   environmentFor({ name, allow }: { name: string; allow: readonly string[] }): Record<string, string> {
     const known = this.clients.get(name) ?? { token: randomBytes(32).toString('base64url'), sockets: new Set() };
     const client: Client = { ...known, name, rules: new EgressRules(allow) };
@@ -116,7 +116,7 @@ export class EgressProxy {
     };
   }
 
-  /** Ends what the server has open; its token is worth nothing any more. */
+  /** Closes the server's connections; its token becomes invalid. */
   forget(name: string): void {
     for (const socket of this.clients.get(name)?.sockets ?? []) socket.destroy();
     this.clients.delete(name);
@@ -181,7 +181,7 @@ export class EgressProxy {
       return { client, upstream };
     } catch (error) {
       const refusal = asRefusal(error);
-      // One that has gone was refused nothing.
+      // A client that has disconnected was not refused.
       if (!request.socket.destroyed) count(refusal.outcome);
       if (refusal.status === 403 && client !== undefined) this.tell(client, target!, refusal);
       throw refusal;
@@ -240,19 +240,19 @@ function refusalOf(code: string | undefined): EgressRefusal {
 const asRefusal = (error: unknown) =>
   error instanceof EgressRefusal ? error : new EgressRefusal(502, 'unreachable', 'The connection failed');
 
-/** The digests: lengths differ. */
+/** Compares digests: the lengths differ. */
 function isEqual(left: string, right: string): boolean {
   const [a, b] = [left, right].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(a!, b!);
 }
 
-/** Of CONNECT: the port must be there. */
+/** For CONNECT: the port is required. */
 function readAuthority(text: string): EgressTarget | undefined {
   const read = readHostPort(text);
   return read?.port === undefined ? undefined : { host: read.host, port: read.port };
 }
 
-/** Of everything else: `http://host[:port]/path`. The path goes on as it came. */
+/** For all other methods: `http://host[:port]/path`. The path is forwarded unchanged. */
 function readAbsolute(text: string): ForwardedRequest | undefined {
   const [, authority, rest = ''] = /^http:\/\/([^/?#]+)([/?][\x21-\x7e]*)?$/i.exec(text) ?? [];
   const read = authority === undefined ? undefined : readHostPort(authority);

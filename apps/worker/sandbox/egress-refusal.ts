@@ -1,8 +1,8 @@
-// What becomes of a connection to the egress proxy: one word for the metric, and where it is refused, one line for the program.
+// Results of connections to the egress proxy: one word for the metric, and one line for the program if it is refused.
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** `connected` is followed by `idle` where nothing went either way for too long; all others end there. */
+/** `connected` is followed by `idle` if nothing was sent either way for too long; all others are final. */
 export const egressOutcomes = [
   'connected',
   'not_allowed',
@@ -23,7 +23,7 @@ export class EgressRefusal extends Error {
   constructor(
     readonly status: number,
     readonly outcome: EgressOutcome,
-    /** For the program: no address that a name resolved to. */
+    /** For the program: without the address that a name resolved to. */
     message: string,
   ) {
     super(message);
@@ -41,7 +41,7 @@ export function answerPlainly(response: ServerResponse, refusal: EgressRefusal):
   response.writeHead(refusal.status, headersOf(refusal)).end(`${refusal.message}\n`);
 }
 
-/** Where there is no exchange of HTTP: CONNECT, and what could not be read. */
+/** For input that is not an HTTP exchange: CONNECT, and unreadable requests. */
 export function answerBare(socket: Socket, refusal: EgressRefusal): void {
   const { status, message } = refusal;
   const lines = Object.entries(headersOf(refusal)).map((each) => each.join(': '));

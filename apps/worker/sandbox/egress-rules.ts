@@ -1,11 +1,11 @@
-// What a tool server with `network: { allow: […] }` may reach. A name counts as it is written; an address, that of a
-// connection too, only when it is public or stands in the list itself.
+// What a tool server with `network: { allow: […] }` may reach. Names are compared as written; an address, including
+// that of a connection, is allowed only if it is public or in the list itself.
 import { isIP } from 'node:net';
 import { readAllowedHost, readHostPort, type AllowedHost } from '#libs/config/host-name.js';
 import { isPublicAddress } from '../builtin/address-guard.js';
 
 export interface EgressTarget {
-  /** As `readHostPort` gives it. */
+  /** As returned by `readHostPort`. */
   host: string;
   port: number;
 }
@@ -33,7 +33,7 @@ export class EgressRules {
     );
   }
 
-  /** An address that is about to be connected to, whatever name led there. */
+  /** An address about to be connected to, whatever name resolved to it. */
   allowsAddress(address: string, port: number): boolean {
     if (isPublicAddress(address)) return true;
     const host = readHostPort(isIP(address) === 6 ? `[${address}]` : address)?.host;

@@ -1,5 +1,5 @@
-// Which levels of isolation this machine has, found by trying them, and how a server is started at one. Nothing is ever
-// run below what it asks for.
+// Detects the levels of isolation on this machine by trying them, and starts servers at one. Never runs a server
+// below the requested level.
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from '#libs/logging/logger.js';
@@ -23,16 +23,16 @@ export interface IsolationOptions {
   logger: Logger;
 }
 
-/** Like the request, in the words of who starts a server. */
+/** The request, in the terms of the code that starts a server. */
 export interface Launch extends Omit<SandboxRequest, 'user' | 'keepReading'> {
-  /** The whole of it: nothing is inherited. */
+  /** Complete: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
 }
 
 export class Isolation {
   private constructor(
     private readonly programs: SandboxPrograms | undefined,
-    /** Levels that cannot be had, and why. */
+    /** Unavailable levels, and why. */
     private readonly missing: ReadonlyMap<IsolationLevel, string>,
     private readonly logger: Logger,
   ) {}
@@ -55,17 +55,17 @@ export class Isolation {
     ]);
     if (confined !== undefined) missing.set('confined', `this machine cannot confine processes: ${confined}`);
     if (confined !== undefined || namespace !== undefined) missing.set('namespace', namespace ?? confined!);
-    // One that cannot even start a process, on another processor or with another C library, is as good as none.
+    // A launcher that cannot start a process (other processor or C library) is treated as missing.
     const works = confined === undefined || (await tryLevel('process', programs)) === undefined;
     return new Isolation(works ? programs : undefined, missing, logger);
   }
 
-  /** The highest that command servers can have here. */
+  /** The highest level available to command servers. */
   get strongest(): IsolationLevel {
     return isolationLevels.findLast((level) => !this.missing.has(level)) ?? 'process';
   }
 
-  /** Why nothing can run at the level here; undefined where it can. */
+  /** Why nothing can run at the level here; undefined if it can. */
   refusal(level: IsolationLevel): string | undefined {
     const reason = this.missing.get(level);
     if (reason === undefined) return undefined;
@@ -74,7 +74,7 @@ export class Isolation {
     return `it must run with isolation '${level}', and this worker does not have it: ${reason}${weaker}`;
   }
 
-  /** Whether a server at the level is started as a user of its own, who may only go where everyone may. */
+  /** Whether a server at the level runs as a user of its own, with access only to what all users may access. */
   needsOpenPaths(level: IsolationLevel): boolean {
     return changesUser() && level !== 'none' && !(level === 'confined' && mayKeepReading());
   }
@@ -100,10 +100,10 @@ export class Isolation {
     return ToolProcess.start({ ...base, words: sandboxWords(level, request, programs), supervised: true });
   }
 
-  /** One line for what is not there, where it is wanted. */
+  /** Logs why the wanted level is unavailable, if it is. */
   report(wanted: IsolationLevel): void {
     const reason = this.missing.get(wanted);
     if (reason === undefined) return;
-    this.logger.warn({ metadata: { level: wanted } }, `isolation '${wanted}' is not to be had here: ${reason}`);
+    this.logger.warn({ metadata: { level: wanted } }, `isolation '${wanted}' is not available here: ${reason}`);
   }
 }

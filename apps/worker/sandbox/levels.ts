@@ -1,4 +1,4 @@
-// The levels of isolation of command servers, weakest first: what each one stops is in docs/isolation.md.
+// The levels of isolation of command servers, weakest first: docs/isolation.md says what each one prevents.
 import type { Config } from '#libs/config/schema.js';
 
 export type IsolationLevel = Config['isolation']['minimum'];

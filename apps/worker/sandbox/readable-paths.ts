@@ -1,5 +1,5 @@
-// What a confined server may read: the system, its own program with the packages beside it, and what its arguments name.
-// Nothing that holds the data of Signalbox is ever given, whatever the configuration names.
+// What a confined server may read: the system, its own program with the packages beside it, and what its arguments
+// name. Never grants access to Signalbox's data, whatever the configuration names.
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, extname, isAbsolute, join } from 'node:path';
@@ -12,12 +12,12 @@ const others = `/usr /bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store
   /proc /sys/devices/system /sys/fs/cgroup /sys/kernel/mm/transparent_hugepage
   /dev/zero /dev/full /dev/random /dev/urandom`;
 
-/** Programs, libraries, and the parts of /etc that no secret is in. */
+/** Programs, libraries, and the parts of /etc without secrets. */
 const systemPaths: readonly string[] = [...others.split(/\s+/), ...etc.split(/\s+/).map((name) => `/etc/${name}`)];
 
 export interface ReadablePaths {
   paths: string[];
-  /** Named by the configuration, and not given because the data of Signalbox lies in it. */
+  /** Named by the configuration, but not granted because Signalbox's data is in it. */
   refused: string[];
 }
 
@@ -25,7 +25,7 @@ const scripts: ReadonlySet<string> = new Set('.js .mjs .cjs .ts .mts .py .rb .pl
 
 /**
  * @param words the program and its arguments.
- * @param kept directories and files that are not for tool servers.
+ * @param kept directories and files that tool servers must not read.
  */
 export function readablePaths(
   words: readonly string[],
@@ -55,7 +55,7 @@ export function readablePaths(
       continue;
     }
     const directory = programDirectory(path, real);
-    // A program that lies in someone's home, or beside our data, brings nothing but itself.
+    // A program in a home directory, or beside our data, grants only itself.
     if (directory === '/' || directory === safeHome()) give(real);
     else give(directory, real);
     for (const beside of besideProgram(real)) give(beside);
@@ -63,13 +63,13 @@ export function readablePaths(
   return { paths: [...paths], refused };
 }
 
-/** That are there: words that are paths, alone or behind `=`. */
+/** Existing paths among the words, alone or behind `=`. */
 function namedPaths(words: readonly string[], more: readonly string[]): string[] {
   const named = words.map((word) => (isAbsolute(word) ? word : (/^-[\w-]+=(\/.*)$/s.exec(word)?.[1] ?? '')));
   return [...named, ...more].filter((path) => path !== '' && existsSync(path));
 }
 
-/** An installation has `bin` beside `lib`, and so has an environment of Python. */
+/** An installation has `bin` beside `lib`, and so does a Python environment. */
 function programDirectory(path: string, real: string): string {
   const environment = dirname(dirname(path));
   if (existsSync(join(environment, 'pyvenv.cfg'))) return realpathSync(environment);

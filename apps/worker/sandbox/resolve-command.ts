@@ -1,4 +1,4 @@
-// Which program a configured command is: an absolute path, found when the worker starts. `npx [-y] package` means the
+// Resolves a configured command to an absolute path when the worker starts. `npx [-y] package` means the
 // installed package's own program, run with node; nothing is ever downloaded.
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
@@ -7,9 +7,9 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 export interface Program {
   file: string;
   args: readonly string[];
-  /** The `node_modules` that it was found in, where it is a package. */
+  /** The `node_modules` that contains it, if it is a package. */
   packages?: string;
-  /** What this package needs to keep its files in the given directory; the configured environment comes after it. */
+  /** What this package needs to keep its files in the given directory; the configured environment overrides it. */
   environment?: (directory: string) => Record<string, string>;
 }
 
@@ -34,7 +34,7 @@ export class CommandRefused extends Error {
 /** @throws CommandRefused */
 export function resolveCommand(command: string, args: readonly string[], places: CommandPlaces): Program {
   if (command === 'npx' || command.endsWith('/npx')) return resolvePackage(args, places);
-  // Not below the session's directory: what lies there is the session's, not the operator's.
+  // Not below the session's directory: its contents belong to the session, not the operator.
   const file = /[\\/]/.test(command) ? resolve(command) : findOnPath(command, places.path);
   if (file === undefined || !isProgram(file)) throw new CommandRefused(`the program '${command}' was not found`);
   return { file, args };
@@ -81,7 +81,7 @@ function resolvePackage(args: readonly string[], { packageRoots }: CommandPlaces
   };
 }
 
-/** This one writes beside its own program unless it is given a path. */
+/** This one writes beside its own program unless it gets a path. */
 const memoryFile = (directory: string) => ({ MEMORY_FILE_PATH: join(directory, 'memory.jsonl') });
 
 function findPackage(root: string, name: string): string | undefined {
@@ -96,13 +96,13 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** A tag is whatever is installed; of numbers those that are written must be the same. */
+/** A tag matches whatever is installed; in a version the given numbers must be equal. */
 function isWanted(installed: string, wanted: string | undefined): boolean {
   if (wanted === undefined || /^[a-z][\w-]*$/i.test(wanted)) return true;
   return installed === wanted || (/^\d+(\.\d+)?$/.test(wanted) && installed.startsWith(`${wanted}.`));
 }
 
-/** As npx chooses: the only one, or the one that is named like the package. */
+/** Like npx: the only program, or the one named like the package. */
 function binOf({ bin }: JsonObject, name: string): string {
   if (typeof bin === 'string') return bin;
   const bins = isJsonObject(bin) ? bin : {};

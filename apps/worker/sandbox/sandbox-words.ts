@@ -1,5 +1,5 @@
-// The command line that starts a server at a level: the launcher's own options, and bubblewrap's. No secret is ever on it:
-// other processes can read it.
+// The command line that starts a server at a level: the launcher's options, and bubblewrap's. It never contains
+// secrets: other processes can read it.
 import { join } from 'node:path';
 import { temporaryDirectory } from '#libs/workspace/workspace-path.js';
 import type { IsolationLevel } from './levels.js';
@@ -11,7 +11,7 @@ export type SandboxNetwork = 'none' | 'full' | { proxyPort: number };
 export interface SandboxRequest {
   file: string;
   args: readonly string[];
-  /** The only directory that it may write to; its `.tmp` is `/tmp` where the level can do that. */
+  /** The only directory that it may write to; its `.tmp` is `/tmp` if the level supports that. */
   directory: string;
   readable: readonly string[];
   /** Beside its directory. */
@@ -28,7 +28,7 @@ export interface SandboxPrograms {
   maxFileBytes: number;
 }
 
-/** Processes and threads of one server and all that it starts. */
+/** Maximum processes and threads of one server and everything it starts. */
 export const maxTasks = 512;
 const dataBytes = 4 * 1024 ** 3;
 const cpuSeconds = 3_600;

@@ -1,6 +1,6 @@
-// One tool server as a tree of processes under the launcher: started without a shell, stopped, resumed, ended whole. The
-// launcher ends as the program did, and when it has ended nothing of the tree is left. Without the launcher (level
-// `process` on systems that have none) the process group is all that can be ended.
+// One tool server as a process tree under the launcher: started without a shell, stopped, resumed, ended as a whole.
+// The launcher exits like the program, and when it has exited nothing of the tree is left. Without the launcher (level
+// `process` on systems that have none) only the process group can be ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -15,7 +15,7 @@ export interface ToolProcessStart {
   /** Whether the words begin with the launcher. */
   supervised: boolean;
   cwd: string;
-  /** The whole of it: nothing is inherited. */
+  /** Complete: nothing is inherited. */
   environment: Readonly<Record<string, string>>;
   /** Where there is no launcher to change it. */
   user?: ToolUser;
@@ -33,7 +33,7 @@ export interface ProcessExit {
   signal: NodeJS.Signals | null;
 }
 
-/** What the launcher understands on descriptor 3; the end of that pipe is `kill` as well. */
+/** Commands for the launcher on descriptor 3; the end of that pipe also means `kill`. */
 type Command = 'term' | 'stop' | 'continue' | 'kill';
 
 const killDeadlineMs = 5_000;
@@ -48,7 +48,7 @@ export async function countToolProcesses(): Promise<number> {
 }
 
 export class ToolProcess {
-  /** Of the program; with the launcher nothing of the tree is left then. */
+  /** Exit of the program; with the launcher nothing of the tree is left then. */
   readonly exited: Promise<ProcessExit>;
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -74,7 +74,7 @@ export class ToolProcess {
   /** @throws AppError tool_unavailable */
   static async start(start: ToolProcessStart): Promise<ToolProcess> {
     const process = new ToolProcess(spawnProgram(start));
-    // Their ends are known by the exit; a pipe that breaks before it is no news.
+    // The exit reports their end; a pipe that breaks before it can be ignored.
     for (const stream of process.streams()) stream.on('error', () => undefined);
     try {
       await once(process.child, 'spawn');
@@ -89,13 +89,13 @@ export class ToolProcess {
     return this.child.pid!;
   }
 
-  /** Processes that there are now. */
+  /** Number of running processes. */
   async count(): Promise<number> {
     const below = await descendantsOf(this.pid);
     return this.control === undefined ? below.length + 1 : below.length;
   }
 
-  /** Resolves when nothing of the tree runs. @throws Error where the launcher does not say so in time. */
+  /** Resolves when nothing of the tree runs. @throws Error if the launcher does not report it in time. */
   async stop(): Promise<void> {
     if (this.control === undefined) return this.command('stop');
     const answered = once(this.control, 'data', { signal: AbortSignal.timeout(stopDeadlineMs) });
@@ -108,8 +108,8 @@ export class ToolProcess {
   }
 
   /**
-   * The end of stdin, then SIGTERM, then SIGKILL, each for the whole tree; resolves when it has ended.
-   * @throws Error when something survives SIGKILL for five seconds.
+   * Ends stdin, then sends SIGTERM, then SIGKILL, each to the whole tree; resolves when it has ended.
+   * @throws Error if something survives SIGKILL for five seconds.
    */
   end(grace: EndGrace): Promise<void> {
     this.ended ??= this.endTree(grace);
@@ -182,7 +182,7 @@ function notStarted(error: unknown): AppError {
   return new AppError('tool_unavailable', `The tool server could not be started (${code})`, { cause: error });
 }
 
-/** An error means that it has ended, or is not ours to signal. */
+/** An error means that it has ended, or that we may not signal it. */
 function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,4 +1,4 @@
-// The user that tool servers of a worker that is root run as: the owner of their directory (libs/workspace/own-directory.ts).
+// The user that runs the tool servers of a root worker: the owner of their directory (libs/workspace/own-directory.ts).
 import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -8,7 +8,7 @@ export interface ToolUser {
   gid: number;
 }
 
-/** CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID: without one of them what it started could not be looked after. */
+/** CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID: without one of them the worker could not manage its servers. */
 const neededRights = 0b1100_1011n;
 /** The right to enter closed directories and to read, which a confined server may keep. */
 const readSearch = 0b100n;
@@ -19,7 +19,7 @@ export const changesUser = (): boolean =>
 
 export const mayKeepReading = (): boolean => (effectiveRights() & readSearch) !== 0n;
 
-/** Undefined where the server stays what the worker is. */
+/** Undefined if the server runs as the worker's user. */
 export async function userOf(directory: string): Promise<ToolUser | undefined> {
   if (!changesUser()) return undefined;
   const { uid, gid } = await stat(directory);

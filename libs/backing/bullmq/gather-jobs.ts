@@ -1,5 +1,5 @@
-// Jobs that are added in one turn of the event loop go into the queue as one: what a job costs on its way is mostly its own.
-// Decides nothing about which may: each may be delivered once more with others when an answer of the queue gets lost.
+// Combines jobs that are added in one turn of the event loop into one: most of a job's cost is per job.
+// The caller decides which may be combined: each may be delivered again with others if a queue's answer is lost.
 import { randomBytes } from 'node:crypto';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { queueSettings } from './queue-settings.js';
@@ -12,7 +12,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** One job of the queue: one call under its own id, or several under an id that is never used again. */
+/** One job of the queue: one call under its own id, or several under an id that is never reused. */
 export interface Gathered {
   id?: string;
   jobs: readonly ToolJob[];
@@ -21,31 +21,31 @@ export interface Gathered {
 
 interface Carrier {
   id: string;
-  /** Its calls that nobody has given up. */
+  /** Its calls that were not abandoned. */
   wanted: Set<string>;
 }
 
 export class JobGatherer {
   private waiting: Waiting[] = [];
-  /** By call, where it went with others; oldest first. */
+  /** The combined jobs of each call; oldest first. */
   private readonly carriers = new Map<string, Carrier>();
 
   constructor(private readonly add: (gathered: Gathered) => Promise<void>) {}
 
   submit(job: ToolJob): Promise<void> {
     return new Promise((resolve, reject) => {
-      // The tick after all that this turn of the event loop has led to so far.
+      // The tick after everything that this turn of the event loop has triggered so far.
       if (this.waiting.length === 0) process.nextTick(() => this.flush());
       this.waiting.push({ job, text: JSON.stringify(job), resolve, reject });
     });
   }
 
-  /** The id under which the call waits or runs, as far as it was remembered. */
+  /** The id under which the call waits or runs, if it is remembered. */
   carrierOf(callId: string): string | undefined {
     return this.carriers.get(callId)?.id;
   }
 
-  /** Nobody waits for the call any more. The id under which it went, where that holds for all that went with it. */
+  /** Abandons the call. Returns the id of its job if all calls in that job are abandoned. */
   giveUp(callId: string): string | undefined {
     const carrier = this.carriers.get(callId);
     carrier?.wanted.delete(callId);
@@ -84,7 +84,7 @@ export class JobGatherer {
   }
 }
 
-/** No call twice in one: the second asks for what the first does. */
+/** No call twice in one job: the second asks for the same as the first. */
 function* inParts(waiting: readonly Waiting[]): Generator<Waiting[]> {
   const { maxJobs, maxBytes } = queueSettings.together;
   let part: Waiting[] = [];

@@ -1,5 +1,5 @@
-// Adds jobs through BullMQ's Queue class. A job is added once an id while it waits or runs, unless it may go together with
-// others; it waits behind interactive ones when it is batch.
+// Adds jobs through BullMQ's Queue class. While a job waits or runs it is added once per id, unless it may be combined
+// with others; batch jobs wait behind interactive ones.
 import { Queue } from 'bullmq';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { AddOptions } from '../job-queue.js';
@@ -39,13 +39,13 @@ export class JobAdder {
     await this.queue(commonQueueName).add(nameOf(jobs[0]!), payload, { jobId: id ?? jobIdOf(jobs[0]!.callId) });
   }
 
-  /** The ids under which the queue may have a call. */
+  /** The ids under which the queue may hold a call. */
   idsOf(callId: string): string[] {
     const carrier = this.gatherer.carrierOf(callId);
     return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];
   }
 
-  /** What to take out of the queue for a call that is given up: its own job, and one that nobody else needs. */
+  /** What to remove from the queue for an abandoned call: its own job, and a combined one that no other call needs. */
   idsToRemove(callId: string): string[] {
     const carrier = this.gatherer.giveUp(callId);
     return carrier === undefined ? [jobIdOf(callId)] : [jobIdOf(callId), carrier];
@@ -73,8 +73,8 @@ export class JobAdder {
     let queue = this.queues.get(name);
     if (queue === undefined) {
       queue = this.open(name);
-      // Workers come and go; the oldest object goes when there are too many. The common queue's is never the oldest:
-      // it is put back at the end with every use.
+      // Workers come and go; above the limit the oldest object is dropped. The common queue's is never the oldest:
+      // it moves to the end with every use.
       if (this.queues.size >= queueSettings.maxQueueObjects) {
         const [oldest, object] = this.queues.entries().next().value!;
         this.queues.delete(oldest);

@@ -1,11 +1,11 @@
-// Names as BullMQ takes them: no `:`, no bare integer. Different ids stay different.
+// Names that BullMQ accepts: no `:`, no bare integer. Different ids stay different.
 
 export const commonQueueName = 'tools';
 
 /** A worker's own queue, for sessions that it leases. */
 export const workerQueueName = (worker: string): string => `${commonQueueName}-${escaped(worker)}`;
 
-/** The worker whose own queue it is; undefined for the common one. */
+/** The worker that owns the queue; undefined for the common one. */
 export function workerOfQueue(queue: string): string | undefined {
   const prefix = `${commonQueueName}-`;
   if (!queue.startsWith(prefix)) return undefined;

@@ -1,11 +1,11 @@
-// How a job travels in BullMQ's `data`. As text within JSON: PostgreSQL's jsonb refuses NUL and lone surrogates, which
-// arguments may hold, and reorders members.
+// The format of a job in BullMQ's `data`. As text within JSON: PostgreSQL's jsonb reorders members and rejects NUL and
+// lone surrogates, which arguments may contain.
 import { isJsonObject } from '#libs/schemas/json.js';
 import { toolJobSchema, toolJobVersions, type ToolJob } from '#libs/schemas/tool-job.js';
 
 export interface JobPayload {
   job: string;
-  /** Further calls that go with it. A worker that does not know of them leaves them to the journal's net. */
+  /** Further calls in the same job. A worker that does not support them leaves them to the journal's sweep. */
   more?: string[];
   /** Not the first job of this call. */
   again?: true;
@@ -29,7 +29,7 @@ export function readPayload(data: unknown): ReadPayload {
   return { kind: 'jobs', jobs, again: again === true };
 }
 
-/** A version that this deploy does not know is another deploy's job, not a wrong one. */
+/** An unknown version is a job of another version of the product, not an invalid one. */
 function readJob(text: unknown): ToolJob | 'unknown version' | 'invalid' {
   if (typeof text !== 'string') return 'invalid';
   let value: unknown;

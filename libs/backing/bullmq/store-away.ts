@@ -1,8 +1,8 @@
-// A lost connection in the words that BullMQ takes for one: anything else fails the job that is under way.
+// Converts a lost connection to an error that BullMQ recognises as one: any other error fails the running job.
 import { isStoreAway } from '#libs/store-error/store-error.js';
 
 class StoreAway extends Error {
-  /** BullMQ goes by this code to tell a store that is away from a step that failed. */
+  /** By this code BullMQ tells an unavailable store from a step that failed. */
   readonly code = 'ECONNREFUSED';
 
   constructor(cause: unknown) {
@@ -18,5 +18,5 @@ export async function told<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same of an error that has been caught already. */
+/** The same for an error that was already caught. */
 export const inItsWords = (error: unknown): unknown => (isStoreAway(error) ? new StoreAway(error) : error);

@@ -1,5 +1,5 @@
-// Takes jobs with BullMQ's Worker class, from the common queue and the worker's own, and gives them to one handler.
-// Decides nothing about a call: it delivers, acknowledges, puts back and says whether it delivered before.
+// Takes jobs with BullMQ's Worker class, from the common queue and the worker's own, and passes them to one handler.
+// Decides nothing about a call: it delivers, acknowledges, puts back and reports whether it delivered before.
 import { DelayedError, type Job, type KeepJobs, WaitingError, Worker } from 'bullmq';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -11,7 +11,7 @@ import { queueSettings } from './queue-settings.js';
 
 export interface ToolConsumerOptions {
   worker: string;
-  /** Jobs at once from each queue. */
+  /** Concurrent jobs from each queue. */
   concurrency: number;
 }
 
@@ -34,11 +34,11 @@ export class ToolConsumer implements JobConsumer {
   }
 
   private open(name: string, options: ToolConsumerOptions): ToolWorker {
-    // `true` is known to the PostgreSQL backend, not to the type.
+    // The PostgreSQL backend accepts `true`, the type does not.
     const keep = queueSettings.keep[this.source.kind] as KeepJobs;
     const worker = new Worker(
       name,
-      // No third parameter: with one BullMQ makes an AbortController for every job.
+      // No third parameter: with one BullMQ creates an AbortController for every job.
       (job: Job<JobPayload>, token?: string) => this.deliver(job, token),
       {
         connection: {},
@@ -56,14 +56,14 @@ export class ToolConsumer implements JobConsumer {
     ) as unknown as ToolWorker;
     worker.on('error', (error) => {
       if (this.closed.signal.aborted) return;
-      // A store that is away is told of once, by whoever lost it.
+      // The owner of the lost connection reports an unavailable store once.
       const level = this.source.isAway(error) ? 'debug' : 'warn';
       this.logger[level]({ error, metadata: { queue: name } }, 'The tool queue reports');
     });
     worker.on('stalled', (callId) =>
       this.logger.warn({ metadata: { queue: name, callId } }, 'A tool job lost its worker and is delivered again'),
     );
-    // Nothing of it is left in the queue.
+    // The queue has already removed it.
     worker.on('failed', (job, { message: code }) =>
       this.logger.warn({ metadata: { queue: name, callId: job?.id ?? '', code } }, 'A tool job was given up'),
     );
@@ -71,7 +71,7 @@ export class ToolConsumer implements JobConsumer {
   }
 
   private async deliver(job: Job<JobPayload>, token: string | undefined): Promise<void> {
-    // BullMQ may take one more job while it is told to stop.
+    // BullMQ may take one more job while it stops.
     if (this.draining !== undefined || this.closing !== undefined) {
       await this.persist(() => job.moveToWait(token));
       throw new WaitingError();
@@ -80,7 +80,7 @@ export class ToolConsumer implements JobConsumer {
     if (read.kind === 'invalid') throw failure('invalid_payload');
     if (read.kind === 'unknown version') return this.putBack(job, token);
     const redelivered = job.stalledCounter > 0;
-    // What was put back with others may have ended before.
+    // A call that was put back with others may have ended before.
     const repeated = read.again || (read.jobs.length > 1 && job.attemptsStarted > 1);
     const ended = await Promise.allSettled(
       read.jobs.map((each) => this.handler({ job: each, redelivered, ...(repeated ? { repeated } : {}) })),
@@ -104,7 +104,7 @@ export class ToolConsumer implements JobConsumer {
     throw new DelayedError();
   }
 
-  /** A step that BullMQ would take for the job's own failure when the store is away. */
+  /** A step whose failure BullMQ would count as the job's own if the store is unavailable. */
   private async persist(step: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
@@ -132,7 +132,7 @@ export class ToolConsumer implements JobConsumer {
     this.closed.abort(new Error('The consumer was closed'));
     await Promise.all(
       this.workers.map(async (worker) => {
-        // Else a wait for the next job holds the process until it ends by itself.
+        // Otherwise a wait for the next job keeps the process alive until it times out.
         await (worker.getBackend() as { disconnectBlocking(): Promise<void> }).disconnectBlocking();
         await worker.close(true);
       }),
@@ -140,7 +140,7 @@ export class ToolConsumer implements JobConsumer {
   }
 }
 
-/** What is kept in the queue of a failed job: a code, no message, no stack, no path. */
+/** What the queue stores about a failed job: a code, no message, no stack, no path. */
 function failure(code: string): Error {
   const error = new Error(code);
   error.stack = '';

@@ -1,4 +1,4 @@
-// Channels on what carries them. Many may share a physical one; the envelope says which a message is for.
+// Channels on top of a carrier. Many may share a physical one; the envelope names a message's channel.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Channels } from '../channels.js';
 import type { Carrier } from './carrier.js';
@@ -8,7 +8,7 @@ import { MessageBatch } from './message-batch.js';
 
 type Listener = (message: string) => void;
 
-/** What may wait at the worst, in a process that publishes faster than the store takes. */
+/** Upper bound of waiting messages, in a process that publishes faster than the store accepts. */
 const bounds = { maxWaiting: 10_000, maxWaitingCharacters: 64 * 1024 * 1024, maxAtOnce: 256 };
 
 export class CarriedChannels implements Channels {

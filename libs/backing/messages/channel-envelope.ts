@@ -1,13 +1,13 @@
-// One message of a channel as it is carried: which channel it is for, since many may share a physical one, and a number,
-// since PostgreSQL drops equal payloads of one transaction.
+// One message of a channel in transit: its channel, since many may share a physical one, and a number, since PostgreSQL
+// drops equal payloads of one transaction.
 
 /** Longest name of a channel, bytes. */
 const maxChannelBytes = 500;
 
 export interface EnvelopeLimits {
-  /** Every message of so many bytes fits, whatever its channel. */
+  /** Every message up to this many bytes fits, whatever its channel. */
   messageBytes: number;
-  /** Of what is carried, name and escapes counted. */
+  /** Of the whole payload, including name and escapes. */
   payloadBytes: number;
 }
 
@@ -25,12 +25,12 @@ export function toPayload({ channel, message }: Envelope, number: number, limits
   const plain = isPlain(channel) && isPlain(message);
   const body = plain ? `${channel.length} ${channel}${message}` : JSON.stringify([channel, message]);
   const payload = `${number.toString(36)}${plain ? ' ' : '!'}${body}`;
-  // Only text that had to be escaped can come here: NUL and half characters take six bytes then.
+  // Only escaped text can get here: NUL and lone surrogates then take six bytes.
   if (Buffer.byteLength(payload) > limits.payloadBytes) throw new RangeError('Message too large once escaped');
   return payload;
 }
 
-/** Undefined for what is not ours. */
+/** Undefined for payloads that are not ours. */
 export function fromPayload(payload: string): Envelope | undefined {
   const head = /^[0-9a-z]+([ !])/.exec(payload);
   if (head === null) return undefined;
@@ -56,5 +56,5 @@ function fromEscaped(body: string): Envelope | undefined {
   }
 }
 
-/** PostgreSQL's text holds neither NUL nor half of a surrogate pair; UTF-8 has no half either. */
+/** PostgreSQL's text cannot hold NUL or lone surrogates; UTF-8 cannot hold lone surrogates. */
 const isPlain = (text: string): boolean => !/\u0000|\p{Surrogate}/u.test(text);

@@ -1,5 +1,5 @@
-// The one connection of a process that listens to channels. Comes back by itself after a loss, with everything that
-// was listened to, and then says so. Finds a silent server with a heartbeat.
+// The one connection of a process that listens to channels. Reconnects after a loss, restores all subscriptions, and
+// then reports it. Detects a silent server with a heartbeat.
 import type { Logger } from '#libs/logging/logger.js';
 import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import type { Carrier, ListenLink } from './carrier.js';
@@ -18,10 +18,10 @@ export class ListenConnection {
   private retryTimer: NodeJS.Timeout | undefined;
   private retryDelayMs = retryMs.first;
   private closed = false;
-  /** What should be listened to, and what the server has taken on this connection. */
+  /** The wanted subscriptions, and those that the server has confirmed on this connection. */
   private readonly wanted = new Set<string>();
   private listened = new Set<string>();
-  /** The step under way: a connection takes one at a time. */
+  /** The step in progress: a connection takes one at a time. */
   private syncing: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
   private readonly heartbeat: NodeJS.Timeout;
@@ -39,12 +39,12 @@ export class ListenConnection {
     return this.link !== undefined;
   }
 
-  /** The first connection; later ones are made without being asked. */
+  /** Opens the first connection; later ones are opened automatically. */
   open(): Promise<void> {
     return this.connect(false);
   }
 
-  /** Resolves once the server has taken it; waits for a lost connection to be back, within the deadline. */
+  /** Resolves once the server has confirmed it; waits for a lost connection to return, within the deadline. */
   async listen(name: string): Promise<void> {
     this.wanted.add(name);
     let wake: (() => void) | undefined;
@@ -60,14 +60,14 @@ export class ListenConnection {
     }
   }
 
-  /** Takes effect in the background: what still arrives is for nobody. */
+  /** Takes effect in the background: messages that still arrive are dropped. */
   unlisten(name: string): void {
     this.wanted.delete(name);
-    // A lost connection listens to nothing; a failure here is a loss, which the next connection makes good.
+    // A lost connection has no subscriptions; a failure here counts as a loss, which the next connection repairs.
     if (this.link !== undefined) this.sync(this.link).catch(() => undefined);
   }
 
-  /** Tells the server what changed since the last step, all at once. */
+  /** Sends the server all changes since the last step at once. */
   private sync(link: ListenLink): Promise<void> {
     this.syncing ??= this.tell(link).finally(() => (this.syncing = undefined));
     return this.syncing;
@@ -80,12 +80,12 @@ export class ListenConnection {
       const added = [...this.wanted].filter((name) => !this.listened.has(name));
       const ended = [...this.listened].filter((name) => !this.wanted.has(name));
       if (added.length + ended.length === 0) return;
-      // Before the server does it: who wants one back now must wait for the next step.
+      // Before the server does it: a new subscriber must wait for the next step.
       for (const name of ended) this.listened.delete(name);
       try {
         await link.change(added, ended);
       } catch (error) {
-        // What this connection listens to is not known any more.
+        // It is no longer known what this connection listens to.
         this.lost(link);
         throw error;
       }
@@ -108,7 +108,7 @@ export class ListenConnection {
       },
     });
     try {
-      // The last step of the old connection, which cannot succeed any more.
+      // The last step of the old connection, which can no longer succeed.
       await this.syncing?.catch(() => undefined);
       this.listened = new Set();
       await this.sync(link);
@@ -152,7 +152,7 @@ export class ListenConnection {
 
   private beat(): void {
     const link = this.link;
-    // A step under way tells as much.
+    // A step in progress checks the same.
     if (link === undefined || this.syncing !== undefined) return;
     const question = link.ask();
     this.syncing = question.finally(() => (this.syncing = undefined));

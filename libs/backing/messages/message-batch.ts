@@ -1,4 +1,4 @@
-// Sends messages: those of one tick, and those that came while the last step ran, in one step. One step at a time, so the
+// Sends messages in batches: those of one tick, and those that arrived during the last send. One send at a time, so the
 // order of publishing is the order of arrival. Never sends twice.
 import { storeUnavailable, toStoreError, withinDeadline } from '#libs/store-error/store-error.js';
 import type { CarriedMessage, Carrier } from './carrier.js';
@@ -46,14 +46,14 @@ export class MessageBatch {
           }),
       );
     } catch (error) {
-      // Its publisher was told that it failed: it must not be sent later.
+      // Its publisher already got an error: it must not be sent later.
       if (entry !== undefined) entry.abandoned = true;
       throw error;
     }
   }
 
   private async flush(): Promise<void> {
-    // What else this tick publishes goes into the first step.
+    // What else this tick publishes goes into the first batch.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       const taken = this.waiting.splice(0, this.bounds.maxAtOnce);
@@ -69,7 +69,7 @@ export class MessageBatch {
     }
   }
 
-  /** What waits is still sent, within the deadline of a call. */
+  /** Waiting messages are still sent, within the deadline of a call. */
   async close(): Promise<void> {
     this.closed = true;
     const { sending } = this;

@@ -1,5 +1,5 @@
-// BullMQ's PostgreSQL backend on our pool. LISTEN connections are opened apart from it, so that a small pool cannot be
-// used up by waiting.
+// BullMQ's PostgreSQL backend on our pool. LISTEN connections are opened outside of it, so that waiting cannot exhaust
+// a small pool.
 import { type IQueueBackend, PostgresConnection, PostgresQueueBackend, type QueueBaseOptions } from 'bullmq';
 import type pg from 'pg';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
@@ -10,7 +10,7 @@ import type { Database } from './database.js';
 
 type PgPool = Exclude<ConstructorParameters<typeof PostgresConnection>[0], string>;
 
-/** The pool as BullMQ sees it: it neither ends it nor listens to it. */
+/** The pool as BullMQ sees it: BullMQ neither ends it nor listens to it. */
 class QueuePool {
   readonly options = { keepAlive: true };
 
@@ -36,7 +36,7 @@ class QueuePool {
   }
 }
 
-/** The schema was made when the backing opened; BullMQ would remember a first failure for ever. */
+/** The schema was created when the backing opened; BullMQ would remember a first failure for ever. */
 class OpenedConnection extends PostgresConnection {
   override waitUntilReady(): Promise<void> {
     return Promise.resolve();
@@ -44,7 +44,7 @@ class OpenedConnection extends PostgresConnection {
 }
 
 class ToolQueueBackend extends PostgresQueueBackend {
-  /** BullMQ waits up to an hour when a delayed job is known, trusting that no wake-up is lost. */
+  /** BullMQ waits up to an hour if it knows of a delayed job, assuming that no wake-up is lost. */
   override get maximumBlockTimeout(): number {
     return queueSettings.idlePollSeconds;
   }

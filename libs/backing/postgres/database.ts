@@ -1,5 +1,5 @@
-// The backing's PostgreSQL: what is queued or counted here may be lost with the server's last half second, because the
-// journal adds a planned call again if its job is missing. Waiting for the disk at each step would double a call's way.
+// The backing's PostgreSQL: a crash may lose the last half second of its queue and counters, because the journal adds a
+// planned call again if its job is missing. Waiting for the disk at each step would double a call's latency.
 import type { Logger } from '#libs/logging/logger.js';
 import { PostgresPool } from '#libs/postgres/pool.js';
 
@@ -13,7 +13,7 @@ export interface DatabaseOptions {
   logger: Logger;
 }
 
-/** Into an unlogged table: no disk waits for it. */
+/** Into an unlogged table: it does not wait for the disk. */
 const writeOne = `insert into signalbox_backing.counter as c (key, total, expires_at)
 values ('writable', 0, clock_timestamp() + interval '1 minute')
 on conflict (key) do update set expires_at = excluded.expires_at`;
@@ -29,7 +29,7 @@ export class Database extends PostgresPool {
     });
   }
 
-  /** A server that is read-only, or full, still answers a question: this writes. */
+  /** A read-only or full server still answers queries: this writes. */
   async ping(signal: AbortSignal): Promise<void> {
     await this.run(writeOne, [], signal);
   }

@@ -1,5 +1,5 @@
-// Removes what has expired, and ended jobs that the version before kept, a bounded number of rows at a time. This is only
-// for space: nobody looks at such rows, so a failure is left to the next time.
+// Removes expired rows, and ended jobs that the previous version kept, a bounded number of rows at a time. It only
+// frees space: these rows are never read, so a failed sweep is left to the next one.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Database } from './database.js';
 

@@ -1,12 +1,12 @@
-// The physical channels of NOTIFY, and what one of its payloads holds.
+// The physical channels of NOTIFY, and the limit of their payloads.
 import { createHash } from 'node:crypto';
 
 /** A NOTIFY payload is shorter than 8,000 bytes. */
 export const notifyLimits = { messageBytes: 7_400, payloadBytes: 7_999 };
 
 /**
- * A session's list of channels is searched for every message, so thousands of them would slow the server, and one for
- * all would wake every process for every message.
+ * PostgreSQL searches a session's list of channels for every message, so thousands of channels would slow the server.
+ * A single one would wake every process for every message.
  */
 export const shardCount = 64;
 

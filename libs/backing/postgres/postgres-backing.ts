@@ -1,5 +1,5 @@
-// The set of backing services that needs nothing but PostgreSQL. Connections of one process: `poolSize` for statements,
-// one for channels, and one for each queue it takes jobs from (two at most).
+// The set of backing services that needs only PostgreSQL. Connections per process: `poolSize` for statements,
+// one for channels, and one for each queue it takes jobs from (at most two).
 import type { Backing } from '../backing.js';
 import type { CacheBounds } from '../cache.js';
 import { CarriedChannels } from '../messages/carried-channels.js';

@@ -1,5 +1,5 @@
-// The cache in an unlogged table, bounded in rows and bytes for all processes together: whoever wrote a sixteenth of
-// the bound since the last look removes the oldest, so it is exceeded by that much for each process at most.
+// The cache in an unlogged table, bounded in rows and bytes for all processes together: a process that has written a
+// sixteenth of the bound removes the oldest entries, so each process can exceed the bound by that much at most.
 import type { Cache, CacheBounds } from '../cache.js';
 import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';

@@ -1,5 +1,5 @@
-// Counters in unlogged tables. Exact while the server lives: sums by row locks, places by a lock of their key.
-// Times are the server's, so that clocks of gateways need not agree.
+// Counters in unlogged tables. Exact while the server lives: sums by row locks, places by a lock on their key.
+// Times are the server's, so that gateways' clocks need not agree.
 import type { Counters } from '../counters.js';
 import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';

@@ -1,10 +1,10 @@
-// The tables of the PostgreSQL set: BullMQ's own in `bullmq`, ours in `signalbox_backing`, both apart from the
-// migrations of the store. Any number of processes may do this at once; a database that is up to date is only read.
+// The tables of the PostgreSQL set: BullMQ's own in `bullmq`, ours in `signalbox_backing`, both separate from the
+// migrations of the store. Safe for concurrent processes; an up-to-date database is only read.
 import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
 import type pg from 'pg';
 import type { Database } from './database.js';
 
-/** Raised with each change below; a database with a higher number is left alone (a newer deploy made it). */
+/** Increase it with each change below; a database with a higher number is left alone (a newer version created it). */
 const revision = 1;
 
 const lockKey = 0x5349_4742;
@@ -66,7 +66,7 @@ insert into signalbox_backing.revision values (${revision});
 export async function ensureSchema(database: Database): Promise<void> {
   if (await isCurrent(database)) return;
   await database.inSchemaSession(async (client) => {
-    // BullMQ's migrations hold a lock of their own; under ours the two are made by one process at a time.
+    // BullMQ's migrations hold a lock of their own; under ours one process at a time creates both.
     await client.query('select pg_advisory_lock($1)', [lockKey]);
     await runMigrations(client);
     await createOurs(client);

@@ -1,4 +1,4 @@
-// BullMQ's Redis backend on our connections. Commands go by the one that all share; each consumed queue waits on its own.
+// BullMQ's Redis backend on our connections. Commands share one connection; each consumed queue waits on its own.
 import {
   createIORedisClient,
   type IQueueBackend,
@@ -16,7 +16,7 @@ import type { RedisClient } from './redis-client.js';
 import { toRedisError } from './redis-error.js';
 import type { RedisStore } from './redis-store.js';
 
-/** What is thrown is said in BullMQ's words when Redis is away. */
+/** Converts errors to those that BullMQ expects when Redis is unavailable. */
 async function told<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -25,11 +25,11 @@ async function told<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One of our clients as BullMQ sees it: it neither ends it nor asks it for its version (check-server.ts did). */
+/** One of our clients as BullMQ sees it: BullMQ neither closes it nor asks for its version (check-server.ts did). */
 class OpenedConnection extends RedisConnection {
   constructor(client: RedisClient, blocking: boolean) {
     super(createIORedisClient(client), { shared: true, blocking, skipVersionCheck: true });
-    // Fractions of a second, which every version that is accepted here knows; unasked, BullMQ would round up.
+    // Fractions of a second work in every accepted version; without this BullMQ would round up.
     this.client.then(
       () => (this.capabilities = { canDoubleTimeout: true, canBlockFor1Ms: false }),
       () => undefined,
@@ -44,7 +44,7 @@ class ToolQueueBackend extends RedisQueueBackend {
   }
 }
 
-/** Of a worker: waits for jobs on a connection of its own, which it ends. */
+/** For a worker: waits for jobs on a connection of its own, which it closes. */
 class WaitingBackend extends ToolQueueBackend {
   private readonly interrupted: Promise<void>;
   private interrupt = () => {};
@@ -66,7 +66,7 @@ class WaitingBackend extends ToolQueueBackend {
     return told(() => super.waitForJob(blockTimeout));
   }
 
-  /** For good: a worker that was told to stop taking jobs takes none again. Never waits for a server that is away. */
+  /** Permanent: a stopped worker takes no jobs again. Never waits for an unavailable server. */
   override async disconnectBlocking(): Promise<void> {
     this.interrupt();
     this.store.endBlocking(this.waitingClient);
@@ -85,7 +85,7 @@ class WaitingBackend extends ToolQueueBackend {
 export function bullmqOnRedis(store: RedisStore): BullmqSource {
   const keys = new QueueKeys(queuePrefix);
   const shared = new OpenedConnection(store.client, false);
-  // A connection tells its loss to each command; the store's own listener logs it.
+  // A lost connection fails each command; the store's own listener logs the loss.
   shared.on('error', () => undefined);
   return {
     kind: 'redis',

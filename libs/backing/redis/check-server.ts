@@ -1,15 +1,15 @@
-// Looks once, at the start, whether a Redis can keep what is put into it. Too old a version ends the start; what may lose
-// jobs is a warning that says what to set.
+// Checks once, at the start, whether a Redis can keep what is stored in it. Too old a version ends the start; settings
+// that may lose jobs cause a warning that says what to set.
 import { Cluster } from 'ioredis';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { RedisClient } from './redis-client.js';
 import { accessAnswers } from './redis-error.js';
 
-/** The least that BullMQ recommends; below it blocking waits and some commands differ. */
+/** The minimum that BullMQ recommends; below it blocking waits and some commands differ. */
 const least = { major: 6, minor: 2 };
 
-/** @throws AppError internal_error for a version that is too old; else whatever the server says */
+/** @throws AppError internal_error for a version that is too old; otherwise the server's error */
 export async function checkServer(client: RedisClient, logger: Logger): Promise<void> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];
   const found = new Map<string, string>();
@@ -21,7 +21,7 @@ export async function checkServer(client: RedisClient, logger: Logger): Promise<
   for (const warning of found.values()) logger.warn({}, warning);
 }
 
-/** What a failed first connection means to whoever set the address; undefined where nothing better can be said. */
+/** Explains a failed first connection to the operator who set the address; undefined if there is no better message. */
 export function startProblem(error: unknown): AppError | undefined {
   const message = error instanceof Error ? error.message : '';
   if (accessAnswers.test(message)) {

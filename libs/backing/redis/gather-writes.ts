@@ -1,11 +1,11 @@
-// Commands of one turn of the event loop go out in one write: each of its own is a system call here and a wake-up of the
-// server. What a command promises does not change: it is queued, timed and failed by the driver as before.
+// Sends the commands of one turn of the event loop in one write: separate writes cost a system call here and a wake-up
+// of the server each. Commands behave as before: the driver queues, times and fails them.
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis-client.js';
 
-/** For clients whose commands come many at a time; a blocking one's single command would only wait. */
+/** For clients that send many commands at a time; the single command of a blocking client would only wait. */
 export function gatherWrites<Client extends RedisClient>(client: Client): Client {
-  // Of a cluster, each server's connection as it is made.
+  // In a cluster, each server's connection when it is created.
   if (client instanceof Cluster) client.on('+node', gatherOf);
   else gatherOf(client);
   return client;
@@ -16,7 +16,7 @@ function gatherOf(client: Redis): void {
   let corked: Redis['stream'] | undefined;
   client.sendCommand = (command, stream) => {
     const { stream: socket, status } = client;
-    // While it connects, the driver's own greeting goes as it is.
+    // While it connects, the driver's handshake is sent unchanged.
     if (corked === undefined && status === 'ready') {
       corked = socket;
       socket.cork();

@@ -1,5 +1,5 @@
-// Questions about many jobs that BullMQ has no call for, each one step in the server. They read its keys: the layout is the
-// same within a major version, and the conformance suite holds it. KEYS[1] is the set of our workers' queues.
+// Queries over many jobs that BullMQ has no call for, each atomic in the server. They read BullMQ's keys: the layout is
+// stable within a major version, and the conformance suite checks it. KEYS[1] is the set of our workers' queues.
 import { commonQueueName } from '../bullmq/job-id.js';
 import { queuePrefix } from './keys.js';
 import { RedisScript } from './redis-script.js';
@@ -12,7 +12,7 @@ local function queues()
   return found
 end`;
 
-/** ARGV: job ids. Answers those that wait or run in any queue. */
+/** ARGV: job ids. Returns those that wait or run in any queue. */
 export const existingJobs = new RedisScript(`${queues}
 local found, bases = {}, queues()
 for _, id in ipairs(ARGV) do
@@ -25,7 +25,7 @@ for _, id in ipairs(ARGV) do
 end
 return found`);
 
-/** ARGV: job ids. One step, so that a worker that claims a job meanwhile keeps it. Answers how many were removed. */
+/** ARGV: job ids. Atomic, so that a worker that claims a job meanwhile keeps it. Returns how many were removed. */
 export const removeWaiting = new RedisScript(`${queues}
 local removed = 0
 for _, base in ipairs(queues()) do
@@ -40,10 +40,10 @@ for _, base in ipairs(queues()) do
 end
 return removed`);
 
-/** Delayed jobs are few (put back): so many of each queue are asked for their age. */
+/** Delayed jobs are few (put back): this many of each queue are checked for their age. */
 const delayedLookedAt = 32;
 
-/** Answers waiting, active, and when the oldest waiting job was added (epoch ms as text, empty when none waits). */
+/** Returns waiting, active, and when the oldest waiting job was added (epoch ms as text, empty when none waits). */
 export const countJobs = new RedisScript(`${queues}
 local waiting, active, oldest = 0, 0, nil
 local function look(base, id)
@@ -63,7 +63,7 @@ return {waiting, active, oldest and string.format('%.0f', oldest) or ''}`);
 /** Jobs that one step of forgetting a queue removes. */
 const forgottenAtOnce = 1_000;
 
-/** ARGV: a queue's name. Again until it answers 0: then nothing of the queue is left. */
+/** ARGV: a queue's name. Repeat until it returns 0: then the whole queue is removed. */
 export const forgetQueue = new RedisScript(`
 local base = '${queuePrefix}:' .. ARGV[1] .. ':'
 local left = ${forgottenAtOnce}

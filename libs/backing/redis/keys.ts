@@ -1,13 +1,13 @@
-// Keys of ours. What is used together has one hash tag, so that a cluster keeps it in one slot.
+// Our keys. Keys that are used together share a hash tag, so that a cluster keeps them in one slot.
 
-/** Of everything about jobs: BullMQ's own keys (its `prefix`), and the names of the workers' queues. */
+/** For everything about jobs: BullMQ's own keys (its `prefix`), and the names of the workers' queues. */
 export const queuePrefix = '{signalbox}';
 export const queueNamesKey = `${queuePrefix}:queue-names`;
 
-/** Written by whoever wants to know whether the queue's server takes anything. */
+/** Written to check whether the queue's server accepts writes. */
 export const writableKey = `${queuePrefix}:writable`;
 
-/** Where messages are published, so that all of a process go by one server and stay in order. */
+/** Where messages are published: all of a process go through one server and stay in order. */
 export const publisherKey = `${queuePrefix}:publisher`;
 export const channelPrefix = 'signalbox:channel:';
 
@@ -21,7 +21,7 @@ export const cacheKeys = {
   valuePrefix: `${cachePrefix}:value:`,
   /** Stored key → number that grows with each write. */
   age: `${cachePrefix}:age`,
-  /** Stored key → epoch ms at which its value is gone. */
+  /** Stored key → epoch ms at which its value expires. */
   expiry: `${cachePrefix}:expiry`,
   /** Stored key → bytes of its value. */
   bytes: `${cachePrefix}:bytes`,

@@ -1,5 +1,5 @@
-// The set of backing services on Redis. Connections of one process: one for commands (in a cluster one for each server),
-// one for channels, one for each queue it takes jobs from (two at most).
+// The set of backing services on Redis. Connections per process: one for commands (in a cluster one per server),
+// one for channels, one for each queue it takes jobs from (at most two).
 import { parseRedisUrl } from '#libs/config/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -26,7 +26,7 @@ export interface RedisBackingOptions {
   logger: Logger;
 }
 
-/** @throws AppError store_unavailable when Redis cannot be reached, internal_error when it cannot be used */
+/** @throws AppError store_unavailable if Redis cannot be reached, internal_error if it cannot be used */
 export async function openRedisBacking(options: RedisBackingOptions): Promise<Backing> {
   const { logger } = options;
   const store = new RedisStore({ ...options, target: parseRedisUrl(options.redisUrl) });
@@ -53,7 +53,7 @@ export async function openRedisBacking(options: RedisBackingOptions): Promise<Ba
   });
 }
 
-/** Names no host: the log shows this, and the cause beside it. */
+/** Names no host: the log shows this message, with the cause beside it. */
 function toStartError(error: unknown): AppError {
   const known = startProblem(error);
   if (known !== undefined) return known;

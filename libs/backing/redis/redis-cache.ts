@@ -1,5 +1,5 @@
-// The cache in Redis, bounded in rows and bytes for all processes together: each write removes what has expired, then the
-// oldest while there is too much. The server itself must evict nothing (docs/redis.md), so the bound is kept here.
+// The cache in Redis, bounded in rows and bytes for all processes together: each write removes expired entries, then
+// the oldest while the cache is too large. The server itself must evict nothing (docs/redis.md).
 import type { Cache, CacheBounds } from '../cache.js';
 import { storedKey } from '../stored-key.js';
 import { cacheKeys } from './keys.js';
@@ -9,7 +9,7 @@ import type { RedisStore } from './redis-store.js';
 const { valuePrefix, age, expiry, bytes, state } = cacheKeys;
 const indexKeys = [age, expiry, bytes, state];
 
-/** Rows that one write removes at most, of each kind: what is left goes with the next ones. */
+/** Rows of each kind that one write removes at most; later writes remove the rest. */
 const removedAtOnce = 256;
 
 const forget = `

@@ -1,5 +1,5 @@
-// Carries channels by publish and subscribe. In a cluster every server passes messages on to all others, so the listener
-// may be anywhere; all that a process publishes goes by one server, which keeps its order.
+// Carries channels by publish and subscribe. In a cluster every server forwards messages to all others, so listeners
+// may be on any; a process publishes through one server, which keeps the order.
 import type { Redis } from 'ioredis';
 import { withinDeadline } from '#libs/store-error/store-error.js';
 import type { CarriedMessage, Carrier, LinkEvents, ListenLink } from '../messages/carrier.js';

@@ -1,5 +1,5 @@
-// Opens ioredis clients for a target. A command that was under way when its connection broke fails at once and is never
-// sent again by the driver; one that finds no connection waits for the next attempt, and fails with it.
+// Opens ioredis clients for a target. A command in progress when its connection breaks fails at once, and the driver
+// never sends it again; one without a connection waits for the next attempt, and fails with it.
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
 
@@ -16,7 +16,7 @@ export interface ClientSettings {
 const mostRetryMs = 500;
 const retryDelayMs = (attempt: number): number => Math.min(mostRetryMs, 10 * 2 ** Math.min(attempt, 10));
 
-/** Not connected yet: `connect()`, and listen to `error` before. Comes back by itself until `disconnect()`. */
+/** Not connected yet: call `connect()`, and listen to `error` before. Reconnects until `disconnect()`. */
 export function createClient(target: RedisTarget, settings: ClientSettings): RedisClient {
   const options = optionsOf(target, settings);
   switch (target.kind) {
@@ -30,15 +30,15 @@ export function createClient(target: RedisTarget, settings: ClientSettings): Red
         lazyConnect: true,
         clusterRetryStrategy: retryDelayMs,
         slotsRefreshTimeout: settings.connectTimeoutMs,
-        // A name in a certificate is looked up by the connection itself.
+        // Keeps host names unresolved: certificates name hosts. The connection resolves them itself.
         ...(target.tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
-        // Else the driver sends again what was under way: a message would be published twice.
+        // Otherwise the driver resends commands in progress: a message would be published twice.
         retryDelayOnFailover: 0,
       });
   }
 }
 
-/** One connection to one server (of sentinels: to the master), that does not come back: whoever opened it opens the next. */
+/** One connection to one server (of sentinels: to the master) that does not reconnect: its owner opens the next one. */
 export function createSingleClient(target: RedisTarget, settings: ClientSettings, node?: RedisNode): Redis {
   const options = { ...optionsOf(target, settings), retryStrategy: () => null };
   return target.kind === 'sentinel'
@@ -46,7 +46,7 @@ export function createSingleClient(target: RedisTarget, settings: ClientSettings
     : new Redis({ ...options, ...node, ...(target.kind === 'server' ? { db: target.database } : {}) });
 }
 
-/** The servers that were configured; of sentinels none: they know the master. */
+/** The servers that were configured; none for sentinels, which know the master. */
 export function seedsOf(target: RedisTarget): RedisNode[] {
   if (target.kind === 'server') return [target.node];
   return target.kind === 'cluster' ? target.nodes : [];

@@ -1,4 +1,4 @@
-// Counters in Redis, each one step of a script. Times are the server's, so that clocks of gateways need not agree.
+// Counters in Redis, each one atomic script. Times are the server's, so that gateways' clocks need not agree.
 import type { Counters } from '../counters.js';
 import { storedKey } from '../stored-key.js';
 import { counterKey, placesKey } from './keys.js';

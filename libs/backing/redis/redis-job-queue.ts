@@ -1,4 +1,4 @@
-// The tool queues as the rest of the code sees them: adding goes through BullMQ, questions about many jobs by scripts.
+// The tool queues as the rest of the code sees them: BullMQ adds jobs, scripts answer questions about many jobs.
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { BullmqSource } from '../bullmq/bullmq-source.js';
 import { JobAdder } from '../bullmq/job-adder.js';
@@ -10,7 +10,7 @@ import { queueNamesKey } from './keys.js';
 import type { RedisScript } from './redis-script.js';
 import type { RedisStore } from './redis-store.js';
 
-/** A script of all of a long list would keep everyone else waiting. */
+/** A script over the whole of a long list would block all other clients. */
 const idsAtOnce = 500;
 
 export class RedisJobQueue implements JobQueue {
@@ -31,7 +31,7 @@ export class RedisJobQueue implements JobQueue {
     const { worker } = options;
     await retryWhileAway(this.store, { timeoutMs, signal }, (isRetry) =>
       this.store.runRaw(async (client) => {
-        // Each time: a server that forgot everything must be told of the queue again. Sent together with the job, before it.
+        // Every time: a server that lost its data must learn the queue again. Sent together with the job, before it.
         const named = worker === undefined ? undefined : client.sadd(queueNamesKey, workerQueueName(worker));
         await Promise.all([named, this.adder.add(job, isRetry ? { ...options, again: true } : options)]);
       }),

@@ -1,4 +1,4 @@
-// A script that runs in the server as one step, known by its digest and sent whole only where the server does not know it.
+// A script that the server runs atomically, sent by digest and in full only if the server does not know it.
 import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-client.js';
 
@@ -11,7 +11,7 @@ export class RedisScript {
     this.digest = createHash('sha1').update(lua).digest('hex');
   }
 
-  /** All keys are in one slot. What the server answers is for the caller to know. */
+  /** All keys are in one slot. The caller must know the type of the server's answer. */
   async run(client: RedisClient, keys: readonly string[], values: readonly Argument[]): Promise<unknown> {
     try {
       return await client.evalsha(this.digest, keys.length, ...keys, ...values);

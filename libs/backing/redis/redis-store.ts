@@ -1,5 +1,5 @@
-// The connections of one process to Redis: one for commands, one for each queue that it takes jobs from, one for
-// channels. Every command has a deadline; a connection on which nothing arrives any more is found and replaced.
+// The Redis connections of one process: one for commands, one for each queue that it takes jobs from, one for
+// channels. Every command has a deadline; a silent connection is detected and replaced.
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -38,12 +38,12 @@ export class RedisStore implements Store, Answering {
     this.heartbeat.unref();
   }
 
-  /** The client of all commands that do not block; what it throws is ioredis' own. */
+  /** The client for all commands that do not block; throws ioredis' own errors. */
   get client(): RedisClient {
     return this.commands;
   }
 
-  /** @throws whatever kept the first connection from standing: the reason, where there is one */
+  /** @throws the reason why the first connection failed, if it is known */
   async connect(): Promise<void> {
     let reason: unknown;
     const note = (error: unknown) =>
@@ -64,7 +64,7 @@ export class RedisStore implements Store, Answering {
     return withinDeadline(this.timeoutMs, signal, () => this.runRaw(work));
   }
 
-  /** Without the port's deadline: for callers that have one of their own. Ends by the driver's. */
+  /** Without the port's deadline, for callers with one of their own. The driver's deadline applies. */
   async runRaw<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.closed) throw storeUnavailable('The store is closed');
     try {
@@ -76,12 +76,12 @@ export class RedisStore implements Store, Answering {
     }
   }
 
-  /** A server that is full still answers a PING. */
+  /** A full server still answers PING. */
   async ping(signal: AbortSignal): Promise<void> {
     await this.run((client) => client.set(writableKey, '', 'PX', writableMs), signal);
   }
 
-  /** A client of its own for a queue's wait. It is connecting; `endBlocking` ends it. */
+  /** A separate client for waiting on a queue. It is connecting; `endBlocking` closes it. */
   openBlocking(): RedisClient {
     if (this.closed) throw storeUnavailable('The store is closed');
     const client = this.create(undefined);
@@ -95,7 +95,7 @@ export class RedisStore implements Store, Answering {
     this.blocking.delete(client);
   }
 
-  /** One connection to listen on; in a cluster to any server, another one each time. Not connected yet. */
+  /** One connection for listening; in a cluster to any server, a different one each time. Not connected yet. */
   createListener(): Redis {
     if (this.closed) throw storeUnavailable('The store is closed');
     const nodes = this.nodes();
@@ -128,14 +128,14 @@ export class RedisStore implements Store, Answering {
     const { applicationName, timeoutMs } = this.options;
     return {
       connectTimeoutMs: timeoutMs,
-      // The server takes no name with spaces.
+      // The server rejects names with spaces.
       name: applicationName.replaceAll(/[^!-~]/g, '-'),
       ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
     };
   }
 
   private watch(client: RedisClient): void {
-    // Each command tells its caller; an error without a listener would be printed.
+    // Each command reports to its caller; without a listener the error would be printed.
     client.on('error', (error) => this.options.logger.debug({ error }, 'A Redis connection was lost'));
   }
 
@@ -153,7 +153,7 @@ export class RedisStore implements Store, Answering {
     });
   }
 
-  /** A server that stands still keeps its connections; a lost route gives no sign either. */
+  /** A suspended server keeps its connections, and a lost route gives no sign either. */
   private async beat(): Promise<void> {
     const connections = this.commands instanceof Cluster ? this.commands.nodes() : [this.commands];
     await Promise.all(
@@ -161,7 +161,7 @@ export class RedisStore implements Store, Answering {
         .filter((connection) => connection.status === 'ready' || connection.status === 'connect')
         .map((connection) =>
           withinDeadline(this.timeoutMs, undefined, () => connection.ping()).catch(() => {
-            // A cluster's client opens another one itself.
+            // A cluster client reconnects by itself.
             if (!this.closed) connection.disconnect(connection === this.commands);
           }),
         ),

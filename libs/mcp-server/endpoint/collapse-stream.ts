@@ -1,9 +1,9 @@
-// The answer for a caller that takes no stream: what the SDK would have streamed, as the one JSON body in it.
+// The answer for a caller that accepts no stream: what the SDK would have streamed, as one JSON body.
 import { createParser } from 'eventsource-parser';
 import { AppError } from '#libs/schemas/errors.js';
 import type { McpFrames } from './read-frames.js';
 
-/** Reads the stream to its end. @throws AppError cancelled when the client took its request back */
+/** Reads the stream to its end. @throws AppError cancelled if the client cancelled its request */
 export async function collapseStream(response: Response, frames: McpFrames): Promise<Response> {
   if (!isStream(response)) return response;
   const answers: unknown[] = [];

@@ -1,13 +1,13 @@
-// What a handler must know of the HTTP request that brought its message: the SDK hands it the web request and no more.
+// What a handler needs of the HTTP request behind its message: the SDK passes only the web request.
 import type { RequestContext } from '#libs/schemas/call-context.js';
 
 export interface McpExchange {
   context: RequestContext;
-  /** The caller takes a stream: progress can be told. */
+  /** The caller accepts a stream, so progress can be reported. */
   streams: boolean;
-  /** The caller reads more slowly than it is written to: what can be left out is. */
+  /** The caller reads more slowly than data is written: optional messages are dropped. */
   readerBehind: boolean;
-  /** Called once when the answer has ended, or its reader has gone. */
+  /** Called once when the answer has ended, or its reader has disconnected. */
   atEnd: (() => void)[];
 }
 

@@ -1,5 +1,5 @@
 // Sessions of clients from before 2026: one server and transport each, kept in this process, bounded in number and idle
-// time. A session is its caller's only. Where there are too many, the one that was idle longest makes room.
+// time. A session belongs to its caller. Above the bound, the one that was idle longest is ended.
 import { type Server, type Transport, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -9,15 +9,15 @@ import { bodyOf, type McpFrames } from './read-frames.js';
 import { SseTransport } from './sse-transport.js';
 
 export interface LegacySessionOptions {
-  /** Sessions at once. */
+  /** Maximum number of sessions. */
   limit: number;
-  /** A session with nothing under way is ended after so long; an open `GET` of it counts, the stream of SSE does not. */
+  /** A session without activity ends after this time; an open `GET` counts as activity, the SSE stream does not. */
   idleMs: number;
-  /** Of streams over Streamable HTTP; 0 where their writer sees to it. */
+  /** For streams over Streamable HTTP; 0 if their writer sends keep-alives. */
   keepAliveMs: number;
   newServer: () => Server;
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers') => void;
-  /** A session has ended to make room for another. */
+  /** A session was ended to make room for another. */
   onEvicted: () => void;
 }
 
@@ -25,7 +25,7 @@ interface Session {
   principal: string;
   server: Server;
   transport: Transport;
-  /** Ids of requests under way: the transport would mix up two of one id. */
+  /** Ids of requests in progress: the transport would mix up two with one id. */
   openIds: Set<string | number>;
   exchanges: number;
   /** Exchanges that run a tool. */
@@ -34,7 +34,7 @@ interface Session {
 }
 
 const sweepsPerIdleTime = 4;
-/** On the stream of one SSE session: a client that takes no answers is heard no further. */
+/** Limit for the stream of one SSE session: no more messages are accepted from a client that does not read answers. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 export class LegacySessions {
@@ -57,7 +57,7 @@ export class LegacySessions {
     return handle(session, transport, request, { exchange, frames });
   }
 
-  /** Answers everything else of a session. @throws AppError session_not_found, invalid_value */
+  /** Answers all other requests of a session. @throws AppError session_not_found, invalid_value */
   async serve(id: string, request: Request, exchange: McpExchange, frames?: McpFrames): Promise<Response> {
     const session = this.find(id, exchange);
     const { transport } = session;
@@ -65,7 +65,7 @@ export class LegacySessions {
     return handle(session, transport, request, { exchange, frames });
   }
 
-  /** A new SSE session: its stream, with which it ends. @throws AppError concurrency_exceeded */
+  /** Returns the stream of a new SSE session, which ends with it. @throws AppError concurrency_exceeded */
   async openStream(messagesPath: string, exchange: McpExchange): Promise<Response> {
     const newTransport = (id: string) => new SseTransport(id, `${messagesPath}?sessionId=${id}`);
     const { session, transport } = await this.start(exchange, newTransport);
@@ -75,7 +75,7 @@ export class LegacySessions {
   }
 
   /**
-   * Takes what is posted to an SSE session. The exchange ends when all of it is answered, on the stream.
+   * Handles a message posted to an SSE session. The exchange ends when all of it is answered on the stream.
    * @throws AppError session_not_found, invalid_value, concurrency_exceeded
    */
   receive(id: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
@@ -104,7 +104,7 @@ export class LegacySessions {
     for (const message of frames.messages) transport.receive(message, request, onEnd);
   }
 
-  /** Told to those who listen. */
+  /** Notifies listening clients. */
   toolsChanged(): void {
     for (const { server } of this.sessions.values()) server.sendToolListChanged().catch(() => undefined);
   }
@@ -144,7 +144,7 @@ export class LegacySessions {
     return session;
   }
 
-  /** @throws AppError concurrency_exceeded where every session runs a tool */
+  /** @throws AppError concurrency_exceeded if every session runs a tool */
   private makeRoom(): void {
     const { limit, onRefused, onEvicted } = this.options;
     if (this.sessions.size < limit) return;

@@ -1,5 +1,5 @@
-// All eras of MCP over HTTP from one place: 2026-07-28 without state, older clients with a session (Streamable HTTP, or
-// HTTP+SSE), and those that send single requests without either. Knows web requests; what is served is its caller's.
+// All eras of MCP over HTTP on one endpoint: 2026-07-28 without state, older clients with a session (Streamable HTTP,
+// or HTTP+SSE), and those that send single requests without either. Knows web requests; its user provides the server.
 import {
   createMcpHandler,
   isInitializeRequest,
@@ -16,16 +16,16 @@ import { LegacySessions } from './legacy-sessions.js';
 import { bodyOf, type McpFrames } from './read-frames.js';
 
 export interface McpEndpointPorts {
-  /** One for each request, or session of an older client. */
+  /** One per request, or per session of an older client. */
   newServer: () => Server;
-  /** Calls the listener when the tools change. Returns how to stop. */
+  /** Calls the listener when the tools change. Returns a function that stops it. */
   onToolsChanged: (listener: () => void) => () => void;
   logger: Logger;
-  /** Each error that a caller is shown, once. */
+  /** Receives each error that a caller is shown, once. */
   observeError: (error: AppError) => void;
-  /** A session, a message or a subscription was refused by its bound. */
+  /** A session, message or subscription was refused because of its limit. */
   onRefused: (limit: 'mcp_sessions' | 'mcp_unread_answers' | 'mcp_subscriptions') => void;
-  /** A session has ended to make room for another. */
+  /** A session was ended to make room for another. */
   onEvicted: () => void;
 }
 
@@ -33,7 +33,7 @@ export interface McpEndpointLimits {
   sessions: number;
   sessionIdleMs: number;
   subscriptions: number;
-  /** 0 where whoever writes the streams breaks their silence. */
+  /** 0 if the writer of the streams sends keep-alives. */
   keepAliveMs: number;
 }
 
@@ -86,14 +86,14 @@ export class McpEndpoint {
   }
 
   /**
-   * HTTP+SSE: messages, answered on the stream. The exchange ends when they are, unless this throws.
+   * HTTP+SSE: messages, answered on the stream. The exchange ends when all are answered, unless this throws.
    * @throws AppError session_not_found, concurrency_exceeded, invalid_value
    */
   receive(sessionId: string, request: Request, exchange: McpExchange, frames: McpFrames): void {
     this.sessions.receive(sessionId, request, exchange, frames);
   }
 
-  /** Ends what only waits and is not ended by its request. */
+  /** Ends streams that only wait and do not end with a request. */
   stopWaiting(): void {
     this.sessions.endIdleStreams();
   }

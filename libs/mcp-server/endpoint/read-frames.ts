@@ -1,4 +1,4 @@
-// A posted body as JSON-RPC messages. What is none is refused here, whole, before any handler sees a part of it.
+// Parses a posted body as JSON-RPC messages. An invalid one is refused here as a whole, before any handler runs.
 import {
   PROTOCOL_VERSION_META_KEY,
   isInitializeRequest,
@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { AppError } from '#libs/schemas/errors.js';
 
-/** Above it a batch is refused; the protocol has no batches since 2025-06-18. Each may ask for a page of all tools. */
+/** Larger batches are refused; the protocol has no batches since 2025-06-18. Each message may list all tools. */
 const maxBatch = 16;
 
 export interface McpFrames {
@@ -18,7 +18,7 @@ export interface McpFrames {
   batch: boolean;
   /** Runs a tool. */
   calls: boolean;
-  /** Is answered by a stream that ends with its reader only. */
+  /** Answered by a stream that ends only when its reader disconnects. */
   listens: boolean;
 }
 
@@ -57,7 +57,7 @@ function readMessage(given: unknown): JSONRPCMessage {
   return message;
 }
 
-/** As every request does since 2026-07-28, which knows no `initialize`. */
+/** Like every request since 2026-07-28, which has no `initialize`. */
 function namesRevision({ params }: { params?: { _meta?: object | undefined } | undefined }): boolean {
   return params?._meta !== undefined && PROTOCOL_VERSION_META_KEY in params._meta;
 }

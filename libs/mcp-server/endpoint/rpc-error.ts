@@ -1,4 +1,4 @@
-// Our errors as JSON-RPC knows them: a number for its readers, and ours in `data`. Never a cause, a stack or a path.
+// Our errors in JSON-RPC form: a number for its clients, and our error in `data`. Never a cause, a stack or a path.
 import { ProtocolError } from '@modelcontextprotocol/server';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -8,7 +8,7 @@ const invalidRequest = -32_600;
 const invalidParams = -32_602;
 const internalError = -32_603;
 
-/** Of one request that was read: what its params are to blame for, and everything else. */
+/** For one parsed request: invalid params, or any other error. */
 export function toProtocolError(error: AppError, requestId: string): ProtocolError {
   return new ProtocolError(
     isCallersFault(error) ? invalidParams : internalError,
@@ -17,7 +17,7 @@ export function toProtocolError(error: AppError, requestId: string): ProtocolErr
   );
 }
 
-/** The body of an answer to an HTTP request that was refused whole. `body`: of the request, where it was read. */
+/** The body of an answer to an HTTP request that was refused as a whole. `body`: of the request, if it was read. */
 export function renderRpcError(error: AppError, requestId: string, body?: unknown): JsonObject {
   const refused = isCallersFault(error) ? invalidRequest : internalError;
   const code = error.code === 'invalid_json' ? parseError : refused;
@@ -43,7 +43,7 @@ function dataOf(error: AppError, requestId: string): JsonObject {
   };
 }
 
-/** Null where there is no single request with an id that could be read. */
+/** Null if there is no single request with a readable id. */
 function idOf(body: unknown): string | number | null {
   if (typeof body !== 'object' || body === null || Array.isArray(body) || !('method' in body)) return null;
   const id = 'id' in body ? body.id : null;

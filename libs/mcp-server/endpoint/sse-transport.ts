@@ -1,8 +1,8 @@
-// The server's side of HTTP+SSE, the transport of 2024: one stream that tells everything, and messages posted beside it.
-// Knows web streams only; who may open one, and how many there are, is not its business.
+// The server's side of HTTP+SSE, the transport of 2024: one stream for everything it sends, and messages posted to it.
+// Knows web streams only; its user decides who may open one, and how many.
 //
-// The official client drops progress that it reads together with the result (SDK 1.x, EventSource: the result of one chunk
-// overtakes it). So a result that progress went before waits until the client has answered a ping in between.
+// The official client drops progress that it reads together with the result (SDK 1.x, EventSource: the result of one
+// chunk overtakes it). So a result that follows progress waits until the client has answered a ping in between.
 import {
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
@@ -14,7 +14,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/server';
 
-/** A client that has not answered a ping by then is asked none again. */
+/** A client that does not answer a ping within this time gets no more pings. */
 const readMs = 1_000;
 
 export class SseTransport implements Transport {
@@ -25,26 +25,26 @@ export class SseTransport implements Transport {
   readonly body: ReadableStream<Uint8Array>;
   private readonly encoder = new TextEncoder();
   private readonly unanswered = new Map<string | number, { method: string; onEnd: () => void }>();
-  /** Requests whose progress was told. */
+  /** Requests whose progress was reported. */
   private readonly progressed = new Set<RequestId>();
-  /** Pings under way. */
+  /** Pings in progress. */
   private readonly asked = new Map<RequestId, () => void>();
   private pings = 0;
   private answersPings = true;
   private stream!: ReadableStreamDefaultController<Uint8Array>;
   private closed = false;
 
-  /** `messagesPath`: where the client is told to post. */
+  /** `messagesPath`: where the client must post. */
   constructor(
     readonly sessionId: string,
     private readonly messagesPath: string,
   ) {
-    // Nothing is read ahead of the reader: what is in the queue is what it has not taken.
+    // Nothing is buffered ahead of the reader: the queue holds exactly what it has not read.
     const strategy = { highWaterMark: 0, size: (bytes?: Uint8Array) => bytes?.byteLength ?? 0 };
     this.body = new ReadableStream<Uint8Array>({ start: (stream) => void (this.stream = stream) }, strategy);
   }
 
-  /** Bytes that the client has been sent and has not read. */
+  /** Bytes that were sent to the client and not read yet. */
   get unreadBytes(): number {
     return this.closed ? 0 : -this.stream.desiredSize!;
   }
@@ -53,7 +53,7 @@ export class SseTransport implements Transport {
     this.write('endpoint', this.messagesPath);
   }
 
-  /** Hands on a posted message. `onEnd`: called once, when a request has its answer or will have none. */
+  /** Passes on a posted message. `onEnd`: called once, when a request has its answer or will get none. */
   receive(message: JSONRPCMessage, request: Request, onEnd: () => void): void {
     const read = isAnswer(message) && message.id !== undefined ? this.asked.get(message.id) : undefined;
     if (read !== undefined) {
@@ -66,13 +66,13 @@ export class SseTransport implements Transport {
     if (isJSONRPCRequest(message)) return;
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id = message.params?.['requestId'] as string | number;
-      // A call says itself when it has stopped; whatever else is cancelled is over.
+      // A call reports itself when it has stopped; any other cancelled request is over.
       if (this.unanswered.get(id)?.method !== 'tools/call') this.leaveUnanswered(id);
     }
     onEnd();
   }
 
-  /** For a request that was cancelled: nobody waits for an answer. */
+  /** For a cancelled request: nobody waits for an answer. */
   leaveUnanswered(id: string | number): void {
     const request = this.unanswered.get(id);
     this.progressed.delete(id);
@@ -92,7 +92,7 @@ export class SseTransport implements Transport {
     this.leaveUnanswered(message.id);
   }
 
-  /** Resolves when the client has taken what it was sent so far, or will not say so. */
+  /** Resolves when the client has read what was sent so far, or cannot confirm it. */
   private async untilRead(): Promise<void> {
     const id = `read-${(this.pings += 1)}`;
     await new Promise<void>((resolve) => {
@@ -116,7 +116,7 @@ export class SseTransport implements Transport {
     try {
       this.stream.close();
     } catch {
-      // Its reader has left already.
+      // Its reader has already disconnected.
     }
     for (const settle of this.asked.values()) settle();
     for (const id of this.unanswered.keys()) this.leaveUnanswered(id);

@@ -1,9 +1,9 @@
-// An HTTP request as the protocol's code takes it. Its body goes beside it, parsed.
+// Converts an HTTP request for the protocol's code. Its parsed body is passed separately.
 import type { IncomingHttpHeaders } from 'node:http';
 
 export const eventStream = 'text/event-stream';
 
-/** Takes over only what the protocol reads. Any `Accept` will do: an answer is cut to what the caller takes. */
+/** Copies only what the protocol reads. Any `Accept` is valid: the answer is adapted to what the caller accepts. */
 export function webRequest(
   { method = 'POST', headers: given }: { method?: string | undefined; headers: IncomingHttpHeaders },
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export function webRequest(
     if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
   }
   const request = new Request('http://localhost/mcp', { method, headers });
-  // Given to the constructor it would be copied, at three times the cost of all else here, into one that is let go by full
-  // collections of garbage only.
+  // If passed to the constructor it would be copied, at three times the cost of everything else here, into an object
+  // that only full garbage collections free.
   return Object.defineProperty(request, 'signal', { value: signal });
 }

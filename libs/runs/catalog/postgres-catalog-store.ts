@@ -1,4 +1,4 @@
-// The catalog on PostgreSQL: one row a server, one a tool. Only what differs is written, in statements of bounded size.
+// The catalog on PostgreSQL: one row per server, one per tool. Only differences are written, in bounded statements.
 import type { CatalogTool as CatalogToolRow } from '#libs/postgres/prisma-client/client.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { arrayOf, storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
@@ -10,7 +10,7 @@ import type { CatalogServerState, CatalogStore, KnownTool, PublishedTool, ToolWr
 const pieceBytes = 512 * 1024;
 const pieceRows = 500;
 const pageRows = 1_000;
-/** Of a server's tools that are gone, so many are remembered. */
+/** How many removed tools of a server are remembered. */
 const goneKept = 10_000;
 
 const writeTools = `/* catalog.write */ with
@@ -237,7 +237,7 @@ function toRow({ before, approved, published, held, seen, ...row }: ToolWrite): 
   };
 }
 
-/** One row may be larger than a piece: it goes alone. */
+/** A single row may exceed the piece size: it is then sent alone. */
 function* inPieces(tools: readonly ToolWrite[]): Generator<string[]> {
   let piece: string[] = [];
   let bytes = 0;

@@ -1,5 +1,5 @@
-// Held back definitions on PostgreSQL. A decision is one statement: changes, audit rows and the revision that readers
-// look at, or nothing.
+// Held-back definitions on PostgreSQL. A decision is one statement: it writes the changes, the audit rows and the
+// revision that readers check, or nothing.
 import { traceIdOf } from '#libs/audit/call-audit.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
@@ -8,7 +8,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { ChangeDecision, ToolChange, ToolChanges } from './tool-changes.js';
 
-/** Accepting what was removed takes it out of the catalog; its definition stays to be compared with. */
+/** Accepting a removal takes the tool out of the catalog; its definition stays for comparison. */
 const decideChanges = `/* catalog.decide */ with
   input as (
     select * from rows from (jsonb_to_recordset($1::jsonb) as (server text, tool text, hash text, audit_id uuid)

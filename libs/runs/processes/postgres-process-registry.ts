@@ -1,4 +1,4 @@
-// Heartbeats on PostgreSQL. All times are the database's own: a machine's clock may jump as it likes.
+// Heartbeats on PostgreSQL. All times are the database's own: a machine's clock may jump.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -25,7 +25,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
   private failing = false;
   private beating: Promise<void> | undefined;
   private leaving = false;
-  /** When the last round of heartbeats that were all written began, and the first of those without a gap between. */
+  /** Start of the last fully written round of heartbeats, and of the first in the unbroken series up to it. */
   private held: { since: number; beatAt: number } | undefined;
 
   constructor(
@@ -37,7 +37,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.expiryMs = expiryMs;
   }
 
-  /** A store that is busy or away for a moment is no reason to end a start. */
+  /** A store that is busy or unavailable for a moment must not make a start fail. */
   async register(info: ProcessInfo): Promise<void> {
     const patientUntil = performance.now() + registerPatienceMs;
     let beatAt = performance.now();
@@ -75,7 +75,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
 
   async leave(): Promise<void> {
     this.leaving = true;
-    // One under way may have been sent before.
+    // A write in progress may have been sent before.
     await this.beating;
     await Promise.all([...this.registered.values()].map((info) => this.beat(info())));
   }
@@ -87,7 +87,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.held = undefined;
     const ids = [...this.registered.keys()];
     this.registered.clear();
-    // A beat under way would bring the row back.
+    // A heartbeat in progress would restore the row.
     await this.beating;
     if (ids.length === 0 || this.leaving) return;
     try {
@@ -97,7 +97,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     }
   }
 
-  /** One round at a time: a slow database gets no pile of heartbeats. */
+  /** One round at a time: heartbeats do not pile up on a slow database. */
   private beatAll(): Promise<void> {
     const beatAt = performance.now();
     this.beating ??= Promise.all([...this.registered.values()].map((info) => this.beat(info())))
@@ -114,7 +114,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     return this.beating;
   }
 
-  /** Not at the next interval: it may have waited on a connection that is stuck, and the others may work. */
+  /** Retries before the next interval: the write may have waited on a stuck connection while the others work. */
   private tryAgain(error: unknown): void {
     if (!this.failing) this.logger.warn({ error }, 'Heartbeat was not written');
     this.failing = true;
@@ -123,7 +123,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     this.again = setTimeout(() => void this.beatAll(), this.intervalMs / 8).unref();
   }
 
-  /** After a gap the lease is a new one: what was held under the old one may be another's by now. */
+  /** After a gap the lease is a new one: another process may hold what was held under the old one. */
   private hold(beatAt: number): void {
     if (this.held === undefined) return;
     const unbroken = performance.now() - this.held.beatAt < this.expiryMs;

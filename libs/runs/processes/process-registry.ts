@@ -1,7 +1,7 @@
-// Heartbeats of gateways and workers, and what happens to the work of those that stopped.
+// Heartbeats of gateways and workers, and what happens to the work of dead ones.
 import type { JsonObject } from '#libs/schemas/json.js';
 
-/** A process without a heartbeat for this long may be given up by anyone. */
+/** Any process may give up a process without a heartbeat for this long. */
 export const processExpiryMs = 6_000;
 
 export interface ProcessInfo {
@@ -15,34 +15,34 @@ export interface ProcessInfo {
 export interface ServerReport {
   name: string;
   state: 'starting' | 'ready' | 'unavailable' | 'refused';
-  /** What its tools run under; absent where it was refused. */
+  /** Isolation of its tools; absent if the server was refused. */
   isolation?: string;
   /** For the operator: why it is not ready. */
   reason?: string;
 }
 
 export interface SeenProcess extends ProcessInfo {
-  /** Takes no more work. */
+  /** Accepts no more work. */
   draining: boolean;
   /** Since its last heartbeat, ms. */
   ageMs: number;
 }
 
 export interface ProcessRegistry {
-  /** Writes the first heartbeat, then one every 2 s until `close`. @throws AppError store_unavailable after 15 s of trying */
+  /** Writes the first heartbeat, then every 2 s until `close`. @throws AppError store_unavailable after 15 s */
   register(info: ProcessInfo): Promise<void>;
-  /** From the next heartbeat on each tells what the details are then. */
+  /** Sets the details that heartbeats send from the next one on. */
   describe(id: string, details: () => ProcessInfo['details']): void;
-  /** Processes seen within `withinMs`, those that drain too. */
+  /** Processes seen within `withinMs`, draining ones included. */
   alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]>;
   /**
-   * Since when (`performance.now()`) nobody can have given up what is registered here; undefined when somebody may do so
-   * now. Rests on nothing but this process's own clock.
+   * Since when (`performance.now()`) no process can have given up what is registered here; undefined if one may
+   * do so now. Depends only on this process's own clock.
    */
   heldSince(): number | undefined;
   /**
-   * Tells at once that no more work is taken. The registration then outlives `close` until it expires: jobs that were
-   * on their way here are found by whoever reaps it.
+   * Announces at once that no more work is accepted. The registration then outlives `close` until it expires: the
+   * process that reaps it finds jobs that were on their way here.
    */
   leave(): Promise<void>;
   /** Removes the registration at once, as a clean stop does; after `leave` it only stops renewing it. */

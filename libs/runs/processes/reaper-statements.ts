@@ -1,5 +1,5 @@
-// What the reaper does to the tables. Every statement says itself, by the database's clock, what is lost, so that it
-// does not matter who runs it, how often, or how many at once; each takes a bounded number of rows and skips locked ones.
+// What the reaper does to the tables. Every statement decides by the database's clock what is lost, so any process may
+// run it, any number of times, concurrently. Each takes a bounded number of rows and skips locked ones.
 import { endedCallColumns } from '../call-rows.js';
 import { deletePartsOfRuns } from '../delete-parts-of-runs.js';
 import { insertAudit } from '../write-parts.js';
@@ -17,12 +17,12 @@ export const expiredWorkers = `/* reaper.expired-workers */
 export const removeExpired = `/* reaper.remove-expired */
   delete from processes where heartbeat_at <= clock_timestamp() - ${milliseconds('$1')} returning id, draining`;
 
-/** Of these workers those that nobody has to reap any more. */
+/** Those of these workers that no longer need reaping. */
 export const unknownProcesses = `/* reaper.unknown-processes */
   select id from unnest($1::text[]) as named (id)
   where not exists (select from processes where processes.id = named.id)`;
 
-/** Whoever takes a session of a dead worker meanwhile has a row of its own: it is not one of these. */
+/** A session of a dead worker that is taken meanwhile has a new row, which is not among these. */
 export const freeLeases = `/* reaper.free-leases */
   delete from session_leases where (principal, session_id) in (
     select principal, session_id from session_leases lease where ${nobody('lease.worker', '$1')}
@@ -36,7 +36,7 @@ export const interruptRuns = `/* reaper.interrupt-runs */
     order by id limit $2 for update skip locked)
   returning id`;
 
-/** Ends the calls that `condition` picks with the one outcome of `$1`. */
+/** Ends the calls selected by `condition` with the outcome `$1`. */
 const endCallsWhere = (name: string, condition: string): string => `/* reaper.${name} */ with
   verdict as (select * from jsonb_to_recordset($1::jsonb) as verdict (${endedCallColumns})),
   picked as (
@@ -52,11 +52,11 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
   audited as (${insertAudit('ended where $2::boolean')})
   select id, job from ended`;
 
-/** Somebody may come back with the key and go on with the run, for as long as a turn may take. */
+/** A client may retry with the key and continue the run, for as long as a turn may take. */
 const canBeResumed = (turnMs: string): string => `(runs.state = 'interrupted' and runs.idempotency_key is not null
     and runs.created_at > clock_timestamp() - ${milliseconds(turnMs)})`;
 
-/** Its planned calls are those of whoever goes on with it. */
+/** Its planned calls belong to the gateway that continues it. */
 const belongsToRun = (turnMs: string, expiry: string): string => `exists (
     select from runs where runs.id = call.run_id
       and (${canBeResumed(turnMs)} or (runs.state = 'running' and not ${nobody('runs.owner', expiry)})))`;
@@ -74,16 +74,16 @@ export const judgeUnsafe = endCallsWhere(
   `call.state = 'dispatched' and not call.safe and ${nobody('call.worker', '$4')}`,
 );
 
-/** Safe, but every worker that began it is gone. */
+/** Safe, but every worker that started it has died. */
 export const judgeWorn = endCallsWhere(
   'judge-worn',
   `call.state = 'dispatched' and call.safe and call.attempt >= 3 and ${nobody('call.worker', '$4')}`,
 );
 
 /**
- * `$4` is how long after its time an unclaimed call is given up. That of a living gateway may wait for those before it, or
- * for a place in its limits, `$5` longer: its gateway ends it, and knows why. So may one that waits for somebody to go on with
- * its run. `$6` is the expiry.
+ * `$4` is how long after its time an unclaimed call is given up. A call of a living gateway may wait `$5` longer for
+ * earlier calls or for a place in its limits: its gateway ends it, and knows why. So may a call whose run may still be
+ * continued. `$6` is the expiry.
  */
 export const giveUpOverdue = endCallsWhere(
   'give-up-overdue',
@@ -92,7 +92,7 @@ export const giveUpOverdue = endCallsWhere(
       or (${nobody("(call.job->>'replyTo')", '$6')} and not ${belongsToRun('$5', '$6')}))`,
 );
 
-/** Their fence stays, so that a late outcome of the lost worker is refused. */
+/** They keep their fence, so that a late outcome of the lost worker is refused. */
 export const replanSafe = `/* reaper.replan-safe */
   update tool_calls set state = 'planned', worker = null
   where id in (
@@ -105,9 +105,9 @@ export const replanSafe = `/* reaper.replan-safe */
 export const databaseClock = `/* reaper.clock */ select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
 
 /**
- * Calls of gateways that are gone; `$5` is the expiry. A living gateway knows better: its call may still wait for a place
- * in its limits, or go with others under another id, and it looks after a lost job itself. Nor those that whoever goes on
- * with their run will run; `$6` is how long a turn may take.
+ * Calls of dead gateways; `$5` is the expiry. A living gateway knows better: its call may still wait for a place in its
+ * limits, or be sent with others under another id, and it handles a lost job itself. Excludes calls that the gateway
+ * continuing their run will run; `$6` is how long a turn may take.
  */
 export const plannedAfter = `/* reaper.planned-after */
   select id, job, planned_at::text as planned_at from tool_calls call
@@ -130,7 +130,7 @@ export const forgetEvents = `/* reaper.forget-events */ with
 
 const active = `('planned', 'parked', 'dispatched')`;
 
-/** Looks at `$2` ended runs from a mark on; returns the next mark. Runs last as long as their session, and a time. */
+/** Checks `$2` ended runs after a mark; returns the next mark. A run is kept as long as its session, plus a time. */
 export const forgetRuns = `/* reaper.forget-runs */ with
   seen as (
     select id, principal, session_id, ended_at from runs

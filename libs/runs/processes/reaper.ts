@@ -1,7 +1,6 @@
-// Takes up the work of gateways and workers that stopped, and clears what has outlived its time. Runs in every process;
-// any number at once do each thing once. Judges nobody before it has itself watched for a whole expiry without a gap,
-// so that a database that was away, or whose clock was set, or a stopped process that goes on, does not look like
-// everybody's death.
+// Takes over the work of dead gateways and workers, and deletes what has expired. Runs in every process; concurrent
+// reapers do each thing once. Gives up no process before it has itself watched for a whole expiry without a gap, so
+// that a database outage, a changed clock or a suspended process does not look like the death of every process.
 import type { JobQueue } from '#libs/backing/job-queue.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -13,7 +12,7 @@ import * as statements from './reaper-statements.js';
 
 export interface ReapedCall {
   callId: string;
-  /** The gateway that waits for it, where the call had a job. */
+  /** The gateway that waits for it, if the call had a job. */
   replyTo?: string;
   outcome: ToolOutcome;
 }
@@ -22,23 +21,23 @@ export interface ReaperOptions {
   database: Database;
   queue: JobQueue;
   logger: Logger;
-  /** Tells waiting gateways; losing one is harmless, they poll as well. Must not throw. */
+  /** Notifies waiting gateways; a lost message is harmless, they also poll. Must not throw. */
   publishOutcome: (call: ReapedCall) => void;
-  /** Between sweeps; each waits up to a quarter more, so that processes spread. */
+  /** Between sweeps; each waits up to a quarter longer, so that processes spread out. */
   intervalMs?: number;
-  /** A process without a heartbeat for this long is gone. */
+  /** A process without a heartbeat for this long is dead. */
   expiryMs?: number;
-  /** A planned call whose gateway is gone is looked for in the queue after this. */
+  /** A planned call whose gateway is dead is looked up in the queue after this time. */
   missingAfterMs?: number;
-  /** A call that nobody claimed is given up this long after its time. */
+  /** An unclaimed call is given up this long after its time. */
   overdueAfterMs?: number;
-  /** How much longer it may wait with a gateway that lives, or for one that goes on with its run (`limits.turn_ms`). */
+  /** How much longer it may wait with a living gateway, or for one that continues its run (`limits.turn_ms`). */
   turnMs?: number;
   /** `runs.event_ttl_ms` */
   eventTtlMs?: number;
   /** `runs.idempotency_ttl_ms` */
   runTtlMs?: number;
-  /** Rows of one statement. */
+  /** Rows per statement. */
   batch?: number;
   /** False writes no audit rows (`audit.enabled`). */
   audit?: boolean;
@@ -61,7 +60,7 @@ interface Mark {
 
 const start: Mark = { at: '-infinity', id: '' };
 const maxBatches = 20;
-/** More than a statement takes, less than an expiry without a heartbeat. */
+/** More than a statement takes, less than the expiry of a heartbeat. */
 const clockToleranceMs = 3_000;
 
 const lostOutcome = failedOutcome(
@@ -80,7 +79,7 @@ export class Reaper {
   private sweeping: Promise<void> = Promise.resolve();
   private watchedSince: number | undefined;
   private lastSeen = 0;
-  /** The database's clock, which heartbeats are written by, and ours when it was asked. */
+  /** The database's clock, which heartbeats use, and ours when it was read. */
   private clocks: { database: number; ours: number } | undefined;
   private lookedAt: Mark = start;
   private readonly cleared = { runs: start, calls: start };
@@ -100,7 +99,7 @@ export class Reaper {
     };
   }
 
-  /** Sweeps from now on until `close`. */
+  /** Sweeps until `close`. */
   start(): void {
     if (this.timer !== undefined || this.stop.signal.aborted) return;
     const { intervalMs, logger } = this.options;
@@ -129,13 +128,13 @@ export class Reaper {
     await this.sweeping;
   }
 
-  /** One look at everything. @throws AppError store_unavailable; what was done until then stays done. */
+  /** One full sweep. @throws AppError store_unavailable; what was done before that stays done. */
   async sweep(signal: AbortSignal): Promise<Sweep> {
     const found: Sweep = { expired: [], freed: [], interrupted: [], ended: [], replanned: [], requeued: [] };
     try {
       await this.compareClocks(signal);
     } catch (error) {
-      // Nobody could write a heartbeat either: the watch begins anew.
+      // No process could write a heartbeat either: the watch starts again.
       this.watchedSince = undefined;
       throw error;
     }
@@ -143,7 +142,7 @@ export class Reaper {
     if (watched) await this.reap(found, signal);
     await this.requeueMissing(found, signal);
     await this.clear(signal);
-    // Last: a queue that is away must not keep the database's work from being done.
+    // Last: a queue outage must not block the work on the database.
     if (watched) await this.forgetStrayQueues(signal);
     const { logger } = this.options;
     const counts = Object.entries(found).map(([name, ids]) => [name, (ids as string[]).length] as const);
@@ -153,7 +152,7 @@ export class Reaper {
     return found;
   }
 
-  /** A clock that was set makes every heartbeat look old: the watch begins anew. */
+  /** A changed clock makes every heartbeat look old: the watch starts again. */
   private async compareClocks(signal: AbortSignal): Promise<void> {
     const ours = performance.now();
     const [row] = await this.query<{ now: number }>(statements.databaseClock, [], signal);
@@ -174,12 +173,12 @@ export class Reaper {
 
   private async reap(found: Sweep, signal: AbortSignal): Promise<void> {
     const { expiryMs, batch, overdueAfterMs, turnMs, queue } = this.options;
-    // Before the row goes: whoever comes next must still see whose queue is to be removed.
+    // Before the row is deleted: a later reaper must still see whose queue to remove.
     for (const { id } of await this.query<{ id: string }>(statements.expiredWorkers, [expiryMs], signal)) {
       await queue.forgetWorker(id, signal);
     }
     const expired = await this.query<{ id: string; draining: boolean }>(statements.removeExpired, [expiryMs], signal);
-    // What drained has ended in order: its registration stayed for its queue's sake.
+    // A drained worker has ended cleanly: its registration stayed only for its queue.
     found.expired = expired.filter(({ draining }) => !draining).map(({ id }) => id);
     const freed = await this.inBatches<{ worker: string }>(statements.freeLeases, [expiryMs, batch], signal);
     found.freed = freed.map(({ worker }) => worker);
@@ -199,7 +198,7 @@ export class Reaper {
     await this.endCalls(statements.giveUpOverdue, overdueOutcome, { found, more: overdue, signal });
   }
 
-  /** A gateway that was stopped itself may put a job into the queue of a worker that has been reaped: nobody would take it. */
+  /** A gateway that was suspended may add a job to the queue of a reaped worker: nothing would process it. */
   private async forgetStrayQueues(signal: AbortSignal): Promise<void> {
     const { queue, logger } = this.options;
     try {
@@ -227,7 +226,7 @@ export class Reaper {
     }
   }
 
-  /** A stretch of the planned calls each time, so that a long queue is looked through in turns. */
+  /** Checks part of the planned calls each time, so that a long queue is covered over several sweeps. */
   private async requeueMissing(found: Sweep, signal: AbortSignal): Promise<void> {
     const { missingAfterMs, batch, expiryMs, turnMs } = this.options;
     const rows = await this.query<{ id: string; job: unknown; planned_at: string }>(
@@ -240,7 +239,7 @@ export class Reaper {
     await this.addMissing(rows, found, signal);
   }
 
-  /** Adding is harmless where another was quicker: the queue knows a job by its call. */
+  /** Adding twice is harmless: the queue identifies a job by its call. */
   private async addMissing(
     rows: readonly { id: string; job: unknown }[],
     found: Sweep,
@@ -277,7 +276,7 @@ export class Reaper {
     return this.options.database.call((prisma) => prisma.$queryRawUnsafe<Row[]>(statement, ...parameters), signal);
   }
 
-  /** Until a batch is not full; what is left after that many is the next sweep's. */
+  /** Until a batch is not full; after that many batches the rest is left to the next sweep. */
   private async inBatches<Row>(statement: string, parameters: unknown[], signal: AbortSignal): Promise<Row[]> {
     const rows: Row[] = [];
     for (let count = 0; count < maxBatches; count += 1) {
@@ -289,7 +288,7 @@ export class Reaper {
   }
 }
 
-/** Undefined for calls without one, and for jobs of a version that this one does not know. */
+/** Undefined for calls without a job, and for jobs of an unknown version. */
 function readJob(stored: unknown): ToolJob | undefined {
   return toolJobSchema.safeParse(stored).data;
 }

@@ -1,6 +1,6 @@
-// Every process knows the sessions of the last few seconds from memory, and a worker has servers running for some. One that
-// is deleted or expires in another process is forgotten at once, and its servers end: else its name would lead into a
-// directory that is gone, and what is written there would be lost.
+// Every process keeps the sessions of the last few seconds in memory, and a worker runs servers for some. When one is
+// deleted or expires in another process, it is forgotten at once and its servers end. Otherwise its name would lead to
+// a deleted directory, and what is written there would be lost.
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Channels } from '#libs/backing/channels.js';
@@ -13,13 +13,13 @@ import type { Session } from './session-store.js';
 export type SessionName = Pick<Session, 'principal' | 'id'>;
 export type DeletedSession = SessionName & { directory?: string | undefined };
 
-/** Who deletes waits for it: its next request may come to another gateway. */
+/** The deleting process waits for it: its client's next request may reach another gateway. */
 const tellMs = 1_000;
-/** Servers end within some seconds; a worker that is stuck is not waited for. */
+/** Servers end within some seconds; a stuck worker is not waited for. */
 const endMs = 10_000;
 const pauseMs = { least: 10, most: 250 };
 
-/** A version before this one names no directory. */
+/** An earlier version sends no directory. */
 const message = z.object({
   version: z.literal(1),
   principal: z.string(),
@@ -35,8 +35,8 @@ interface TellParts {
 }
 
 /**
- * Resolves when no worker has servers of the session any more, so that its directory can be removed. Never rejects: whoever
- * is not told forgets the session within some seconds.
+ * Resolves when no worker has servers of the session any more, so that its directory can be removed. Never rejects: a
+ * process that misses the message forgets the session within some seconds.
  */
 export function tellOfDeleted(parts: TellParts) {
   return async ({ principal, id, directory }: DeletedSession): Promise<void> => {
@@ -60,7 +60,7 @@ async function untilFreed(session: { principal: string; sessionId: string }, par
   }
 }
 
-/** Returns what ends the listening. The listener must not throw. */
+/** Returns a function that stops listening. The listener must not throw. */
 export function listenForDeleted(
   channels: Pick<Channels, 'subscribe'>,
   forget: (session: DeletedSession) => void,

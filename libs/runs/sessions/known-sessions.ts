@@ -1,8 +1,8 @@
-// The sessions that this process wrote a moment ago, so that a turn's next call need not write its own again. What is
-// too old to be used is forgotten with the next one written: most sessions are named once and never again.
+// The sessions that this process wrote a moment ago, so that a turn's next call need not write its own again. Expired
+// entries are dropped with the next write: most sessions are named once and never again.
 import type { Session } from './session-store.js';
 
-/** Of one moment; more are written again sooner. */
+/** Upper bound of entries; beyond it sessions are written again sooner. */
 const maxKnown = 10_000;
 
 export class KnownSessions {
@@ -15,7 +15,7 @@ export class KnownSessions {
     return this.known.size;
   }
 
-  /** Undefined too when it was written too long ago. */
+  /** Also undefined if it was written too long ago. */
   get(key: string): Session | undefined {
     const known = this.known.get(key);
     return known !== undefined && this.isFresh(known) ? known.session : undefined;

@@ -1,5 +1,5 @@
-// Sessions on PostgreSQL. A session in use is written once in some seconds, sessions of one moment in one statement;
-// in between it is known from memory.
+// Sessions on PostgreSQL. A session in use is written once every few seconds, concurrent sessions in one statement;
+// in between it is served from memory.
 import { randomBytes } from 'node:crypto';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
@@ -16,11 +16,11 @@ export interface SessionStoreOptions {
   renewAfterMs?: number;
   /** Shared with the other stores of the process. */
   writes?: StoreWrites;
-  /** Tells the other processes, of those that have expired too; waited for. Must not reject. */
+  /** Notifies the other processes, also about expired sessions; awaited. Must not reject. */
   onDeleted?: (session: DeletedSession) => Promise<void>;
 }
 
-/** Its times as Prisma or as JSON give them. */
+/** Times as returned by Prisma or JSON. */
 interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'> {
   created_at: Date | string;
   used_at: Date | string;
@@ -29,7 +29,7 @@ interface SessionRow extends Omit<Session, 'createdAt' | 'usedAt' | 'expiresAt'>
 
 const sessionMembers = 'principal, id, directory, created_at, used_at, expires_at, metadata';
 
-/** Runs under way stay, to end and be recorded; the reaper removes them later. */
+/** Runs in progress stay, to end and be recorded; the reaper removes them later. */
 const deleteSession = `/* sessions.delete */ with
   gone as (delete from sessions where principal = $1 and id = $2 returning ${sessionMembers}),
   runs_gone as (
@@ -85,7 +85,7 @@ export class PostgresSessionStore implements SessionStore, SessionDirectories {
     return writing;
   }
 
-  /** As it was written here a moment ago; undefined tells nothing about whether it is there. */
+  /** As written here a moment ago; undefined does not mean that it does not exist. */
   known(principal: string, id: string): Session | undefined {
     return this.knownSessions.get(keyOf(principal, id));
   }

@@ -1,5 +1,5 @@
-// Which worker has a session's stateful servers. A lease lives as long as its worker's
-// heartbeat and is never renewed itself; each taking has a fence above all earlier ones.
+// Which worker runs a session's stateful servers. A lease lives as long as its worker's
+// heartbeat and is never renewed itself; each acquisition has a higher fence than all earlier ones.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storeUnavailable } from '#libs/store-error/store-error.js';
 import { storedText } from '#libs/postgres/stored-text.js';
@@ -14,28 +14,28 @@ export interface SessionLease {
   worker: string;
   /** Digits of a bigint. */
   fence: string;
-  /** The holder takes no more calls and will free the session when the last one has ended. */
+  /** The holder accepts no more calls and will free the session when the last one has ended. */
   draining: boolean;
-  /** Until the holder may be given up for want of a heartbeat, ms. */
+  /** Until the holder may be given up for lack of a heartbeat, ms. */
   expiresInMs: number;
 }
 
 export interface SessionLeases {
   /**
-   * The session's lease: `worker`'s own, or another living worker's that was quicker. Undefined when `worker` itself is
-   * not among the living, or drains: then nothing was taken. @throws AppError store_unavailable
+   * The session's lease: `worker`'s own, or that of another living worker that was faster. Undefined if `worker` itself
+   * is dead or drains: no lease was taken. @throws AppError store_unavailable
    */
   take(session: SessionName, worker: string): Promise<SessionLease | undefined>;
-  /** Whether a living worker has the session, and servers of it may run there. @throws AppError store_unavailable */
+  /** Whether a living worker holds the session, so its servers may run there. @throws AppError store_unavailable */
   isTaken(session: SessionName): Promise<boolean>;
-  /** Frees it under this fence; one that was taken over meanwhile stays. @throws AppError store_unavailable */
+  /** Frees it under this fence; a lease taken over meanwhile stays. @throws AppError store_unavailable */
   release(session: SessionName, fence: string): Promise<void>;
-  /** Frees what is left of a worker that stops. @throws AppError store_unavailable */
+  /** Frees the remaining leases of a worker that stops. @throws AppError store_unavailable */
   releaseAll(worker: string): Promise<void>;
 }
 
 interface LeaseRow {
-  /** Whether `worker` may take anything. */
+  /** Whether `worker` may take a lease. */
   able: boolean;
   worker: string | null;
   fence: string;
@@ -43,7 +43,7 @@ interface LeaseRow {
   expires_in_ms: number | null;
 }
 
-/** Another took it between our statement's beginning and its end: the next look sees it. */
+/** Another worker took it while our statement ran: the next attempt sees it. */
 const attempts = 5;
 
 export class PostgresSessionLeases implements SessionLeases {
@@ -57,7 +57,7 @@ export class PostgresSessionLeases implements SessionLeases {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const [row] = await this.database.call((prisma) => prisma.$queryRawUnsafe<LeaseRow[]>(takeLease, ...parameters));
       if (row === undefined || !row.able) return undefined;
-      // Neither ours nor anyone's that this statement could see.
+      // Neither our lease nor one that this statement could see.
       if (row.worker === null) continue;
       return {
         worker: row.worker,
@@ -96,7 +96,7 @@ const findTaken = `/* leases.is-taken */
   select from session_leases lease join processes on processes.id = lease.worker
   where lease.principal = $1 and lease.session_id = $2 and ${alive('$3')}`;
 
-/** By the statement's own time, as its view of the heartbeats is: waiting for a lock must not age them. */
+/** By the statement's own time, like its view of the heartbeats: waiting for a lock must not age them. */
 const takeLease = `/* leases.take */ with
   asking as (select from processes where id = $3 and not draining and ${alive('$4')}),
   taken as (

@@ -1,4 +1,4 @@
-// Sessions: a name within a principal, a directory with a random name, an idle life.
+// Sessions: a name within a principal, a directory with a random name, an idle lifetime.
 
 export interface Session {
   principal: string;
@@ -12,29 +12,29 @@ export interface Session {
   metadata: Record<string, unknown>;
 }
 
-/** Of a session that is made, or whose metadata changes. */
+/** For a session that is created, or whose metadata changes. */
 export interface GivenSession {
   metadata?: Record<string, unknown> | undefined;
-  /** Taken by a session that is new, as a name that no other one was ever offered. */
+  /** Used for a new session: a name that was never offered to another one. */
   directory?: string | undefined;
 }
 
 export interface SessionStore {
-  /** Gets or makes it and renews its life; safe under concurrency. Written at most once a few seconds for a known one. */
+  /** Gets or creates it and renews its life; safe under concurrency. Writes a known one only every few seconds. */
   ensure(principal: string, id: string, given?: GivenSession): Promise<Session>;
   get(principal: string, id: string): Promise<Session | undefined>;
   list(principal: string, page: { limit: number; after?: string }): Promise<Session[]>;
-  /** Removes the row (and with it what it kept of its turns); the directory is the caller's to remove. */
+  /** Removes the row (and the turns stored with it); the caller must remove the directory. */
   delete(principal: string, id: string): Promise<Session | undefined>;
   /**
-   * Takes up to `limit` expired sessions out of the store, none of which has a call under way, for the sweeper to
-   * remove their directories.
+   * Takes up to `limit` expired sessions without a call in progress out of the store; the sweeper removes their
+   * directories.
    */
   takeExpired(limit: number): Promise<Session[]>;
   count(): Promise<number>;
 }
 
-/** Which directories belong to a session: what has none is an orphan, for the sweeper to remove. */
+/** Which directories belong to a session: the sweeper removes the others. */
 export interface SessionDirectories {
   existing(directories: readonly string[]): Promise<Set<string>>;
 }

@@ -19,7 +19,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { type Scope, scopes } from '#libs/access/access.js';
+import { type Scope, scopes } from '#libs/schemas/call-context.js';
 import type { NewKey } from '#libs/access/key-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 

@@ -1,5 +1,5 @@
 // What the OpenAPI document says of /api/keys.
-import { scopes } from '#libs/access/access.js';
+import { scopes } from '#libs/schemas/call-context.js';
 import type { DescribedOperation } from '../openapi/described-operation.js';
 import {
   anything,

@@ -1,5 +1,5 @@
 // Which scope each route needs: the one table. A route that is not in it stops the start.
-import type { Scope } from '#libs/access/access.js';
+import type { Scope } from '#libs/schemas/call-context.js';
 
 /** open: anyone. operator: this machine, METRICS_TOKEN, or a key with the scope `admin`. */
 export type RouteAccess = Scope | 'open' | 'operator';

@@ -1,6 +1,7 @@
 // The policy in force: decides calls, and keeps from each caller the tools that it may never call. Replaced whole when the
 // configuration has been read again; calls that were decided before run.
-import { type Access, allowsTool } from '#libs/access/access.js';
+import { allowsTool } from '#libs/access/access.js';
+import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { callerKeyOf, CompiledPolicy, type PolicySource } from '#libs/policy/compile-policy.js';
 import type { Caller, Effect } from '#libs/policy/decision.js';

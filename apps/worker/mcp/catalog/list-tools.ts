@@ -1,5 +1,5 @@
-// What a server offers, asked of an instance that no session has: a shared server's own, or one that is made for this
-// and thrown away with its workspace. What a session does to its instance changes no other session's catalog.
+// Lists a server's tools on an instance without a session: a shared server's own, or one created for this and removed
+// with its workspace. What a session does to its instance does not change the catalog of other sessions.
 import { randomBytes } from 'node:crypto';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -41,7 +41,7 @@ async function listOnce(server: ConfiguredServer, workspaces: Workspaces, signal
       await connection.close();
     }
   } finally {
-    // What a crash leaves is found by the sweeper: the directory belongs to no session.
+    // After a crash the sweeper finds it: the directory belongs to no session.
     await workspaces.remove(name);
   }
 }

@@ -1,5 +1,5 @@
-// One server's place in the catalog: listed, again when its tools changed or it could not be reached, until it is no
-// longer configured like this. After that it publishes nothing any more.
+// One server's place in the catalog: listed, and listed again when its tools change or it could not be reached, until
+// its configuration changes. After that it publishes nothing.
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -12,7 +12,7 @@ import type { CatalogPublisher } from './publish-catalog.js';
 
 const retryMs = { first: 5_000, most: 60_000 };
 const listTimeoutMs = 60_000;
-/** Several changes in a row are one. A server that says so without end is listed less and less often. */
+/** Several changes in a row count as one. A server that reports changes endlessly is listed less and less often. */
 const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };
 
 export interface ListingParts {
@@ -30,14 +30,14 @@ export class ListedServer {
   private failures = 0;
   /** Of the last failure, for the operator. */
   private why = '';
-  /** A change that no listing has begun after. */
+  /** A change after which no listing has begun. */
   private changed = false;
   private readonly pause: GrowingPause;
-  /** The listing under way: there is one at a time. */
+  /** The listing in progress: one at a time. */
   private listing: Promise<void> | undefined;
-  /** Its time came while another one was under way. */
+  /** It became due during another one. */
   private again = false;
-  /** What is being written of them. */
+  /** Writes in progress. */
   private readonly writing = new Set<Promise<unknown>>();
   private readonly watched = new WeakSet<ToolConnection>();
   private readonly leaving = new AbortController();
@@ -53,7 +53,7 @@ export class ListedServer {
     return this.configured;
   }
 
-  /** The same server may have another place among the others. Resolves when nothing of the old one is being written. */
+  /** The same server may move among the others. Resolves when no write with the old place is in progress. */
   async place(server: ConfiguredServer): Promise<void> {
     this.configured = server;
     await Promise.allSettled(this.writing);
@@ -134,7 +134,7 @@ export class ListedServer {
     await this.write(this.parts.publisher.markUnavailable(this.server.name)).catch(() => undefined);
   }
 
-  /** Whoever comes after this one waits for what it still writes. */
+  /** Its successor waits for its remaining writes. */
   private async write<T>(writing: Promise<T>): Promise<T> {
     this.writing.add(writing);
     return writing.finally(() => this.writing.delete(writing));
@@ -152,7 +152,7 @@ export class ListedServer {
     this.listLater(this.server.builtin ? changeDelayMs.shared.least : this.pause.next());
   }
 
-  /** A listing that is planned for sooner is enough. */
+  /** Does nothing if a listing is planned for sooner. */
   private listLater(afterMs: number): void {
     const due = performance.now() + afterMs;
     if (this.leaving.signal.aborted || due >= this.due) return;

@@ -1,5 +1,5 @@
-// The output schemas of the tools that this worker runs, compiled when first needed: of the definition that a call was
-// planned with, which need not be the one that the server has by now. A schema that cannot be used promises nothing.
+// The output schemas of this worker's tools, compiled when first needed: of the definition that a call was planned
+// with, which may differ from the server's current one. An unusable schema is treated as none.
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
@@ -12,7 +12,7 @@ const kept = 2_000;
 type Check = (value: JsonObject, bytes: number) => string | undefined;
 
 export class OutputSchemas {
-  /** By server and definition hash, the least recently used first; null: the definition promises nothing. */
+  /** By server and definition hash, least recently used first; null: the definition has no usable schema. */
   private readonly compiled = new Map<string, CompiledSchema | null>();
 
   constructor(
@@ -21,7 +21,7 @@ export class OutputSchemas {
     private readonly logger: Logger,
   ) {}
 
-  /** What is wrong with structured content, in words; undefined where nothing was promised. */
+  /** Describes what is wrong with structured content; undefined if there is no schema. */
   async checkOf(job: { server: string; tool: string; definitionHash: string }): Promise<Check | undefined> {
     const key = `${job.server}\n${job.definitionHash}`;
     const known = this.compiled.get(key);
@@ -33,7 +33,7 @@ export class OutputSchemas {
     return compiled === null ? undefined : (value, bytes) => compiled.check(value, bytes);
   }
 
-  /** Undefined where it is not known (any more): the call, which has had its effect, is not to fail for that. */
+  /** Undefined if the schema is unknown: a call that has already had its effect must not fail for that. */
   private async read(job: {
     server: string;
     tool: string;

@@ -1,5 +1,5 @@
-// What becomes of a listing: which definitions are approved by it, which changes wait for an operator, what is offered.
-// Asks nobody. What is held back is offered with its approved definition, and a new tool not at all.
+// Decides about a listing: which definitions it approves, which changes wait for an operator, what is offered.
+// Pure. A held-back tool is offered with its approved definition, a new one not at all.
 import { z } from 'zod';
 import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -20,16 +20,16 @@ export interface ListingInput {
   server: ConfiguredServer;
   listed: readonly ListedDefinition[];
   known: readonly KnownTool[];
-  /** Of the tools that `needsDefinition` names. */
+  /** For the tools that `needsDefinition` names. */
   approved: ReadonlyMap<string, JsonObject>;
-  /** Nothing of this server has been seen before. */
+  /** No tool of this server has been seen before. */
   firstListing: boolean;
 }
 
 export interface Publication {
-  /** Only what differs from what is known. */
+  /** Only differences from what is stored. */
   writes: ToolWrite[];
-  /** New tools that were held back and are listed no more. */
+  /** New tools that were held back and are no longer listed. */
   forgotten: string[];
   /** What is offered, in order. */
   published: PublishedTool[];
@@ -38,7 +38,7 @@ export interface Publication {
   refused: string[];
 }
 
-/** Known tools whose approved definition must be at hand: the listing says something else of them. */
+/** Known tools whose approved definition is needed: the listing differs from it. */
 export function needsDefinition(listed: readonly ListedDefinition[], known: readonly KnownTool[]): string[] {
   const hashes = new Map(listed.map(({ tool, hash }) => [tool, hash]));
   return known
@@ -46,7 +46,7 @@ export function needsDefinition(listed: readonly ListedDefinition[], known: read
     .map(({ tool }) => tool);
 }
 
-/** What is decided of one tool, before it is known which of two with one name is offered. */
+/** The decision about one tool, before equal names are resolved. */
 interface Decided extends Omit<ToolWrite, 'published' | 'before'> {
   known?: KnownTool;
   offered?: PublishedTool;
@@ -119,7 +119,7 @@ function decideListed(
   };
 }
 
-/** Its definition stays: when one of the same name comes back it is compared with that. */
+/** Its definition stays: a later tool with the same name is compared with it. */
 function decideGone(known: KnownTool, input: ListingInput): Decided {
   const { tool, position } = known;
   const at = { tool, position, listed: false, known };
@@ -201,8 +201,8 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
 }
 
 /**
- * The operator says which results may be kept; a tool that says that it changes something is not believed less for that,
- * but for its calls that only read. What tools of our own process answer may come from the files of the session.
+ * The operator says which results may be kept; a tool that says that it changes something is not believed less for
+ * that, but for its calls that only read. What tools of our own process answer may come from the files of the session.
  */
 function cacheOf(
   { name, annotations = {}, _meta: meta = {} }: ReadTool,

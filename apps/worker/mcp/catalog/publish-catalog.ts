@@ -1,5 +1,5 @@
-// Publishes what a server lists for the gateways, as far as its definitions are approved (plan-publication), and tells
-// what has changed.
+// Publishes a server's listing for the gateways, as far as its definitions are approved (plan-publication), and reports
+// changes.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
@@ -9,7 +9,7 @@ import type { ConfiguredServer } from '../servers/configured-server.js';
 import { needsDefinition, planPublication, type Publication } from './plan-publication.js';
 import { readDefinitions, type ListedDefinition, type SchemaLimits } from './read-definitions.js';
 
-/** Another worker, or an operator, may write the same tools: what they changed meanwhile is read and planned again. */
+/** Another worker, or an operator, may write the same tools: after a conflict they are read and planned again. */
 const tries = 4;
 const namesInLog = 50;
 
@@ -24,7 +24,7 @@ export interface PublisherParts {
 export class CatalogPublisher {
   constructor(private readonly parts: PublisherParts) {}
 
-  /** Resolves with what is offered from now on. @throws AppError store_unavailable */
+  /** Resolves with what is now offered. @throws AppError store_unavailable */
   async publish(server: ConfiguredServer, listed: readonly unknown[]): Promise<PublishedTool[]> {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(listed, limits);
@@ -81,13 +81,13 @@ export class CatalogPublisher {
     await this.announce();
   }
 
-  /** Only these servers stay, in this order. @throws AppError store_unavailable */
+  /** Keeps only these servers, in this order. @throws AppError store_unavailable */
   async retain(servers: readonly string[]): Promise<void> {
     await this.parts.store.retain(servers);
     await this.announce();
   }
 
-  /** What is lost here is found by the gateways' own slow reading. */
+  /** A lost message is harmless: gateways also poll slowly. */
   private async announce(): Promise<void> {
     try {
       await this.parts.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(2_000));

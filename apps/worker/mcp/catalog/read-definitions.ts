@@ -1,4 +1,4 @@
-// What a server lists, as definitions that can be kept: what is no tool is left out and named, the others stay.
+// Converts a server's listing to definitions that can be stored: invalid tools are left out and reported.
 import { z } from 'zod';
 import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash, canonicalJson } from '#libs/json-schema/canonical-hash.js';
@@ -15,7 +15,7 @@ const toolSchema = z.looseObject({
     .string()
     .min(1)
     .max(256)
-    // Nothing that cannot be seen: a name must not look like another one.
+    // No invisible characters: a name must not look like another one.
     .regex(/^[^\s\p{Cc}\p{Cf}\p{Cs}\p{Co}]+$/u),
   title: z.string().max(1_000).optional().catch(undefined),
   description: z.string().max(20_000).nullish(),
@@ -40,18 +40,18 @@ export type ReadTool = z.output<typeof toolSchema>;
 export interface ListedDefinition {
   /** The server's own name for it. */
   tool: string;
-  /** As it was received, without what is no part of a tool. */
+  /** As received, without members that do not belong to a tool. */
   definition: JsonObject;
-  /** SHA-256 (hex) over the canonical form of what is pinned of it. */
+  /** SHA-256 (hex) over the canonical form of its pinned members. */
   hash: string;
 }
 
-/** Members by which a definition is the same or another one; `_meta` is none of them. */
+/** Members that identify a definition; `_meta` is not one. */
 const pinned = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
 /** Of one definition, in bytes of the bound of one schema. */
 const schemasOfOne = 4;
-/** Of all definitions of a server: what is kept of them, and read by every gateway. */
+/** Limit for all definitions of a server: they are stored, and read by every gateway. */
 const maxAllBytes = 32 * 1024 * 1024;
 
 /** `refused` says which were left out and why. A listing may be large: it is read in pieces. */
@@ -94,14 +94,14 @@ function readDefinition(raw: unknown, limits: SchemaLimits): ListedDefinition | 
   return { tool: name, definition, hash: canonicalHash(pick(members, pinned)) };
 }
 
-/** A definition that was kept: it has been read before. */
+/** A stored definition: it has been validated before. */
 export function readKept(definition: JsonObject): ReadTool {
   return toolSchema.parse(definition);
 }
 
 /**
- * How much a definition differs from the approved one. White space is that of title and description: what stands in a
- * schema is part of the contract.
+ * How much a definition differs from the approved one. White space counts only in title and description: everything in
+ * a schema is part of the contract.
  */
 export function gradeChange(approved: JsonObject, listed: JsonObject): 'cosmetic' | 'wording' | 'contract' {
   const contract = (definition: JsonObject) =>

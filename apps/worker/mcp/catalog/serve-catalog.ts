@@ -1,5 +1,5 @@
-// Keeps the catalog true to this worker's servers: lists each, also those that a new configuration brings, takes out
-// what is no longer configured, and tells the order that decides bare names.
+// Keeps the catalog in step with this worker's servers: lists each, including those of a new configuration, removes
+// those no longer configured, and publishes the order that decides bare names.
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import { ListedServer, type ListingParts } from './listed-server.js';
@@ -17,7 +17,7 @@ export interface CatalogParts extends ListingParts {
 export class CatalogService implements PoolListener {
   private readonly listed = new Map<string, ListedServer>();
   private refused: readonly RefusedServer[] = [];
-  /** Of a configuration before this one: their last processes may still be ending. */
+  /** Servers of an earlier configuration: their last processes may still be ending. */
   private readonly ending = new Set<Promise<void>>();
   private retry?: NodeJS.Timeout;
   private retrying: Promise<void> = Promise.resolve();
@@ -27,12 +27,12 @@ export class CatalogService implements PoolListener {
     parts.pool.listen(this);
   }
 
-  /** Resolves when each builtin has been asked once. A store or server that is away is asked again later. */
+  /** Resolves when each builtin has been listed once. An unavailable store or server is retried later. */
   start(): Promise<void> {
     return this.replace(this.parts.configured);
   }
 
-  /** Servers that have not changed keep what is known of them; the others are listed anew, as at the start. */
+  /** Unchanged servers keep their state; the others are listed again, as at the start. */
   async replace({ servers, refused }: ConfiguredServers): Promise<void> {
     const settled: Promise<unknown>[] = [this.retrying];
     for (const [name, listed] of this.listed) {
@@ -57,7 +57,7 @@ export class CatalogService implements PoolListener {
     await Promise.all(builtins.map((listed) => listed.list()));
   }
 
-  /** Resolves when no server is being asked any more. */
+  /** Resolves when no listing is in progress. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.retry);
@@ -65,7 +65,7 @@ export class CatalogService implements PoolListener {
     await Promise.all(this.ending);
   }
 
-  /** For health: each server with its state, and why where it is not ready. */
+  /** For health: each server with its state, and the reason if it is not ready. */
   states(): { name: string; state: ServerState; reason?: string }[] {
     return [
       ...this.refused.map(({ name, reason }) => ({ name, state: 'refused' as const, reason })),
@@ -92,7 +92,7 @@ export class CatalogService implements PoolListener {
     await listed.leave();
   }
 
-  /** A store that is away is told later: until then what is gone is still offered, and refused when it is called. */
+  /** If the store is unavailable this is retried: until then removed servers are offered, and their calls refused. */
   private async retain(names: readonly string[]): Promise<void> {
     try {
       await this.parts.publisher.retain(names);

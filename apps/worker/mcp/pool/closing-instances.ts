@@ -1,5 +1,5 @@
-// Instances that are not handed to calls any more, until nothing of them is left. What is slow to end holds nobody up until
-// there are as many of those as the server may have instances.
+// Instances that take no more calls, until they have ended completely. Slow ones block nothing until there are
+// as many of them as the server may have instances.
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
@@ -19,7 +19,7 @@ export class ClosingInstances {
     return [...this.closing.keys()];
   }
 
-  /** Once an instance: the first reason stands. */
+  /** Once per instance: the first reason counts. */
   close(instance: Instance, reason: CloseReason): void {
     if (instance.closing !== undefined) return;
     instance.closing = reason;
@@ -28,13 +28,13 @@ export class ClosingInstances {
     this.closing.set(instance, closed);
   }
 
-  /** Undefined where fewer of the server are ending than it may have; else resolves when the first of them has ended. */
+  /** Undefined if fewer instances are ending than the server may have; otherwise resolves when the first has ended. */
   untilFewer({ name, maxInstances }: ConfiguredServer): Promise<void> | undefined {
     const same = this.all.filter(({ server }) => server.name === name);
     return same.length <= maxInstances ? undefined : this.closing.get(same[0]!);
   }
 
-  /** Resolves when none is left of those that `belongs` names. */
+  /** Resolves when all instances selected by `belongs` have ended. */
   async ended(belongs: (instance: Instance) => boolean): Promise<void> {
     const waited = [...this.closing].filter(([instance]) => belongs(instance));
     await Promise.all(waited.map(([, closed]) => closed));
@@ -46,7 +46,7 @@ export class ClosingInstances {
     this.events.onClosed(instance.server.name, reason);
     try {
       await connection.close();
-      // That one has a line of its own, which says what it died of.
+      // That case has its own log line, with the cause.
       if (reason !== 'ended') logInstance(this.logger, instance, 'tool server closed', closeReasons[reason]);
     } catch (error) {
       this.logger.warn({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');

@@ -1,17 +1,17 @@
-// What a pool tells of itself while it works: to the catalog, and to metrics in names of servers and words of fixed sets,
-// nothing of a caller.
+// Events of a pool: for the catalog, and for metrics with server names and fixed words as labels,
+// never a caller's data.
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import type { ServerBound } from '../wire/server-bound.js';
 
-/** What the catalog wants to know of the servers. */
+/** Events about servers for the catalog. */
 export interface PoolListener {
   onConnected(server: ConfiguredServer, connection: ToolConnection): void;
-  /** It could not be connected several times in a row, and is left alone for a while. */
+  /** Connecting failed several times in a row; the server is blocked for a while. */
   onUnreachable(server: ConfiguredServer): void;
 }
 
-/** Why an instance is no more, as the log says it. */
+/** Why an instance ended, as logged. */
 export const closeReasons = {
   idle: 'idle',
   room: 'room was needed',
@@ -22,16 +22,16 @@ export const closeReasons = {
   session_gone: 'its session is no more',
   unwanted: 'nobody waits for its start',
   stopping: 'the worker is stopping',
-  /** By itself: the log has a line of its own for it. */
+  /** By itself: it has its own log line. */
   ended: 'it has ended by itself',
 } as const;
 
 export type CloseReason = keyof typeof closeReasons;
 
-/** Why a call got no instance: failures to connect, all in use, too many calls on its own, too many others that start. */
+/** Why a call got no instance: connecting failed, all in use, too many calls on its own, too many others starting. */
 export type RefusalReason = 'circuit' | 'instances' | 'concurrency' | 'starts';
 
-/** `adopted`: it had been started before anybody asked for it. */
+/** `adopted`: it was started before any call needed it. */
 export type ConnectOutcome = 'connected' | 'failed' | 'adopted';
 
 export interface PoolEvents {

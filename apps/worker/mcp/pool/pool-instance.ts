@@ -1,4 +1,4 @@
-// One running instance of a server as the pool keeps it, how it is asked for, whose it is, and how instances are counted.
+// A running instance of a server in the pool: how it is requested, whose it is, and how instances are counted.
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/configured-server.js';
@@ -12,7 +12,7 @@ export interface UseOptions {
   signal: AbortSignal;
   /** By `steadyNow()`: how long to wait for its start, and for a free place. */
   deadline: number;
-  /** A listing that hangs must hold up no call. Default: calls. */
+  /** A listing that hangs must not block calls. Default: calls. */
   line?: 'calls' | 'listing';
 }
 
@@ -22,22 +22,22 @@ export interface Instance {
   user: PoolUser;
   connection: Promise<ToolConnection>;
   connected: boolean;
-  /** It has survived a call, or a listing. */
+  /** It has completed a call or a listing. */
   proven: boolean;
   slots: FairSlots;
   inUse: number;
   idleTimer?: NodeJS.Timeout;
-  /** Ends its start, where it is not connected yet. */
+  /** Aborts its start, if it is not connected yet. */
   start: AbortController;
-  /** By `steadyNow()`: nobody waits for its start any longer than this. */
+  /** By `steadyNow()`: the latest time that any caller waits for its start. */
   wantedUntil: number;
-  /** Why it is being closed, by us or after its own end. */
+  /** Why it is being closed, by us or after it ended by itself. */
   closing?: CloseReason;
-  /** Why it takes no new call and is closed by its last one. */
+  /** Why it takes no new calls and is closed after its last one. */
   leaving?: CloseReason;
 }
 
-/** State must not leak between users: an instance is never another session's, principal's, or that of other headers. */
+/** State must not leak between users: an instance is not shared between sessions, principals or sets of headers. */
 export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
   const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
   return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
@@ -47,7 +47,7 @@ export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'princ
   return server.scope === 'session' && user.principal === session.principal && user.sessionId === session.sessionId;
 }
 
-/** A line a start and end; builtins are part of the worker. */
+/** One line per start and end; builtins are part of the worker. */
 export function logInstance(logger: Logger, { server, user }: Instance, message: string, reason?: string): void {
   if (server.builtin) return;
   const fields = {
@@ -68,7 +68,7 @@ export interface InstanceCount {
   count: number;
 }
 
-/** Every state of every server, those that nothing is in too: a gauge that goes to zero says so. */
+/** Every state of every server, including empty ones, so that gauges return to zero. */
 export function countInstances(
   names: Iterable<string>,
   instances: readonly Instance[],

@@ -1,5 +1,5 @@
-// Instances of servers: at most one a key, connected once under concurrency, backed off from when failing, closed when
-// idle. A server that ends is noticed at once and made anew by the next call.
+// Instances of servers: at most one per key, connected once under concurrency, with back-off after failures, closed
+// when idle. A server that ends is noticed at once and started again by the next call.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
@@ -33,9 +33,9 @@ import { Spares } from './spares.js';
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
 const waitingPerInstance = 1_000;
-/** A start that nobody waits for goes on for so long: the next call may want it. */
+/** How long a start continues that no call waits for: the next call may need it. */
 const unwantedStartMs = 3_000;
-/** Directories of sessions that are no more, whose calls may still be on their way. */
+/** Directories of deleted sessions, whose calls may still be on their way. */
 const rememberedGone = 10_000;
 
 export class ServerPool {
@@ -43,12 +43,12 @@ export class ServerPool {
   /** Least recently used first. */
   private readonly byKey = new Map<string, Instance>();
   private readonly circuits = new ServerCircuits();
-  /** Of instances that end unproven. */
+  /** Back-off for instances that end unproven. */
   private readonly crashes = new ServerCircuits();
   private readonly stop = new AbortController();
-  /** Taken out of `byKey` while calls ran on them. */
+  /** Removed from `byKey` while calls ran on them. */
   private readonly outgoing = new Set<Instance>();
-  /** What is in neither any more, but has not ended. */
+  /** In neither of these, but not ended yet. */
   private readonly closing: ClosingInstances;
   private readonly spares: Spares;
   /** Oldest first. */
@@ -72,12 +72,12 @@ export class ServerPool {
     });
   }
 
-  /** Starts what is kept ready for new sessions. */
+  /** Starts the spares for new sessions. */
   warm(): void {
     for (const server of this.servers.values()) this.spares.fill(server);
   }
 
-  /** Other servers from now on. What runs for one that has changed or gone takes no new call, and ends with its last. */
+  /** Replaces the servers. Instances of changed or removed ones take no new calls, and end after their last. */
   replace(configured: ConfiguredServers): void {
     const before = this.servers;
     this.configured = configured;
@@ -95,13 +95,13 @@ export class ServerPool {
     return this.byKey.size;
   }
 
-  /** Of every server that is configured or has instances still. */
+  /** For every server that is configured or still has instances. */
   census(): InstanceCount[] {
     const instances = [...this.byKey.values(), ...this.outgoing, ...this.closing.all];
     return countInstances(this.servers.keys(), instances, { spares: this.spares, starts: this.starts });
   }
 
-  /** Runs `ensure` with the directory of a spare instance, where there is one: a session that takes it finds that running. */
+  /** Runs `ensure` with the directory of a spare, if any: a session that takes it also gets the running instance. */
   offerSpare<T extends { directory: string }>(
     server: string,
     ensure: (directory: string | undefined) => Promise<T>,
@@ -118,7 +118,7 @@ export class ServerPool {
   }
 
   /**
-   * Runs `work` on the user's instance of the server; once more on a new one where the server has forgotten it.
+   * Runs `work` on the user's instance of the server; once more on a new one if the server has lost its session.
    * @throws AppError tool_unavailable, and what `work` throws.
    */
   async use<T>(name: string, options: UseOptions, work: PoolWork<T>): Promise<T> {
@@ -159,7 +159,7 @@ export class ServerPool {
         const connection = await (connected ? opening : unlessAborted(opening, options.signal));
         return await work(connection, server).finally(() => connection.closed || this.proven(instance));
       } catch (error) {
-        // Others may still get their answers from it: it is closed by the last of them.
+        // Other calls may still get their answers from it: the last of them closes it.
         if (error instanceof SessionLost) this.letGo(instance, 'forgotten');
         throw error;
       } finally {
@@ -171,7 +171,7 @@ export class ServerPool {
     }
   }
 
-  /** Ends a session's own instances; resolves when they have ended, others take their time. */
+  /** Ends a session's own instances; resolves when they have ended, without waiting for others. */
   async closeSession(session: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
     for (const instance of [...this.byKey.values(), ...this.outgoing]) {
       if (isOwn(instance, session)) this.remove(instance, 'session_left');
@@ -179,7 +179,7 @@ export class ServerPool {
     await this.closing.ended((instance) => isOwn(instance, session));
   }
 
-  /** Its session is no more: what runs there ends at once, with its calls, and nothing is started there again. */
+  /** Its session was deleted: its instances end at once, with their calls, and none is started there again. */
   async endIn(directory: string): Promise<void> {
     this.gone.add(directory);
     if (this.gone.size > rememberedGone) this.gone.delete(this.gone.values().next().value!);
@@ -214,7 +214,7 @@ export class ServerPool {
     instance.connection.then(
       (connection) => {
         instance.connected = true;
-        // From now on it has the time of one that is idle.
+        // From now on the idle timeout applies.
         if (instance.inUse === 0) this.leaveIdle(instance);
         if (instance.leaving === undefined) this.circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
@@ -224,7 +224,7 @@ export class ServerPool {
       },
       (error: unknown) => {
         this.forget(instance);
-        // What we ended says nothing about the server, unless there was no time left for it.
+        // An end that we caused says nothing about the server, unless its time had run out.
         const ours = instance.closing !== undefined && !(instance.closing === 'unwanted' && isLate(instance));
         if (instance.leaving === undefined && !ours) this.countFailure(server, error);
       },
@@ -232,7 +232,7 @@ export class ServerPool {
     return instance;
   }
 
-  /** Not bound to the signal of the first call: others wait too, and `leaveIdle` ends it. @throws AppError tool_unavailable */
+  /** Ignores the first call's signal: others wait too, and `leaveIdle` ends it. @throws AppError tool_unavailable */
   private connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
     const adopted = this.spares.adopt(server, user);
     if (adopted !== undefined) {
@@ -260,13 +260,13 @@ export class ServerPool {
     this.crashes.forget(instance.key);
   }
 
-  /** By itself or by us; a server's own end is noticed here at once. */
+  /** Ended by itself or by us; a server's own end is noticed here at once. */
   private ended(instance: Instance, { failure }: ToolConnection): void {
     this.forget(instance);
     if (instance.closing !== undefined) return;
     if (!instance.proven) this.crashes.failed(instance.key);
     logInstance(this.logger, instance, 'tool server ended by itself', failure?.message ?? 'the connection was closed');
-    // Of its processes some may be left.
+    // Some of its processes may remain.
     this.remove(instance, 'ended');
   }
 
@@ -284,7 +284,7 @@ export class ServerPool {
     if (open) this.listener?.onUnreachable(server);
   }
 
-  /** Resolves when there is room; undefined where there is. @throws AppError tool_unavailable when all are in use. */
+  /** Resolves when there is room; undefined if there is. @throws AppError tool_unavailable when all are in use. */
   private makeRoom(server: ConfiguredServer): Promise<void> | undefined {
     const same = this.of(server);
     if (same.length + this.spares.ready(server.name) < server.maxInstances) return undefined;
@@ -312,7 +312,7 @@ export class ServerPool {
     instance.idleTimer.unref();
   }
 
-  /** New calls get another instance, or none; those that run on it get their answers. */
+  /** New calls get another instance, or none; running ones still get their answers. */
   private letGo(instance: Instance, reason: CloseReason): void {
     this.forget(instance);
     if (instance.closing !== undefined) return;

@@ -1,21 +1,21 @@
-// What has failed five times in a row is left alone: after that, one try every thirty seconds. Servers that could not be
-// connected go by their name, instances that ended before they answered anything by their key.
+// After five failures in a row a key is blocked, except for one attempt every thirty seconds. Failures to connect count
+// by the server's name, instances that ended before their first answer by the instance's key.
 
 interface Circuit {
   failures: number;
-  /** performance.now() before which nothing is tried. */
+  /** performance.now() before which there is no attempt. */
   closedUntil: number;
 }
 
 const failuresToOpen = 5;
 const halfOpenMs = 30_000;
-/** Whoever failed least recently is forgotten: sessions come and go. */
+/** The key that failed least recently is forgotten: sessions come and go. */
 const maxCircuits = 1_000;
 
 export class ServerCircuits {
   private readonly circuits = new Map<string, Circuit>();
 
-  /** Whether the server may be connected now; where it is left alone, this is the one try of the next thirty seconds. */
+  /** Whether the server may be connected now; if it is blocked, this is the one attempt of the next thirty seconds. */
   mayTry(name: string): boolean {
     const circuit = this.circuits.get(name);
     if (circuit === undefined || circuit.failures < failuresToOpen) return true;
@@ -34,7 +34,7 @@ export class ServerCircuits {
     return { failures, open: failures >= failuresToOpen };
   }
 
-  /** It has been connected, has answered, or is configured otherwise. */
+  /** It has connected, answered, or its configuration has changed. */
   forget(name: string): void {
     this.circuits.delete(name);
   }

@@ -1,6 +1,6 @@
-// Instances that are started before anybody asks for them, each in a directory of its own that no session has. A new
-// session gets such a directory as its workspace, and with it the instance that was born there: once, for good. What no
-// session has used is never offered to a second one, and nobody's files are ever moved.
+// Spare instances: started before they are needed, each in a directory of its own that belongs to no session. A new
+// session gets such a directory as its workspace, and its instance with it: once, permanently. A directory is never
+// offered to a second session, even if the first did not use it, and files are never moved.
 import type { Logger } from '#libs/logging/logger.js';
 import type { ConfiguredServer, PoolUser, SpareInstance } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
@@ -8,17 +8,17 @@ import type { ToolConnection } from '../servers/connection.js';
 interface Spare {
   server: ConfiguredServer;
   instance: SpareInstance;
-  /** `performance.now()` after which it is not handed on. */
+  /** `performance.now()` after which it is not given to a session. */
   until: number;
   timer: NodeJS.Timeout;
-  /** Somebody asks the store whether a session takes its directory. */
+  /** The store is being asked whether a session takes its directory. */
   offered: boolean;
-  /** A session has its directory: it goes to that session, or ends and leaves the directory behind. */
+  /** A session has its directory: the instance goes to that session, or ends and leaves the directory behind. */
   taken: boolean;
 }
 
 export interface SparesParts {
-  /** How many more instances the server may have; none where it is configured otherwise now. */
+  /** How many more instances the server may have; 0 if its configuration has changed. */
   room: (server: ConfiguredServer) => number;
   isCurrent: (server: ConfiguredServer) => boolean;
   onFailed: (server: ConfiguredServer, error: unknown) => void;
@@ -26,13 +26,13 @@ export interface SparesParts {
   logger: Logger;
 }
 
-/** Well below the time after which the sweeper takes a directory without a session for one that was left behind. */
+/** Well below the age at which the sweeper treats a directory without a session as an orphan. */
 const maxLifeMs = 300_000;
 
 export class Spares {
   /** Oldest first. */
   private readonly readySpares = new Set<Spare>();
-  /** Being started, at most one a server. */
+  /** Starts in progress, at most one per server. */
   private readonly starts = new Map<ConfiguredServer, Promise<boolean>>();
   private readonly ending = new Set<Promise<void>>();
   private readonly usedAt = new Map<string, number>();
@@ -51,14 +51,14 @@ export class Spares {
     return this.ready(name) + this.starting(name);
   }
 
-  /** A session begins to use the server: what is missing is started, one after another. */
+  /** A session begins to use the server: missing spares are started, one after another. */
   used(server: ConfiguredServer): void {
     if (server.spares === undefined) return;
     this.usedAt.set(server.name, performance.now());
     this.fill(server);
   }
 
-  /** No more are started than there should be: what ends as soon as it runs is not replaced without end. */
+  /** Starts no more than wanted: spares that end right after their start are not replaced endlessly. */
   fill(server: ConfiguredServer, most = server.spares?.count ?? 0): void {
     const { room, signal } = this.parts;
     if (server.spares === undefined || most === 0 || signal.aborted || this.starts.has(server)) return;
@@ -68,7 +68,7 @@ export class Spares {
     void starting.then((started) => started && this.fill(server, most - 1));
   }
 
-  /** Runs `ensure` with the directory of a spare, for a new session; its result says whether the session has taken it. */
+  /** Runs `ensure` with the directory of a spare, for a new session; its result says whether the session took it. */
   async offer<T extends { directory: string }>(
     server: ConfiguredServer | undefined,
     ensure: (directory: string | undefined) => Promise<T>,
@@ -81,7 +81,7 @@ export class Spares {
       spare.taken = session.directory === spare.instance.directory;
       return session;
     } catch (error) {
-      // The store may have it all the same: no other session may get this directory.
+      // The store may have stored it anyway: no other session may get this directory.
       this.end(spare);
       throw error;
     } finally {
@@ -89,7 +89,7 @@ export class Spares {
     }
   }
 
-  /** The instance that was born in the user's directory, where there is one that still lives. */
+  /** The instance that was started in the user's directory, if it still lives. */
   adopt(server: ConfiguredServer, user: PoolUser): ToolConnection | undefined {
     const spare = this.of(server.name).find((each) => each.taken && each.instance.directory === user.directory);
     if (spare === undefined || !this.mayGo(spare)) return undefined;
@@ -97,25 +97,25 @@ export class Spares {
     return spare.instance.adopt(user.sessionId);
   }
 
-  /** Ends one that nobody has been promised; false where there is none. */
+  /** Ends one that is not promised to a session; false if there is none. */
   giveUpOne(name: string): boolean {
     const spare = this.of(name).find(({ offered, taken }) => !offered && !taken);
     if (spare !== undefined) this.end(spare);
     return spare !== undefined;
   }
 
-  /** Ends those of servers that are configured otherwise now. */
+  /** Ends those of servers whose configuration has changed. */
   replace(): void {
     for (const spare of this.readySpares) if (!this.parts.isCurrent(spare.server)) this.end(spare);
   }
 
-  /** The session that took this directory is no more. Resolves when nothing of it is left to end. */
+  /** The session that took this directory was deleted. Resolves when its instance has ended. */
   async endIn(directory: string): Promise<void> {
     for (const spare of this.readySpares) if (spare.instance.directory === directory) this.end(spare);
     await Promise.all(this.ending);
   }
 
-  /** Resolves when none is left; the signal has aborted before. */
+  /** Resolves when all have ended; the signal has aborted before. */
   async close(): Promise<void> {
     await Promise.all(this.starts.values());
     for (const spare of this.readySpares) this.end(spare);
@@ -130,7 +130,7 @@ export class Spares {
     return this.parts.isCurrent(server) && performance.now() < until && !instance.connection.closed;
   }
 
-  /** Resolves with whether there is one more. */
+  /** Resolves with whether one was added. */
   private async start(
     server: ConfiguredServer,
     open: NonNullable<ConfiguredServer['spares']>['open'],
@@ -158,7 +158,7 @@ export class Spares {
     }
   }
 
-  /** Followed by another one only where a session has begun to use the server meanwhile. */
+  /** Starts another one only if a session has begun to use the server meanwhile. */
   private tooOld(spare: Spare, bornAt: number): void {
     this.end(spare);
     if ((this.usedAt.get(spare.server.name) ?? 0) > bornAt) this.fill(spare.server);

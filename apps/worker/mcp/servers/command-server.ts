@@ -1,5 +1,5 @@
-// A server that is a program: prepared when the worker starts, started where its session's files are. Refuses what
-// cannot be found, what would run with too little isolation, and a workspace where there is no session.
+// A server that is a program: prepared when the worker starts, started in its session's directory. Refuses programs
+// that cannot be found or would run with too little isolation, and a workspace if there is no session.
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
@@ -31,11 +31,11 @@ export interface CommandParts {
   environment: Readonly<Record<string, string>>;
   packageRoots: readonly string[];
   isolation: Isolation;
-  /** Files and directories that no server may read: secrets, beside what `config` and `workspaces` name. */
+  /** Files and directories that no server may read: secrets, in addition to those in `config` and `workspaces`. */
   kept?: readonly string[] | undefined;
-  /** The proxy of commands whose network is a list of hosts, opened once one of them needs it. */
+  /** The proxy of commands whose network is a list of hosts, opened when first needed. */
   egress?: () => Promise<EgressProxy>;
-  /** One line for all servers of the worker. */
+  /** Shared by all servers of the worker. */
   starts: ServerStarts;
   grace?: EndGrace;
   connectTimeoutMs?: number | undefined;
@@ -43,7 +43,7 @@ export interface CommandParts {
   logger: Logger;
 }
 
-/** Written in `args` and `env`: the directory that the server runs in. */
+/** Placeholder in `args` and `env`: the directory that the server runs in. */
 const workspaceVariable = '${WORKSPACE}';
 const defaultGrace: EndGrace = { stdinMs: 1_000, termMs: 1_000 };
 
@@ -77,7 +77,7 @@ export class CommandServer {
   private readonly isShared: boolean;
   private readonly logger: Logger;
 
-  /** @throws CommandRefused with what the operator can do. */
+  /** @throws CommandRefused, saying what the operator can do. */
   constructor(
     private readonly name: string,
     private readonly server: CommandConfig,
@@ -135,7 +135,7 @@ export class CommandServer {
         },
       };
     } catch (error) {
-      // What a crash leaves is found by the sweeper: the directory belongs to no session.
+      // After a crash the sweeper finds it: the directory belongs to no session.
       await workspaces.remove(directory);
       throw error;
     }
@@ -173,7 +173,7 @@ export class CommandServer {
     return { connection, activity };
   }
 
-  /** It writes its files itself: keeps it to the quota of its workspace for as long as it runs. Never rejects. */
+  /** The program writes its files itself: enforces the quota of its workspace while it runs. Never rejects. */
   private async watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
     const over = new AbortController();
     void process.exited.catch(() => undefined).then(() => over.abort());
@@ -188,7 +188,7 @@ export class CommandServer {
     }
   }
 
-  /** Its own code is nobody's business: a server that fails there names it in its errors. */
+  /** Its own code is private: a server that fails there would name it in its errors. */
   private show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
     const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
     const { packages } = this.program;
@@ -196,7 +196,7 @@ export class CommandServer {
     return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
   }
 
-  /** @throws CommandRefused where the configuration would open the data of Signalbox to the server. */
+  /** @throws CommandRefused if the configuration would expose Signalbox's data to the server. */
   private readablePaths(): string[] {
     const { config, workspaces, kept = [] } = this.parts;
     const { file, args, packages } = this.program;
@@ -229,14 +229,14 @@ export class CommandServer {
       },
     };
     if (typeof server.network === 'string') return { ...launch, network: server.network };
-    // A list of hosts is reached by the proxy alone, which programs find in their environment.
+    // A list of hosts is reachable only through the proxy, which programs find in their environment.
     if (parts.egress === undefined) throw new AppError('tool_unavailable', 'The tool server has no way to its network');
     const proxy = await parts.egress();
     const proxied = proxy.environmentFor({ name, allow: server.network.allow });
     return { ...launch, network: { proxyPort: proxy.port }, environment: { ...proxied, ...launch.environment } };
   }
 
-  /** A shared server has no session's directory, but one of its own that outlives it. */
+  /** A shared server has no session directory, but its own, which outlives it. */
   private async ownPlace(): Promise<Place> {
     const { config, workspaces } = this.parts;
     const limits = { ...workspaces.limits, quota: 'soft' as const };
@@ -244,5 +244,5 @@ export class CommandServer {
   }
 }
 
-/** The largest result that is read at all, and what stands around it. */
+/** The largest result that is read, plus its envelope. */
 export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;

@@ -1,4 +1,4 @@
-// A tool server as this worker runs it, whatever stands behind it.
+// A tool server as this worker runs it, of any kind.
 import type { ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
@@ -10,19 +10,19 @@ export interface PoolUser {
   sessionId: string;
   /** Name of the session's directory among the workspaces. */
   directory: string;
-  /** Headers of the caller that the server is sent (`forward_headers`): never logged. */
+  /** Headers of the caller that are sent to the server (`forward_headers`): never logged. */
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
 
-/** An instance that no session has yet, in a directory that it alone was started for. */
+/** An instance without a session, in a directory of its own. */
 export interface SpareInstance {
   /** Name of the directory among the workspaces. */
   directory: string;
-  /** For its end only: its names are nobody's yet. */
+  /** Only for closing it: paths are not mapped yet. */
   connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
-  /** The connection as the session uses it whose directory this is from now on. */
+  /** The connection as used by the session that takes this directory. */
   adopt(sessionId: string): ToolConnection;
   /** Ends it and removes its directory, which no session has. */
   discard(): Promise<void>;
@@ -35,7 +35,7 @@ export interface ConfiguredServer {
   configHash: string;
   builtin: boolean;
   trusted: boolean;
-  /** What its tools run under, as the audit says it: `builtin`, `remote`, or a level of isolation. */
+  /** Isolation of its tools, as in the audit: `builtin`, `remote`, or a level of isolation. */
   isolation: string;
   scope: 'session' | 'shared';
   concurrency: number;
@@ -44,24 +44,24 @@ export interface ConfiguredServer {
   timeoutMs: number;
   maxTimeoutMs: number;
   tools: ServerConfig['tools'];
-  /** Names of the caller's headers that it is sent, in small letters. */
+  /** Lower-case names of the caller's headers that are sent to it. */
   forwardHeaders: readonly string[];
-  /** What becomes of definitions that have changed. */
+  /** What happens to definitions that have changed. */
   changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
-  /** Where instances are kept ready for new sessions: how many, and how one is started. */
+  /** If spares are kept for new sessions: how many, and how one is started. */
   spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> } | undefined;
 }
 
-/** Tells callers apart whose headers the server is sent: a hash, which says nothing of them. */
+/** Distinguishes callers whose headers the server receives: a hash, which reveals nothing about them. */
 export function credentialOf({ principal, headers }: PoolUser): string | undefined {
   return headers === undefined ? undefined : canonicalHash([principal, headers]);
 }
 
 type ServerIdentity = Pick<ConfiguredServer, 'name' | 'configHash'>;
 
-/** The same name and configuration: what runs for the one runs for the other. */
+/** The same name and configuration: an instance of one can serve the other. */
 export function isSameServer(left: ServerIdentity | undefined, right: ServerIdentity | undefined): boolean {
   return left !== undefined && left.name === right?.name && left.configHash === right.configHash;
 }

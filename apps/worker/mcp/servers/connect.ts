@@ -1,4 +1,4 @@
-// Makes connections to MCP servers, to a program or over HTTP; by what is known of the server where something is.
+// Creates connections to MCP servers, to a program or over HTTP; uses what is known about the server, if anything.
 import type { Transport } from '@modelcontextprotocol/client';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
@@ -11,16 +11,16 @@ import { StdioTransport, type StdioOptions } from '../wire/stdio-transport.js';
 
 const connectTimeoutMs = 30_000;
 
-/** @throws AppError tool_unavailable; nothing of the process is left then. */
+/** @throws AppError tool_unavailable; its process has then ended completely. */
 export function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
   return connectKnowing(options.memory, options.signal, async (known) => {
-    // Next to the start of a process it costs nothing to ask a server of the newer era again.
+    // Compared to the start of a process, checking again for a server of the newer era is cheap.
     const prior = known?.kind === 'legacy' ? known : undefined;
     const first = new StdioTransport(process);
     try {
       return await establish(first, { ...options, prior });
     } catch (error) {
-      // Some old servers end on a greeting that they do not know: once more with the one they do.
+      // Some old servers exit on an unknown greeting: try once more with the old one.
       const ended = first.failure?.code === 'tool_crashed';
       if (!ended || prior !== undefined || options.signal.aborted) throw error;
       return establish(new StdioTransport(process), { ...options, prior: { kind: 'legacy' } });
@@ -46,7 +46,7 @@ export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise
   });
 }
 
-/** @throws AppError tool_unavailable; the transport is closed then. */
+/** @throws AppError tool_unavailable; the transport is then closed. */
 export async function establish(
   transport: Transport,
   options: EstablishOptions,

@@ -1,5 +1,5 @@
-// What the SDK, HTTP and servers throw, as our errors. A server's own words are bounded; statuses are told, addresses are
-// not.
+// Converts errors of the SDK, HTTP and servers to ours. A server's own text is bounded; HTTP statuses are shown,
+// addresses are not.
 import {
   InsufficientScopeError,
   ProtocolError,
@@ -13,7 +13,7 @@ import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { missingAnswer, tooLargeAnswer, unreadableAnswer } from '../wire/guarded-transport.js';
 
-/** The server has forgotten the session: it ran nothing, and a new session may be asked again. */
+/** The server has lost the session: it ran nothing, and the call may be retried in a new one. */
 export class SessionLost extends AppError {
   constructor() {
     super('tool_unavailable', 'The tool server has forgotten the session');
@@ -22,7 +22,7 @@ export class SessionLost extends AppError {
 
 const maxErrorLength = 2_000;
 const invalidParams = -32_602;
-/** Invalid request, no such method, no such version. */
+/** Invalid request, unknown method, unsupported version. */
 const notKnown: ReadonlySet<number> = new Set([-32_600, -32_601, -32_022]);
 const unknownOverHttp = [400, 404, 405, 406, 415];
 
@@ -49,12 +49,12 @@ const sdkErrors: Partial<Record<SdkErrorCode, readonly [ToolErrorCode, string]>>
   [SdkErrorCode.ClientHttpForbidden]: notAllowed,
 };
 
-/** HTTP statuses that say that the server did nothing. */
+/** HTTP statuses that mean that the server did nothing. */
 const nothingDone: ReadonlySet<number> = new Set([404, 405, 429, 502, 503, 504]);
 
 interface CallFailure {
   toolName?: string | undefined;
-  /** Why the connection is over, where it is. */
+  /** Why the connection ended, if it has. */
   failure?: AppError | undefined;
 }
 
@@ -79,7 +79,7 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   return because('tool_failed', 'The tool failed');
 }
 
-/** The newer era's way to ask something back: the call is over, since nobody here can answer. */
+/** The newer era's way to ask back: the call is over, since nobody here can answer. */
 function askedBy({ code, data }: SdkError): string | undefined {
   if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool asked for the same again and again';
   if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
@@ -95,7 +95,7 @@ function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message
   return because(nothingDone.has(status) ? 'tool_unavailable' : 'tool_failed', message);
 }
 
-/** Whatever went wrong while connecting: the server is not there, and why as far as that may be said. */
+/** Any failure to connect: the server is unavailable, with the cause as far as it may be shown. */
 export function asConnectError(error: unknown): AppError {
   const reason =
     error instanceof DOMException && error.name === 'TimeoutError' ? 'it did not answer in time' : undefined;
@@ -103,14 +103,14 @@ export function asConnectError(error: unknown): AppError {
   return new AppError('tool_unavailable', `The tool server could not be connected: ${message}`, { cause: error });
 }
 
-/** The SDK wraps what the network said. */
+/** The SDK wraps network errors. */
 function rootOf(error: unknown): unknown {
   return error instanceof SdkError && error.cause instanceof AppError ? error.cause : error;
 }
 
 /**
- * 404 is what the protocol has for it. Servers on the examples of the official SDK say 400, as for a request without a
- * session: refused like that it has run nothing, and what else may be wrong with it is so in a new session too.
+ * The protocol specifies 404. Servers based on the official SDK's examples answer 400, as for a request without a
+ * session: such a refusal means that nothing ran; any other problem with the request also occurs in a new session.
  */
 export function isSessionLost(error: unknown): boolean {
   if (!(error instanceof SdkHttpError)) return false;
@@ -118,14 +118,14 @@ export function isSessionLost(error: unknown): boolean {
   return status === 404 || (status === 400 && /\bsession\b|\bnot initialized\b/i.test(error.message));
 }
 
-/** Whether a server may be of another era: it has refused what it does not know, and run nothing, or answered otherwise. */
+/** Whether a server may be of another era: it refused without running anything, or sent another kind of answer. */
 export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
   if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
   if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;
   return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult ? 'answered' : undefined;
 }
 
-/** The address is no Streamable HTTP endpoint, but may be an older one. */
+/** The address is not a Streamable HTTP endpoint, but may be an older one. */
 export function isUnknownToHttp(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
   return cause instanceof SdkHttpError && unknownOverHttp.includes(cause.data.status);

@@ -1,6 +1,6 @@
 // One connection to one MCP server: the only place that uses the SDK's client. Lists tolerantly, calls with progress
-// and cancellation, and turns what goes wrong into our errors. A call rejects at once when its signal aborts. How one is
-// made: connect.ts.
+// and cancellation, and converts errors to ours. A call rejects at once when its signal aborts. Connections are created
+// in connect.ts.
 import { pathToFileURL } from 'node:url';
 import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export interface CallOptions {
   onProgress(progress: Progress): void;
 }
 
-/** As the server sent it: nothing in it has been looked at. */
+/** As the server sent it: unchecked. */
 export interface RawToolResult {
   content?: unknown;
   structuredContent?: unknown;
@@ -44,11 +44,11 @@ export interface ToolConnection {
    */
   callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
   readonly closed: boolean;
-  /** Why it closed, where the server is to blame. */
+  /** Why it closed, if the server caused it. */
   readonly failure: AppError | undefined;
   onClosed(listener: () => void): void;
   onToolsChanged(listener: () => void): void;
-  /** Resolves when nothing of it is left: no session, no process. */
+  /** Resolves when everything has ended: session and process. */
   close(): Promise<void>;
 }
 
@@ -57,27 +57,27 @@ export interface ConnectOptions {
   /** How long a cancelled tool may take to stop. */
   cancelGraceMs: number;
   connectTimeoutMs?: number | undefined;
-  /** The directory that the server is told of as its root. */
+  /** The directory announced to the server as its root. */
   root?: string | undefined;
-  /** What was learnt of the server by earlier connections. */
+  /** What earlier connections discovered about the server. */
   memory?: DiscoveryMemory | undefined;
   onBound?: OnServerBound | undefined;
 }
 
 export interface EstablishOptions extends ConnectOptions {
-  /** Taken for granted: no other era is tried. */
+  /** Assumed: no other era is tried. */
   prior?: PriorDiscovery | undefined;
 }
 
-/** A pipe that says nothing to the newer greeting for so long belongs to an older server. */
+/** A pipe that does not answer the newer greeting within this time belongs to an older server. */
 const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
 const maxListPages = 100;
 const maxListedTools = 10_000;
-/** Of all pages, cursors too: no more definitions are kept. The page that goes beyond it is the last one. */
+/** Total of all pages, including cursors: further definitions are dropped. The page that exceeds it is the last. */
 const maxListedBytes = 32 * 1024 * 1024;
 
-/** Some say `null` where there is no next page; what is no cursor leads nowhere either. */
+/** Some servers send `null` if there is no next page; an invalid cursor also ends the listing. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 const resultSchema = z.looseObject({});
 
@@ -88,7 +88,7 @@ export class ClientConnection implements ToolConnection {
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
   private checking = false;
-  /** The newer era was taken for granted, and the server has not answered in it yet. */
+  /** The newer era was assumed, and the server has not answered in it yet. */
   private unproven: boolean;
 
   constructor(
@@ -117,10 +117,10 @@ export class ClientConnection implements ToolConnection {
     return this.guard.failure;
   }
 
-  /** Does not settle where a server ends right after its greeting: the caller has a deadline, and so has the close. */
+  /** Does not settle if a server ends right after its greeting: the caller has a deadline, and so has the close. */
   async open(signal: AbortSignal, timeout: number): Promise<void> {
     const closed = new Promise<never>((_resolve, reject) => {
-      // Without a failure it is the SDK that closes, and it says why itself.
+      // Without a failure the SDK closes it, and reports the reason itself.
       const onclose = () => void (this.failure === undefined || reject(this.failure));
       Object.assign(this.guard, { onclose });
     });
@@ -135,21 +135,21 @@ export class ClientConnection implements ToolConnection {
       this.ended.abort();
       this.tell(this.closedListeners);
     };
-    // It may have changed while nobody listened.
+    // The list may have changed while nobody listened.
     const onAgain = () => this.tell(this.changedListeners);
-    // A stream of the older transport that broke takes its session with it; the SDK would open one that knows nothing.
+    // A broken stream of the older transport ends its session; the SDK would open a new one without it.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     this.client.onerror = (error) => {
       if (!(error instanceof SseError) || this.closed) return;
       this.giveUp();
-      // Whoever lists now connects anew.
+      // The next listing connects again.
       onAgain();
     };
     this.guard.inner.onnewsagain = onAgain;
     void keepListening(this.client, this.ended.signal, onAgain);
   }
 
-  /** What the next connection need not find out. */
+  /** What the next connection need not discover. */
   get discovery(): PriorDiscovery {
     const discover = this.client.getDiscoverResult();
     return this.client.getProtocolEra() === 'modern' && discover !== undefined
@@ -200,7 +200,7 @@ export class ClientConnection implements ToolConnection {
     const progressToken = this.guard.expectProgress(options);
     const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
     try {
-      // The deadline is the caller's; the SDK's own is only the last resort.
+      // The caller has the deadline; the SDK's own is only the last resort.
       const last = { signal, timeout: options.maxTimeoutMs + 5_000 };
       const result = await this.client.request({ method: 'tools/call', params }, resultSchema, last);
       this.unproven = false;
@@ -218,7 +218,7 @@ export class ClientConnection implements ToolConnection {
     this.ended.abort();
     await this.client.close();
     this.closed = true;
-    // The SDK has let go of what has ended by itself: its processes may not be gone yet.
+    // The SDK has dropped connections that ended by themselves: their processes may still run.
     const { inner } = this.guard;
     if (inner instanceof StdioTransport) await inner.close();
   }
@@ -228,14 +228,14 @@ export class ClientConnection implements ToolConnection {
     const misunderstood = this.unproven ? misunderstanding(error) : undefined;
     if (misunderstood !== undefined) {
       this.options.memory?.forget();
-      // Refused, it has run nothing: a new connection asks which era it is.
+      // The refused request ran nothing: a new connection detects the era.
       if (misunderstood === 'refused') return new SessionLost();
       this.giveUp();
     }
     return asCallError(error, { toolName, failure: this.failure });
   }
 
-  /** A server may be silent about what was cancelled. One that answers nothing at all any more is ended. */
+  /** A server may stay silent about a cancelled call. One that answers nothing at all any more is ended. */
   private async checkAfterCancel(): Promise<void> {
     const { inner } = this.guard;
     if (!(inner instanceof StdioTransport) || this.closed || this.checking) return;

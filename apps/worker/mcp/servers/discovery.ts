@@ -1,5 +1,5 @@
-// What was learnt of a server when it was connected: which era it speaks, and over which transport. Shared by all workers
-// through the cache, so that each server is asked once. It may be wrong by now: whoever finds it so forgets it.
+// What connecting discovered about a server: its era and its transport. Shared by all workers through the cache, so
+// that each server is probed once. It may be outdated: a worker that notices this deletes it.
 import { isDeepStrictEqual } from 'node:util';
 import type { PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -8,14 +8,14 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 export type Discovery = PriorDiscovery & {
-  /** Found out where the configuration does not say it. */
+  /** Discovered, unless the configuration says it. */
   transport?: 'http' | 'sse';
 };
 
 const transport = z.enum(['http', 'sse']).optional();
 const discoverySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('legacy'), transport }),
-  // The SDK checks the rest when it is given it.
+  // The SDK checks the rest when it receives it.
   z.object({
     kind: z.literal('modern'),
     discover: z.looseObject({ supportedVersions: z.array(z.string()).min(1), capabilities: z.looseObject({}) }),
@@ -23,14 +23,14 @@ const discoverySchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** A server that has learnt the newer era since is noticed after this long. */
+/** A server that has since been upgraded to the newer era is noticed after this time. */
 const lifeMs = 3_600_000;
 const cacheMs = 1_000;
 
-/** What fails later than this was not there, rather than misunderstood. */
+/** A later failure means that the server was unavailable, not that it was misunderstood. */
 const quickMs = 5_000;
 
-/** Connects by what is known of the server; where that fails at once, by what is found out anew. */
+/** Connects by what is known about the server; if that fails at once, discovers it again. */
 export async function connectKnowing<T>(
   memory: DiscoveryMemory | undefined,
   signal: AbortSignal,
@@ -51,14 +51,14 @@ export async function connectKnowing<T>(
 export interface DiscoveryKey {
   server: string;
   configHash: string;
-  /** Of whom the server is asked for, where that is not part of the configuration. */
+  /** The caller for whom the server is contacted, if that is not part of the configuration. */
   credential?: string;
 }
 
 export class DiscoveryMemory {
   private readonly key: string;
   private known: { discovery: Discovery; until: number } | undefined;
-  /** What is shared was found wrong here: it is on its way out, and not to be believed meanwhile. */
+  /** The shared value was found wrong here: it is being deleted, and ignored meanwhile. */
   private distrusted = false;
 
   /** @param cache shares it with other workers. */
@@ -70,7 +70,7 @@ export class DiscoveryMemory {
     this.key = `mcp-discovery:${canonicalHash(key)}`;
   }
 
-  /** Never rejects: what cannot be recalled is found out anew. */
+  /** Never rejects: what cannot be read is discovered again. */
   async recall(): Promise<Discovery | undefined> {
     const known = this.local();
     if (known !== undefined || this.distrusted || this.cache === undefined) return known;
@@ -88,7 +88,7 @@ export class DiscoveryMemory {
 
   keep(discovery: Discovery): void {
     this.distrusted = false;
-    // Its life is not made longer by its own use.
+    // Using it does not extend its life.
     if (isDeepStrictEqual(discovery, this.local())) return;
     this.known = { discovery, until: performance.now() + lifeMs };
     this.cache

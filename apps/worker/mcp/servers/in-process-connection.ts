@@ -1,5 +1,5 @@
-// A connection to a server of this process without a protocol in between. Its holder cannot tell it from one over the
-// protocol but by the time: in-process-connection.test.ts holds both to one table.
+// A connection to a server of this process without a protocol in between. Apart from speed it behaves like one
+// over the protocol: in-process-connection.test.ts runs both against one table.
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
@@ -17,7 +17,7 @@ export interface InProcessServer {
 export class InProcessConnection implements ToolConnection {
   readonly failure = undefined;
   private readonly detach: () => void;
-  /** Calls under way. */
+  /** Calls in progress. */
   private readonly calls = new Set<AbortController>();
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
@@ -53,7 +53,7 @@ export class InProcessConnection implements ToolConnection {
     const { signal } = options;
     signal.throwIfAborted();
     if (this.isClosed) throw ended(request.tool);
-    // Of its own: it also aborts when the connection is closed, and tells a late progress from one in time.
+    // A separate signal: it also aborts on close, and distinguishes late progress from timely progress.
     const call = new AbortController();
     const abort = () => call.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -91,7 +91,7 @@ export class InProcessConnection implements ToolConnection {
 }
 
 const secondMs = 1_000;
-/** What is beyond it is dropped: it was only about the way. */
+/** Notifications beyond this are dropped: they only report progress. */
 const toldASecond = 1_000;
 
 function tell(listeners: readonly (() => void)[]): void {

@@ -1,5 +1,5 @@
-// How many programs of tool servers start at once in a worker. A start costs as much of the machine as hundreds of calls:
-// fifty at once leave nothing to whoever queues, answers and beats. Who comes later waits in order, for a time.
+// Limits how many tool server programs start at once in a worker. A start costs as much as hundreds of calls: fifty at
+// once would starve the queue, the answers and the heartbeats. Later ones wait in order, for a limited time.
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -10,14 +10,14 @@ export interface ServerStartsOptions {
   onRefused?: (server: string) => void;
   /** How long a start may wait for its turn. */
   waitMs?: number;
-  /** One that takes longer mostly waits for something itself: it keeps nobody else from starting. */
+  /** A slower start mostly waits for something itself: it no longer blocks others. */
   holdMs?: number;
 }
 
-/** More are refused at once. */
+/** Beyond this number starts are refused at once. */
 const maxWaiting = 1_000;
 
-/** There was no turn for it: this says nothing about the server. */
+/** Its turn did not come in time: this says nothing about the server. */
 export class StartRefused extends AppError {}
 
 export class ServerStarts {
@@ -33,7 +33,7 @@ export class ServerStarts {
     return this.waitingByServer.get(server) ?? 0;
   }
 
-  /** @throws StartRefused when its turn does not come in time; the signal's reason; what `start` throws. */
+  /** @throws StartRefused if its turn does not come in time; the signal's reason; errors of `start`. */
   async run<T>(server: string, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
     const giveBack = await this.turn(server, signal);
     const timer = setTimeout(giveBack, this.options.holdMs ?? 5_000);

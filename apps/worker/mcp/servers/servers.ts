@@ -1,5 +1,5 @@
-// The configured servers as this worker runs them, in the order that decides bare names. What cannot run or is configured
-// wrong is refused with a reason, never silently.
+// The configured servers as this worker runs them, in the order that decides bare names. A server that cannot run or
+// is misconfigured is refused with a reason, never silently.
 import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/server-schema.js';
@@ -28,18 +28,18 @@ export interface ConfiguredServers {
 
 export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
-  /** Servers that this worker has inside, by their builtin name. */
+  /** Servers built into this worker, by their builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
-  /** Where what is learnt of a server is shared; absent: this process alone knows it. */
+  /** Where discoveries about servers are shared; absent: only this process knows them. */
   cache?: Cache;
-  /** What ran before this configuration was read: a server that has not changed is not prepared again. */
+  /** The servers of the previous configuration: an unchanged one is not prepared again. */
   running?: ConfiguredServers;
 }
 
 type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
 
 const httpConnectMs = 10_000;
-/** Beside those of calls: news, cancellations, what a server answers elsewhere and leaves open. */
+/** In addition to those of calls: notifications, cancellations, answers that a server leaves open. */
 const openExchanges = 256;
 
 export function configuredServers(parts: ServerParts): ConfiguredServers {
@@ -67,7 +67,7 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
     configHash: canonicalHash(server),
     trusted: builtin || server.trusted,
     scope: server.scope ?? (server.command === undefined ? 'shared' : 'session'),
-    // A builtin is our own code: only the worker's own bound holds for it.
+    // A builtin is our own code: only the worker's own limit applies.
     concurrency: builtin ? config.worker.concurrency : server.concurrency,
     maxInstances: server.max_instances,
     idleTtlMs: server.idle_ttl_ms,
@@ -79,7 +79,7 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
   };
 }
 
-/** A builtin changes with this program only. */
+/** A builtin changes only with this program. */
 const ownTools: ChangePolicy = {
   cosmetic: 'allow',
   wording: 'allow',
@@ -106,7 +106,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
-/** The address is the operator's own: it may be private. Redirects from it to elsewhere are not followed. */
+/** The address is the operator's own: it may be private. Redirects to other hosts are not followed. */
 function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
   const { config, connectTimeoutMs } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
@@ -143,7 +143,7 @@ function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryM
   return new DiscoveryMemory(key, cache, logger);
 }
 
-/** Builtins first; each that this worker has is there unless it is switched off by name. */
+/** Builtins first; each one in this worker is included unless it is switched off by name. */
 function inOrder({ config, builtins }: Pick<ServerParts, 'config' | 'builtins'>): [string, ServerConfig][] {
   const entries = Object.entries(config.mcpServers);
   const isNamed = (builtin: string) => entries.some(([name, server]) => name === builtin || server.builtin === builtin);

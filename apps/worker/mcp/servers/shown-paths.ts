@@ -1,5 +1,5 @@
-// The directories of a tool server under the names that models and callers know, and back: no host path leaves the
-// worker, and `/mcp_workspaces/<session>` means the session's directory in arguments. In-process servers need none of it.
+// Maps the directories of a tool server to the names that models and callers see, and back: no host path leaves the
+// worker; `/mcp_workspaces/<session>` in arguments means the session's directory. In-process servers need no mapping.
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
@@ -11,7 +11,7 @@ export interface ShownDirectory {
   shown: string;
 }
 
-/** What may follow a directory's name without making it another name. */
+/** Characters that may follow a directory's name without making it another name. */
 const end = String.raw`(?![\w.-])`;
 
 export class ShownPaths {
@@ -37,7 +37,7 @@ export class ShownPaths {
   }
 }
 
-/** The first of several names that fit wins. */
+/** The first matching name wins. */
 function replacer(pairs: readonly (readonly [string, string])[]): (text: string) => string {
   const names = new Map(pairs);
   const pattern = new RegExp(`(?:${[...names.keys()].map(escape).join('|')})${end}`, 'g');
@@ -46,7 +46,7 @@ function replacer(pairs: readonly (readonly [string, string])[]): (text: string)
 
 const escape = (text: string): string => text.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
-/** Names of members too: a host path may stand there as well. Of bounded depth: the frames were. */
+/** Also maps member names: they may contain a host path. Depth is bounded, as it was for the frames. */
 function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
@@ -54,7 +54,7 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapStrings(inner, change)]));
 }
 
-/** A connection whose callers see shown names only. */
+/** A connection whose callers see only shown names. */
 export class TranslatedConnection implements ToolConnection {
   constructor(
     private readonly inner: ToolConnection,

@@ -13,25 +13,25 @@ import type { OnServerBound } from './server-bound.js';
 import { maxValues, ValueCounter } from './value-counter.js';
 
 export interface FetchBounds {
-  /** Of a body, or of one event where it is a stream of events. */
+  /** Maximum size of a body, or of one event in a stream of events. */
   maxBytes: number;
   connectMs: number;
-  /** Of a whole exchange; a stream that the server keeps open to tell news has none. */
+  /** Maximum time of a whole exchange; a stream that the server keeps open for notifications has none. */
   totalMs: number;
-  /** Exchanges at once. A server may answer elsewhere and leave the exchange open: each costs one of our descriptors. */
+  /** Concurrent exchanges. A server may answer elsewhere and leave the exchange open: each costs a descriptor. */
   maxExchanges: number;
   onBound?: OnServerBound;
 }
 
 /**
- * A connection on which nothing is asked is let go before servers do it (Node's after five seconds, others when their
- * `Keep-Alive` says): a call that meets its end would fail as if it had run.
+ * Idle connections are closed before servers do it (Node's after five seconds, others as announced in `Keep-Alive`):
+ * a call on a connection that is just closing would fail as if it had run.
  */
 const agentOptions = { keepAlive: true, timeout: 4_000 };
 const bodiless = new Set([204, 304]);
 
 export class BoundedFetch {
-  /** Told when more comes than can be taken: nothing more should be read of this server. */
+  /** Called when more arrives than can be accepted: read nothing more from this server. */
   onFlood?: (failure: AppError) => void;
   private readonly http = new HttpAgent(agentOptions);
   private readonly https = new HttpsAgent(agentOptions);
@@ -52,7 +52,7 @@ export class BoundedFetch {
     return this.exchange(url, init);
   };
 
-  /** Closes the connections that are kept. */
+  /** Closes the idle connections. */
   close(): void {
     this.http.destroy();
     this.https.destroy();
@@ -69,19 +69,19 @@ export class BoundedFetch {
           ? httpsRequest(url, { ...options, agent: this.https })
           : httpRequest(url, { ...options, agent: this.http });
       this.exchanges += 1;
-      // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 lets that go with the garbage, and the time never ends.
+      // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 garbage-collects it, and the timeout never fires.
       const over = new AbortController();
       const { signal } = over;
       const given = init.signal ?? undefined;
       const follow = () => over.abort(given?.reason);
       const tooLong = () => over.abort(new DOMException('The exchange took too long', 'TimeoutError'));
       const limit = tellsNews ? undefined : setTimeout(tooLong, this.bounds.totalMs);
-      // One signal may be that of all exchanges of a connection.
+      // One signal may be shared by all exchanges of a connection.
       if (given !== undefined) setMaxListeners(0, given);
       given?.addEventListener('abort', follow, { once: true });
       if (given?.aborted === true) follow();
-      // Without an error, and not by its own `signal`: where the answer has just ended, Node has taken its listener off the
-      // socket, and an error there would end the process. Who waits is told the signal's reason all the same.
+      // Without an error, and not by its own `signal`: if the answer has just ended, Node has removed its listener from
+      // the socket, and an error there would end the process. Waiting code still gets the signal's reason.
       const abort = () => request.destroy();
       signal.addEventListener('abort', abort, { once: true });
       if (signal.aborted) abort();
@@ -93,16 +93,16 @@ export class BoundedFetch {
       });
       request.once('close', () => {
         this.exchanges -= 1;
-        // Where it has ended without an answer and without an error: after 101, say.
+        // If it ended without an answer and without an error: for example after 101.
         reject(signal.aborted ? abortReason(signal) : readable({ code: 'ECONNRESET' }));
         clearTimeout(late);
         clearTimeout(limit);
         given?.removeEventListener('abort', follow);
         signal.removeEventListener('abort', abort);
       });
-      // Stays for what comes after the answer has begun: its reader sees that as well.
+      // Stays for errors after the answer has begun: its reader sees them as well.
       request.on('error', (error) => reject(signal.aborted ? abortReason(signal) : readable(error)));
-      // Answers before the answer (1xx).
+      // Informational answers (1xx).
       request.on('information', () => void (this.noise.take(0) || request.destroy(this.flooded())));
       request.once('response', (answer) => {
         try {
@@ -117,7 +117,7 @@ export class BoundedFetch {
   }
 
   private response(answer: IncomingMessage, method: string, signal: AbortSignal): Response {
-    // Whoever reads it is told; while nobody does, its end is no news.
+    // Its reader gets the error; without a reader it can be ignored.
     answer.on('error', () => undefined);
     const headers = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) {
@@ -130,7 +130,7 @@ export class BoundedFetch {
       answer.resume();
       return new Response(null, { status, headers });
     }
-    // What is no stream of events tells no news, and would be asked for and read again and again.
+    // An answer that is not a stream of events carries no notifications, and would be requested again and again.
     if (status === 205 || (status === 200 && method === 'GET' && !events)) {
       answer.destroy();
       return new Response(null, { status, headers });

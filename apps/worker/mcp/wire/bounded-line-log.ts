@@ -1,5 +1,5 @@
-// What a tool server writes beside the protocol, line by line in the log, with its name. Bounded in length and in lines
-// a time; the rest is counted, never kept.
+// Logs a tool server's output besides the protocol line by line, with its name. Bounded in length and in lines per
+// period; the rest is counted, not kept.
 import { StringDecoder } from 'node:string_decoder';
 import type { Logger } from '#libs/logging/logger.js';
 
@@ -20,7 +20,7 @@ export class BoundedLineLog {
   ) {}
 
   feed(chunk: Buffer): void {
-    // Of a flood the beginning is enough: the rest is not even decoded.
+    // The beginning of a flood is enough: the rest is not even decoded.
     if (this.isFull()) {
       this.dropped += 1;
       return;

@@ -1,5 +1,5 @@
-// What a stream of events brings, seen before anybody parses it: how large an event grows, and how much comes that is no
-// message at all (comments, keep-alives, empty events, events of other types). Reads lines, not their contents.
+// Checks a stream of events before it is parsed: the size of each event, and how much of the stream is not a message
+// (comments, keep-alives, empty events, events of other types). Splits lines without reading their contents.
 import type { FloodGate } from './flood-gate.js';
 import { maxValues, ValueCounter } from './value-counter.js';
 
@@ -7,15 +7,15 @@ export type EventBound = 'message_bytes' | 'message_values' | 'noise';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** As much of a line as tells what it is: `event: message` is the longest that counts. */
+/** How much of a line is kept to recognise it: `event: message` is the longest that counts. */
 const maxHead = 16;
-/** Lines beside its data that an event may have without their counting: its type, its id, when to come back. */
+/** Lines besides its data that an event may have for free: its type, its id, its retry time. */
 const freeLines = 3;
 
 export class EventLines {
   private head = '';
   private afterReturn = false;
-  /** Of the event so far. */
+  /** Size of the event so far. */
   private bytes = 0;
   private uncounted = 0;
   private dataLines = 0;
@@ -29,7 +29,7 @@ export class EventLines {
     private readonly noise: FloodGate,
   ) {}
 
-  /** The bound that is met in this chunk, where one is. */
+  /** The limit exceeded in this chunk, if any. */
   feed(chunk: Buffer): EventBound | undefined {
     let [nextNewline, nextReturn] = [-1, -1];
     for (let from = 0; from < chunk.length;) {

@@ -1,7 +1,7 @@
-// How much of what nobody asked for is taken from a server: more in ten seconds is a flood, and ends it. Parsing it would
-// take the worker's only thread from everybody else.
+// Limits unsolicited messages from a server: more than this in ten seconds is a flood, and ends it. Parsing it would
+// block the worker's only thread.
 
-/** Counts within a time, from zero again after it. */
+/** Counts within a period, then starts again from zero. */
 export class CountWindow {
   private since = performance.now();
   private counted = 0;
@@ -27,7 +27,7 @@ export class FloodGate {
   private readonly messages = new CountWindow(windowMs);
   private readonly bytes = new CountWindow(windowMs);
 
-  /** False when it is too much. */
+  /** False if the limit is exceeded. */
   take(bytes: number): boolean {
     const messages = this.messages.count();
     return this.bytes.count(bytes) <= maxBytes && messages <= maxMessages;

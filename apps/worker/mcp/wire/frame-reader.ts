@@ -1,4 +1,4 @@
-// Lines of bytes, and what of them is JSON-RPC. A line has a bound; what is no message is told apart, never thrown.
+// Splits bytes into lines and parses JSON-RPC. Lines are bounded; invalid messages are reported, never thrown.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isJsonObject } from '#libs/schemas/json.js';
 
@@ -14,7 +14,7 @@ export class LineReader {
     private readonly onLine: (line: Buffer) => void,
   ) {}
 
-  /** False when a line is longer than the bound: nothing more can be read. */
+  /** False if a line exceeds the limit: nothing more can be read. */
   feed(chunk: Buffer): boolean {
     for (let from = 0; from < chunk.length;) {
       const end = chunk.indexOf(newline, from);
@@ -37,8 +37,8 @@ export class LineReader {
 }
 
 /**
- * The messages of a line: one, several (a batch), none (an empty line); undefined when it is no JSON-RPC. Bytes that are
- * no UTF-8 become U+FFFD. Only the envelope is looked at.
+ * The messages of a line: one, several (a batch), none (an empty line); undefined if it is not JSON-RPC. Invalid UTF-8
+ * becomes U+FFFD. Only the envelope is checked.
  */
 export function readFrame(line: Buffer): JSONRPCMessage[] | undefined {
   const text = line

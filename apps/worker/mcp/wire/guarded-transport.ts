@@ -1,6 +1,6 @@
-// Between the SDK's client and any transport: what a server sends reaches the client only where it answers something
-// that was asked, in a shape that can be read, and not faster than we can take it. Progress goes straight to its call,
-// in order: the SDK delivers it late, so that a result overtakes it.
+// Between the SDK's client and any transport: a server's message reaches the client only if it answers a request, has a
+// readable shape, and does not exceed the rate we can process. Progress goes straight to its call, in order: the SDK
+// delivers it late, so that a result overtakes it.
 import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -20,20 +20,20 @@ export interface ProgressListener {
 }
 
 export interface GuardOptions {
-  /** How long after its cancellation a request's own connection is kept, and its answer expected. */
+  /** How long after cancelling a request its own connection is kept, and its answer expected. */
   cancelGraceMs: number;
-  /** What a server may ask the client; anything else is refused here, so that it need not wait for an answer. */
+  /** Requests that a server may send the client; others are refused here, so that it need not wait for an answer. */
   answered?: readonly string[];
   onBound?: OnServerBound | undefined;
 }
 
-/** An error code of our own, for answers that cannot be read. */
+/** Our own error code for unreadable answers. */
 export const unreadableAnswer = -32_099;
-/** The same for a request whose answer never came though its stream has ended. */
+/** The same for a request whose stream ended without an answer. */
 export const missingAnswer = -32_098;
-/** The same for an answer that was larger than what is read. */
+/** The same for an answer that exceeds the size limit. */
 export const tooLargeAnswer = -32_097;
-/** In the message of the error that a too large HTTP body ends with. */
+/** In the message of the error for a too large HTTP body. */
 export const tooLargePhrase = 'larger than what is read';
 
 const maxDepth = 256;
@@ -43,11 +43,11 @@ const maxIdLength = 1_024;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
-/** Questions that are refused in ten seconds; whoever asks more is no server that could do without the answer. */
+/** Refused requests in ten seconds; a server that sends more cannot work without the answers. */
 const refusedSize = 100;
 const refusedWindowMs = 10_000;
 const methodNotFound = -32_601;
-/** What an event over HTTP that is no message counts for, since its own size is not known any more. */
+/** The assumed size of an event over HTTP that is not a message: its real size is no longer known. */
 const unreadableBytes = 64 * 1024;
 
 type Id = string | number;
@@ -58,11 +58,11 @@ export class GuardedTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** What has not been answered, with the token of its progress. */
+  /** Unanswered requests, with their progress tokens. */
   private readonly asked = new Map<Id, { controller: AbortController; token?: string }>();
   private readonly progress = new Map<string, ProgressListener>();
   private readonly timers = new Set<NodeJS.Timeout>();
-  /** Streams that have brought their answer, and when they are ended. */
+  /** Streams that have delivered their answer, and when to end them. */
   private readonly streams = new Map<Id, NodeJS.Timeout>();
   private readonly second = new CountWindow(secondMs);
   private readonly flood = new FloodGate();
@@ -75,13 +75,13 @@ export class GuardedTransport implements Transport {
     readonly inner: Transport & { readonly frameBytes?: number; readonly failure?: AppError; onnewsagain?: () => void },
     private readonly options: GuardOptions,
   ) {
-    // The SDK tells a pipe by these two: there, silence means a server of the old era.
+    // The SDK recognises a pipe by these two: there, silence means a server of the old era.
     if ('pid' in inner && 'stderr' in inner) {
       Object.defineProperties(this, { pid: { get: () => inner.pid }, stderr: { value: inner.stderr } });
     }
   }
 
-  /** Why the connection is over, where the server is to blame. */
+  /** Why the connection ended, if the server caused it. */
   get failure(): AppError | undefined {
     return this.ownFailure ?? this.inner.failure;
   }
@@ -131,7 +131,7 @@ export class GuardedTransport implements Transport {
       });
     } catch (error) {
       this.asked.delete(id);
-      // It was this request's own: what ends later ends for reasons of its own.
+      // It was this request's own: a later end has other causes.
       this.lastError = '';
       throw error;
     }
@@ -142,7 +142,7 @@ export class GuardedTransport implements Transport {
     this.forgetAll();
   }
 
-  /** A token to send with a request; its progress comes until it is forgotten. */
+  /** A token to send with a request; its progress is delivered until it is forgotten. */
   expectProgress(listener: ProgressListener): string {
     const token = `call-${(this.tokens += 1)}`;
     this.progress.set(token, listener);
@@ -211,7 +211,7 @@ export class GuardedTransport implements Transport {
     if (progress !== undefined) listener?.onProgress(progress);
   }
 
-  /** Whether one more message that nobody asked for is taken; a flood of them ends the connection. */
+  /** Whether one more unsolicited message is accepted; a flood of them ends the connection. */
   private isAffordable(bytes: number): boolean {
     if (!this.flood.take(bytes)) {
       this.cutOff('unasked_messages', 'sent more messages than can be taken');
@@ -272,7 +272,7 @@ export class GuardedTransport implements Transport {
   }
 }
 
-/** Undefined where it is none: nothing of nothing, say. */
+/** Undefined if it is not valid progress. */
 export function readProgress({ progress, total, message }: { [Member in keyof Progress]?: unknown }) {
   if (!isNumber(progress)) return undefined;
   const read: Progress = { progress };
@@ -281,9 +281,9 @@ export function readProgress({ progress, total, message }: { [Member in keyof Pr
   return read;
 }
 
-/** JSON can say more than a number holds, 1e400 say, and what is passed on then is none. */
+/** JSON allows larger numbers than a double holds, such as 1e400; they are then not finite. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
-/** An answer repeats the id: what asks in megabytes would be answered in megabytes. */
+/** An answer repeats the id: an id of megabytes would cause an answer of megabytes. */
 const isTooLong = (id: unknown) => typeof id === 'string' && id.length > maxIdLength;
 const isUnreadable = (error: Error) => error instanceof SyntaxError || error.name === 'ZodError';
 

@@ -1,5 +1,5 @@
-// The SDK's transports over HTTP, on a fetch with bounds. Redirects stay within the server's origin, as the SDK has it. The
-// stream that an older server tells news on is asked for again until it is there: the SDK would give up at the third failure.
+// The SDK's transports over HTTP, on a bounded fetch. Redirects stay within the server's origin, as in the SDK. An
+// older server's notification stream is requested until it is open: the SDK would give up at the third failure.
 import { setTimeout as delay } from 'node:timers/promises';
 import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
@@ -13,7 +13,7 @@ import { withParamHeaders } from './param-header-transport.js';
 export interface HttpOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Absent: Streamable HTTP, and HTTP+SSE where that is not known. */
+  /** Absent: Streamable HTTP, then HTTP+SSE if the server does not support it. */
   transport?: 'http' | 'sse' | undefined;
   bounds: FetchBounds;
 }
@@ -25,13 +25,13 @@ interface News {
 }
 
 const terminateTimeoutMs = 1_000;
-/** What a server may tell us to wait before it is asked for its news again. */
+/** How long a server may ask us to wait before its notification stream is requested again. */
 const reconnectMs = { least: 250, most: 30_000 };
 
 export interface HttpTransport extends Transport {
-  /** Why it is over, where the server is to blame. */
+  /** Why it ended, if the server caused it. */
   failure?: AppError;
-  /** The stream of news had broken, and has been answered again: nobody has listened meanwhile. */
+  /** The notification stream was interrupted and is open again: messages in between were lost. */
   onnewsagain?: () => void;
 }
 
@@ -53,8 +53,8 @@ export function streamableTransport({ url, headers, bounds }: HttpOptions): Http
 }
 
 /**
- * The first GET is that of the stream of news, and so are those with the same signal: whoever resumes the answer of a call
- * has a signal of its own. What the server refuses is for the SDK to judge, and counts as an answer: its session may be gone.
+ * The first GET opens the notification stream, and so do those with the same signal: resuming a call's answer uses a
+ * signal of its own. A refusal counts as an answer, and the SDK judges it: the session may be gone.
  */
 function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News {
   let listening: AbortSignal | undefined;
@@ -89,8 +89,8 @@ function persistentNews(fetch: BoundedFetch['fetch'], onAgain: () => void): News
 }
 
 /**
- * A request that was accepted like a notification (202) has no answer coming: there is nothing to wait for. Only who has
- * a stream of news may be told there, against the protocol.
+ * A request that was accepted like a notification (202) has no answer coming: there is nothing to wait for. Only who
+ * has a stream of news may be told there, against the protocol.
  */
 function answeredOrRefused({ fetch, mayTell }: News): BoundedFetch['fetch'] {
   return async (url, init) => {

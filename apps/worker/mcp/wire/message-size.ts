@@ -1,4 +1,4 @@
-// About how large a message was before it was parsed: its text counts, and a little for everything else.
+// Estimates how large a message was before it was parsed: its text, plus a little for everything else.
 
 const perValue = 4;
 

@@ -1,4 +1,4 @@
-// The bounds of what is taken from a server, in the words of the metric.
+// The limits on a server's data, as labels of the metric.
 
 /** `listing` is cut there, `exchanges` are what it leaves open; all but `listing` fail a call, or end the server. */
 export type ServerBound =

@@ -1,5 +1,5 @@
-// MCP over the standard streams of a process tree of ours: bounded frames, noise logged and skipped, a closed stdout and
-// a process that ends noticed. It starts once; who closes it ends the whole tree.
+// MCP over the standard streams of a process tree: bounds frames, logs and skips noise, detects a closed stdout and
+// an ended process. Starts once; closing it ends the whole tree.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
@@ -15,7 +15,7 @@ import { BoundedLineLog } from './bounded-line-log.js';
 export interface StdioOptions {
   /** @throws AppError tool_unavailable, isolation_too_low */
   start(): Promise<ToolProcess>;
-  /** `fail` ends it at once, and gives its calls the error. */
+  /** `fail` ends it at once, and fails its calls with the error. */
   onStarted?: (process: ToolProcess, fail: (error: AppError) => void) => void;
   maxMessageBytes: number;
   grace: EndGrace;
@@ -23,25 +23,25 @@ export interface StdioOptions {
   onBound?: OnServerBound;
 }
 
-/** What a process wrote before it ended is read for so long. */
+/** How long the output of an ended process is still read. */
 const lastWordsMs = 200;
-/** Of answers to what the server asks. */
+/** Limit of answers to the server's requests. */
 const maxUnreadBytes = 1024 * 1024;
 
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
-  /** Why it is over, where the server is to blame. */
+  /** Why it ended, if the server caused it. */
   failure?: AppError;
-  /** With `pid` it tells the SDK that this is a pipe, where silence means an old server. */
+  /** `pid` tells the SDK that this is a pipe, where silence means an old server. */
   readonly stderr = null;
   private starting?: Promise<ToolProcess>;
   private tree?: ToolProcess;
   private over = false;
-  /** Of the line that its messages are being told of. */
+  /** Of the line whose messages are being delivered. */
   frameBytes = 0;
-  /** Of answers that the server has not taken. */
+  /** Answers that the server has not read. */
   private unreadBytes = 0;
   private readonly noise: BoundedLineLog;
   private readonly noiseFlood = new FloodGate();
@@ -62,7 +62,7 @@ export class StdioTransport implements Transport {
     this.starting = this.options.start();
     const tree = await this.starting;
     this.tree = tree;
-    // Whoever closed it meanwhile ends the tree.
+    // If it was closed meanwhile, that ends the tree.
     if (this.over) throw crashed('was closed while it was started');
     this.options.onStarted?.(tree, (error) => this.end(error, atOnce));
     const lines = new LineReader(this.options.maxMessageBytes, (line) => this.read(line));
@@ -98,21 +98,21 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** What the server asked is not waited for: it may ask on without reading. Its calls are bounded elsewhere. */
+  /** Answers to the server's requests are not awaited: it may ask on without reading. Calls are bounded elsewhere. */
   private answer(stdin: ToolProcess['stdin'], line: string): void {
     this.unreadBytes += line.length;
     stdin.write(line, () => (this.unreadBytes -= line.length));
     if (this.unreadBytes > maxUnreadBytes) this.refuse('unread_answers', 'asks and does not read the answers');
   }
 
-  /** Resolves when no process of it is left. */
+  /** Resolves when all its processes have ended. */
   async close(): Promise<void> {
     this.finish();
     const tree = await this.starting?.catch(() => undefined);
     await tree?.end(this.options.grace);
   }
 
-  /** An exit tells more than its stdout's end does: it is given a moment to be known. */
+  /** An exit says more than the end of stdout: waits a moment for it. */
   private async endOfOutput(tree: ToolProcess): Promise<void> {
     const exit = await Promise.race([tree.exited, delay(lastWordsMs, undefined, { ref: false })]);
     this.fail('tool_crashed', exit === undefined ? 'closed its output' : described(exit));

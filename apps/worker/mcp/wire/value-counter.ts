@@ -1,7 +1,7 @@
-// How many values JSON holds, known before it is parsed: a few megabytes of `{},` become gigabytes and hold the worker's
-// only thread for seconds. Text in it costs nothing, however long.
+// Counts the values in JSON before it is parsed: a few megabytes of `{},` become gigabytes and block the worker's
+// only thread for seconds. Text costs nothing, however long.
 
-/** Of one message. Parsing, checking and translating so many takes some tenths of a second. */
+/** Per message. Parsing, checking and translating this many takes some tenths of a second. */
 export const maxValues = 500_000;
 
 const quote = 0x22;
@@ -21,7 +21,7 @@ export class ValueCounter {
     this.escaped = false;
   }
 
-  /** The next bytes of the message. False when it holds more values than are read. */
+  /** The next bytes of the message. False if it has more values than allowed. */
   feed(chunk: Buffer): boolean {
     const found = { quote: -1, backslash: -1 };
     const next = (name: 'quote' | 'backslash', byte: number, from: number) => {
