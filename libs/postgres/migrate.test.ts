@@ -97,7 +97,8 @@ describe('migrate', () => {
     try {
       for (const model of Object.values(Prisma.ModelName)) {
         const delegate = open.prisma[(model[0]!.toLowerCase() + model.slice(1)) as 'run'];
-        expect(await delegate.findFirst()).toBeNull();
+        // A column that the model does not know, or that is missing, throws.
+        await expect(delegate.findFirst()).resolves.not.toThrow();
       }
       const [columns] = await query<{ count: number }>(
         `select count(*)::int from information_schema.columns
