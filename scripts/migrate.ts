@@ -1,7 +1,7 @@
 // `npm run migrate`: applies missing migrations to DATABASE_URL and says which.
 // Exit codes: 0 done, 1 the migrations and the database disagree, 2 not configured, 3 the database does not answer.
 import { ConfigError } from '#libs/config/config-error.js';
-import { databaseUrl } from '#libs/config/database-url.js';
+import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import { migrate, MigrationError } from '#libs/postgres/migrate.js';
 

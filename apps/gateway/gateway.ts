@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
-import { databaseUrl } from '#libs/config/database-url.js';
+import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/postgres/open-database.js';

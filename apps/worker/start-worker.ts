@@ -20,7 +20,7 @@ import { Scrape } from '#libs/metrics/scrape.js';
 import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
-import { databaseUrl } from '#libs/config/database-url.js';
+import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
 

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
-import { parseRedisUrl, RedisUrlError } from './redis-url.js';
+import { parseRedisUrl, RedisUrlError } from './addresses/redis-url.js';
 import type { Config, ServerConfig } from './schema.js';
 import type { Path } from './printing/schema-walk.js';
 

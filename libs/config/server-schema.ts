@@ -1,7 +1,7 @@
 // The settings of one tool server, and what becomes of definitions that change.
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
-import { readAllowedHost } from './host-name.js';
+import { readAllowedHost } from './addresses/host-name.js';
 import { ms, count } from './setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>

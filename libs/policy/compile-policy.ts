@@ -1,14 +1,11 @@
 // The rules of a configuration as one function, compiled once: the first rule that matches decides, the default where
 // none does. What a tool and a caller leave of the rules is kept, so that a call costs a look-up and its arguments.
-import type { Config } from '#libs/config/schema.js';
 import type { PolicyRule } from '#libs/config/policy-schema.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { compileCondition, type Condition } from './argument-condition.js';
 import { defaultDecision } from './default-decision.js';
 import { compileToolGlob } from './tool-glob.js';
-import type { Caller, Decision, Effect, JudgedTool } from './decision.js';
-
-export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
+import type { Caller, Decision, Effect, JudgedTool, PolicySource } from './decision.js';
 
 export interface CompiledRule {
   source: PolicyRule;
@@ -136,7 +133,7 @@ const namesOf = (names: string | readonly string[] | undefined): ReadonlySet<str
   names === undefined ? undefined : new Set([names].flat());
 
 /** `tools.requires_approval` of the servers, after all rules of the policy: those may allow what it asks for. */
-function approvalRules(servers: Config['mcpServers']): PolicyRule[] {
+function approvalRules(servers: PolicySource['mcpServers']): PolicyRule[] {
   return Object.entries(servers).flatMap(([server, { tools }]) => {
     if (tools.requires_approval === undefined || tools.requires_approval.length === 0) return [];
     const rename = new Map(Object.entries(tools.rename ?? {}));

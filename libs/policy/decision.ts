@@ -1,5 +1,9 @@
 // What a policy is asked and what it answers.
+import type { Config } from '#libs/config/schema.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+
+/** What of the configuration decides. */
+export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
 
 export type Effect = 'allow' | 'deny' | 'require_approval';
 

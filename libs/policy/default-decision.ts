@@ -1,7 +1,6 @@
 // What becomes of calls that no rule decides: all allowed, or by where the tool runs and what it can reach. What a server
 // says of its own tools counts only where it is trusted (`readOnly` of a tool is already that).
-import type { Decision, JudgedTool } from './decision.js';
-import type { PolicySource } from './compile-policy.js';
+import type { Decision, JudgedTool, PolicySource } from './decision.js';
 
 const levels = ['none', 'process', 'confined', 'namespace'];
 

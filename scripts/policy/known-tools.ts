@@ -1,5 +1,5 @@
 // What the catalog says of tools. Only defaults by origin depend on it, so it is read for those alone.
-import { databaseUrl } from '#libs/config/database-url.js';
+import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import type { Config } from '#libs/config/schema.js';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import type { ToolOf } from '#libs/policy/judge-past-call.js';

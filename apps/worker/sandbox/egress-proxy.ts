@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { lookup as dnsLookup } from 'node:dns';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { readHostPort } from '#libs/config/host-name.js';
+import { readHostPort } from '#libs/config/addresses/host-name.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Lookup } from '../builtin/address-guard.js';
 import { connectTo, forward, joinSockets, type ForwardedRequest } from './egress-connection.js';

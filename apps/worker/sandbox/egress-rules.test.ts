@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAllowedHost, readHostPort } from '#libs/config/host-name.js';
+import { readAllowedHost, readHostPort } from '#libs/config/addresses/host-name.js';
 import { verifies } from '../../../test/verifies.js';
 import { EgressRules } from './egress-rules.js';
 

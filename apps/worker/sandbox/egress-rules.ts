@@ -1,7 +1,7 @@
 // What a tool server with `network: { allow: […] }` may reach. Names are compared as written; an address, including
 // that of a connection, is allowed only if it is public or in the list itself.
 import { isIP } from 'node:net';
-import { readAllowedHost, readHostPort, type AllowedHost } from '#libs/config/host-name.js';
+import { readAllowedHost, readHostPort, type AllowedHost } from '#libs/config/addresses/host-name.js';
 import { isPublicAddress } from '../builtin/address-guard.js';
 
 export interface EgressTarget {

@@ -1,6 +1,6 @@
 // The set of backing services on Redis. Connections per process: one for commands (in a cluster one per server),
 // one for channels, one for each queue it takes jobs from (at most two).
-import { parseRedisUrl } from '#libs/config/redis-url.js';
+import { parseRedisUrl } from '#libs/config/addresses/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Backing } from '../backing.js';

@@ -1,7 +1,7 @@
 // Opens ioredis clients for a target. A command in progress when its connection breaks fails at once, and the driver
 // never sends it again; one without a connection waits for the next attempt, and fails with it.
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
+import type { RedisNode, RedisTarget } from '#libs/config/addresses/redis-url.js';
 
 export type RedisClient = Redis | Cluster;
 

@@ -1,7 +1,7 @@
 // The Redis connections of one process: one for commands, one for each queue that it takes jobs from, one for
 // channels. Every command has a deadline; a silent connection is detected and replaced.
 import { Cluster, type Redis } from 'ioredis';
-import type { RedisNode, RedisTarget } from '#libs/config/redis-url.js';
+import type { RedisNode, RedisTarget } from '#libs/config/addresses/redis-url.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Store } from '../opened-backing.js';
 import { type Answering, storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';

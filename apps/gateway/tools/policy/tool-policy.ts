@@ -3,7 +3,8 @@
 import { allowsTool } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
-import { callerKeyOf, CompiledPolicy, type PolicySource } from '#libs/policy/compile-policy.js';
+import { callerKeyOf, CompiledPolicy } from '#libs/policy/compile-policy.js';
+import type { PolicySource } from '#libs/policy/decision.js';
 import type { Caller, Effect } from '#libs/policy/decision.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog, WatchedToolCatalog } from '../catalog/tool-catalog.js';

@@ -1,8 +1,8 @@
 // Whether the gateway may listen where it is told to: off loopback only with keys, or where the operator says without.
-import { isLoopback } from './check-config.js';
-import { ConfigError } from './config-error.js';
-import { environmentName } from './environment.js';
-import type { Config } from './schema.js';
+import { isLoopback } from '../check-config.js';
+import { ConfigError } from '../config-error.js';
+import { environmentName } from '../environment.js';
+import type { Config } from '../schema.js';
 
 /** @throws ConfigError */
 export function checkExposure({ server, auth }: Config, keysRequired: boolean): void {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { verifies } from '../../test/verifies.js';
+import { verifies } from '../../../test/verifies.js';
 import { checkExposure } from './check-exposure.js';
-import { readConfig } from './read-config.js';
+import { readConfig } from '../read-config.js';
 
 const read = (environment: Record<string, string>) => readConfig({ environment });
 

@@ -1,6 +1,6 @@
 // The database of one process. Only `npm start` brings one of its own.
-import { ConfigError } from './config-error.js';
-import type { Config } from './schema.js';
+import { ConfigError } from '../config-error.js';
+import type { Config } from '../schema.js';
 
 /** @throws ConfigError */
 export function databaseUrl(config: Config): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { verifies } from '../../test/verifies.js';
+import { verifies } from '../../../test/verifies.js';
 import { parseRedisUrl } from './redis-url.js';
 
 describe('addresses of Redis', () => {
