@@ -9,14 +9,14 @@ export function toDatabaseError(error: unknown): AppError {
   return known instanceof AppError ? known : new AppError('internal_error', 'Internal error', { cause: error });
 }
 
-/** SQLSTATEs of a server that is there and will not have us, whatever is tried again. */
+/** SQLSTATEs of a server that answers and refuses the connection, however often it is tried. */
 const refusals: [states: RegExp, meaning: string][] = [
   [/^28/, 'PostgreSQL refuses this user or its password'],
   [/^3D000$/, 'there is no such database'],
   [/^42501$/, 'this user may not use that database, or make tables in its schema'],
 ];
 
-/** Of a connection at a start, in the words of whoever wrote DATABASE_URL: what the server or the address is to blame for. */
+/** Of a connection at a start, in terms of DATABASE_URL: what is wrong with the server or the address. */
 export function toConnectError(error: unknown): AppError | ConfigError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const state = sqlStateOf(error);
