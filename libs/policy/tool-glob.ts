@@ -23,8 +23,8 @@ export function compileToolGlob(pattern: string): ToolGlob {
   };
 }
 
-/** Linear in the text: each part is looked for once, after the one before it. */
-function starMatcher(pattern: string): (text: string) => boolean {
+/** `*` stands for any characters. Linear in the text: each part is looked for once, after the one before it. */
+export function starMatcher(pattern: string): (text: string) => boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();
   if (last === undefined) return (text) => text === pattern;

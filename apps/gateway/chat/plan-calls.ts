@@ -3,7 +3,7 @@
 import type { Decision } from '#libs/policy/decision.js';
 import type { PlannedCall } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
-import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
+import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
@@ -49,7 +49,7 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   if (offered?.tool === undefined) {
     const denied = ports.deniedTool(call.name, context);
     if (denied !== undefined)
-      return decidedAgainst(call, context, denied, ports.decide(denied, readObject(call), context));
+      return decidedAgainst(call, context, denied, ports.decide(denied, sentArguments(call), context));
     return refused(call, context, failedOutcome('failed', 'tool_not_found', `Tool '${call.name}' not found`));
   }
   if (call.parseError !== undefined) {
@@ -88,17 +88,11 @@ function unrun(call: AssembledCall, context: CallContext, kind: PlannedCall['kin
     server: tool?.server ?? '',
     tool: tool?.tool ?? '',
     definitionHash: tool?.definitionHash ?? '',
-    arguments: readObject(call),
+    arguments: sentArguments(call),
     safe: false,
   };
 }
 
-function readObject(call: AssembledCall): JsonObject {
-  if (call.parseError !== undefined) return {};
-  try {
-    const value: unknown = JSON.parse(call.arguments);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
+/** As the model sent them. */
+const sentArguments = ({ parseError, arguments: text }: AssembledCall): JsonObject =>
+  parseError === undefined ? jsonObjectOf(text) : {};

@@ -4,7 +4,7 @@ import { allowsTool } from '#libs/access/access.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { type JsonObject, isJsonObject } from '#libs/schemas/json.js';
+import { jsonObjectOf } from '#libs/schemas/json.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -70,7 +70,7 @@ export class ToolCalls {
     };
     if (this.ports.deniedTool(request.name, from) !== undefined) {
       // Whatever its arguments: its schema is not shown either.
-      const args = readObject(request.argumentsText);
+      const args = jsonObjectOf(request.argumentsText);
       const decision = this.ports.decide(offered, args, context);
       const call = this.ports.runner.plan(offered, args, context, { policyRule: decision.rule });
       return this.refuse(call, refusalOf(offered, decision));
@@ -113,15 +113,6 @@ export class ToolCalls {
   private async refuse({ tool, planned, audit }: ServerCall, outcome: ToolOutcome): Promise<never> {
     await this.ports.journal.plan({ ...planned, outcome }, audit);
     throw failureOf(tool, outcome);
-  }
-}
-
-function readObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
   }
 }
 
