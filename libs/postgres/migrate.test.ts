@@ -97,8 +97,9 @@ describe('migrate', () => {
     try {
       for (const model of Object.values(Prisma.ModelName)) {
         const delegate = open.prisma[(model[0]!.toLowerCase() + model.slice(1)) as 'run'];
-        // A column that the model does not know, or that is missing, throws.
-        await expect(delegate.findFirst()).resolves.not.toThrow();
+        // This one has its row from the start.
+        const first = model === 'ApiKeysRevision' ? { only: true, revision: 0n } : null;
+        expect(await delegate.findFirst()).toEqual(first);
       }
       const [columns] = await query<{ count: number }>(
         `select count(*)::int from information_schema.columns

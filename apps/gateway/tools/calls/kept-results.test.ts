@@ -67,7 +67,7 @@ function openRunner(answer: (nth: number) => Promise<ToolOutcome> | ToolOutcome 
       return outcome;
     };
     const call = new ServerCall({ tool: asked, arguments: args, replyTo: 'gateway-1' }, context);
-    const outcome = await kept.answer(call, asked.cacheTtlMs!, run);
+    const outcome = await kept.answer(call, run);
     return { outcome, stored: await journal.get(context.callId) };
   };
   return { ask, lookups, runs: () => runs };
@@ -120,7 +120,7 @@ verifies(
   },
 );
 
-verifies('tools.results-kept', 'failed, shortened, over in time', async () => {
+verifies('tools.results-kept', 'not marked, failed, shortened, over in time', async () => {
   const answers: ToolOutcome[] = [
     failedOutcome('failed', 'tool_failed', 'no'),
     { ...text(2), truncated: true },
@@ -134,6 +134,10 @@ verifies('tools.results-kept', 'failed, shortened, over in time', async () => {
     // Longer than the life of what was kept.
     await delay(20);
   }
+  const unmarked = { args: { q: 'never' }, tool: { cacheTtlMs: undefined } } as unknown as Asked;
+  const { ask: askPlain, lookups } = openRunner();
+  for (let nth = 1; nth <= 2; nth += 1) expect((await askPlain(unmarked)).outcome.cached).toBeUndefined();
+  expect(lookups).toEqual([]);
 });
 
 verifies('tools.results-kept', 'equal calls at once run once; a failure answers nobody else', async () => {

@@ -25,8 +25,13 @@ export class KeptResults {
 
   constructor(private readonly parts: KeptResultsParts) {}
 
-  /** A cached result for the call, or else that of `run`, which is cached for `ttlMs`. */
-  async answer(call: ServerCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
+  /** A cached result for the call, or else that of `run`, which is cached if the tool's results are. */
+  answer(call: ServerCall, run: Run): Promise<ToolOutcome> {
+    const { cacheTtlMs } = call.tool;
+    return cacheTtlMs === undefined ? run() : this.answerKept(call, cacheTtlMs, run);
+  }
+
+  private async answerKept(call: ServerCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const { onLookup } = this.parts;
     const key = keyOf(call);
     if (call.context.noCache === true) {

@@ -123,9 +123,10 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
-    const { cacheTtlMs } = call.tool;
-    const send = () => this.send(call, onProgress);
-    return this.measure.of(call, cacheTtlMs === undefined ? send() : this.kept.answer(call, cacheTtlMs, send));
+    return this.measure.of(
+      call,
+      this.kept.answer(call, () => this.send(call, onProgress)),
+    );
   }
 
   private send(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
