@@ -21,7 +21,7 @@ export type CatalogOf = (caller: KeyedCaller) => ToolCatalog;
 
 export class ToolPolicy {
   private policy: CompiledPolicy;
-  private readonly views = new Map<string, ToolCatalog>();
+  private readonly views = new Map<string, { access: Access | undefined; view: ToolCatalog }>();
   private readonly listeners = new Set<() => void>();
 
   constructor(
@@ -55,14 +55,15 @@ export class ToolPolicy {
   readonly catalogOf: CatalogOf = (caller) => {
     const key = callerKeyOf(caller);
     const known = this.views.get(key);
-    if (known !== undefined) return known;
+    // A key that was changed brings another object.
+    if (known !== undefined && known.access === caller.access) return known.view;
     if (this.views.size >= maxViews) this.views.clear();
     const { principal, keyId, roles } = caller;
     const kept = { principal, ...(keyId === undefined ? {} : { keyId }), ...(roles === undefined ? {} : { roles }) };
     const { access } = caller;
     const isShown = (tool: CatalogTool) => allowsTool(access, tool) && !this.policy.isDenied(tool, kept);
     const view = new CatalogView(this.catalog, isShown);
-    this.views.set(key, view);
+    this.views.set(key, { access, view });
     return view;
   };
 
