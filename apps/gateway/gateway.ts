@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
+import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
@@ -67,7 +68,9 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
 
   const audit = { audit: config.audit.enabled };
   const keys = new KeyStore(database, audit);
-  const keyRing = new KeyRing({ store: keys, mode: config.auth.mode, logger });
+  const { mode, jwt } = config.auth;
+  const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
+  const tokenRing = jwt === undefined ? undefined : new TokenRing({ settings: jwt, logger });
   const writes = new StoreWrites(database, audit);
   const idempotencyTtlMs = config.runs.idempotency_ttl_ms;
   const sessions = new PostgresSessionStore(database, {
@@ -186,6 +189,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     log,
     keys,
     keyRing,
+    tokenRing,
     sessions,
     registry,
     models,

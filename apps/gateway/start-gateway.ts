@@ -59,6 +59,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   try {
     await gateway.keyRing.start();
     checkExposure(config, gateway.keyRing.required);
+    gateway.tokenRing?.start();
   } catch (error) {
     await gateway.close();
     throw error;
@@ -108,6 +109,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   const authentication = new Authentication({
     ring: gateway.keyRing,
+    tokens: gateway.tokenRing,
     store: gateway.keys,
     failures: new FailedSignIns(config.limits.failed_sign_ins_per_minute),
     onRefused: onBound,

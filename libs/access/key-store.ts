@@ -38,8 +38,18 @@ export interface KeyActor {
 }
 
 export interface SignInFailure {
-  reason: 'unknown' | 'expired' | 'revoked';
+  reason:
+    | 'unknown'
+    | 'expired'
+    | 'revoked'
+    | 'token_invalid'
+    | 'token_expired'
+    | 'token_not_yet_valid'
+    | 'token_audience'
+    | 'token_issuer';
   key?: Pick<StoredKey, 'id' | 'owner'> | undefined;
+  /** Of a token with a good signature. */
+  principal?: string;
 }
 
 const shown = `id, prefix, owner, name, roles, scopes, models, tools, limits, budgets, created_at as "createdAt",
@@ -155,13 +165,16 @@ export class KeyStore {
     await this.database.query(touchKeys, [uses.map(({ id }) => id), uses.map(({ at }) => at)]);
   }
 
-  async noteFailure({ reason, key }: SignInFailure, { requestId, ip }: Omit<KeyActor, 'principal'>): Promise<void> {
+  async noteFailure(
+    { reason, key, principal }: SignInFailure,
+    { requestId, ip }: Omit<KeyActor, 'principal'>,
+  ): Promise<void> {
     if (!this.audit) return;
     await this.database.query(
       `/* keys.failed */ insert into audit_events
          (id, at, kind, request_id, principal, key_id, ip, success, state, error_code)
        values ($1::uuid, clock_timestamp(), 'sign_in_failed', $2, $3, $4, $5, false, $6, 'invalid_api_key')`,
-      [uuidv7(), storedText(requestId), key?.owner ?? '', key?.id ?? null, ip ?? null, reason],
+      [uuidv7(), storedText(requestId), key?.owner ?? principal ?? '', key?.id ?? null, ip ?? null, reason],
     );
   }
 

@@ -20,6 +20,9 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
         'if that is meant',
     );
   }
+  if (config.auth.jwt !== undefined && config.auth.mode === 'off') {
+    problem(['auth', 'jwt'], 'nobody is asked for a token while auth.mode is off');
+  }
   if (config.database.url !== undefined && !isPostgresUrl(config.database.url)) {
     const form = 'must be postgres://user:password@host:5432/database';
     problem(['database', 'url'], `${form}; a password with / ? # or @ in it is percent-encoded`);

@@ -210,6 +210,14 @@ describe('problems', () => {
     expect(linesOf({ PORT: '1' }, 'server: 5\nmodels: []\nmcpServers: x')).toHaveLength(3);
   });
 
+  test('an issuer of tokens has an audience, and nobody is let in without one', () => {
+    const issuer = { AUTH_JWT_ISSUER: 'https://id.example.com' };
+    expect(() => read(issuer)).toThrow('auth.jwt.audience');
+    const jwt = { ...issuer, AUTH_JWT_AUDIENCE: 'signalbox' };
+    expect(read(jwt).auth.jwt).toMatchObject({ audience: 'signalbox', roles_claim: 'roles', scopes_claim: 'scope' });
+    expect(() => read({ ...jwt, AUTH_MODE: 'off' })).toThrow('auth.jwt');
+  });
+
   test('isolation none has to be said twice', () => {
     expect(linesOf({ MIN_ISOLATION: 'none' })[0]).toContain('ALLOW_UNSANDBOXED=1');
     expect(read({ MIN_ISOLATION: 'none', ALLOW_UNSANDBOXED: '1' }).isolation.minimum).toBe('none');

@@ -65,6 +65,25 @@ export const providerSchema = z.strictObject({
   max_response_bytes: bytes('Largest answer read').default(64 * 1024 * 1024),
 });
 
+const jwtSchema = z.strictObject({
+  issuer: z.url({ protocol: /^https?$/ }).describe('OIDC issuer whose tokens are taken, exactly as they name it'),
+  audience: z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)], { error: 'it is one name or a list of them' })
+    .describe('What tokens must be for; of a list, one of them'),
+  jwks_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Keys of the issuer; absent: found by its discovery document'),
+  roles_claim: z.string().min(1).default('roles').describe('Claim with the roles; a.b for a claim inside of another'),
+  scopes_claim: z.string().min(1).default('scope').describe('Claim with the scopes; with none of ours: all but admin'),
+  admin_role: z.string().min(1).optional().describe('Role that brings the scope admin'),
+  admin_scope: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('What the scope admin is called in tokens; absent: none brings it'),
+});
+
 export const configSchema = z.strictObject({
   server: z
     .strictObject({
@@ -186,8 +205,9 @@ export const configSchema = z.strictObject({
         .enum(['auto', 'keys', 'off'])
         .default('auto')
         .describe(
-          'keys: every request needs an API key; auto: once the first one was made, until then loopback only; off: none',
+          'keys: every request needs an API key; auto: once the first one was made or jwt is set, until then loopback only; off: none',
         ),
+      jwt: jwtSchema.optional(),
     })
     .prefault({}),
   isolation: z

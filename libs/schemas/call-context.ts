@@ -8,7 +8,7 @@ export const keylessPrincipal = 'local';
 export const scopes = ['chat', 'tools', 'files', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** What a key allows. */
+/** What a key or a token allows. */
 export interface Access {
   roles: readonly string[];
   scopes: readonly Scope[];
@@ -20,13 +20,13 @@ export interface Access {
 }
 
 export interface RequestContext {
-  /** The owner of the key; `keylessPrincipal` while no keys are in use. */
+  /** The owner of the key, the `sub` of the token; `keylessPrincipal` while no keys are in use. */
   principal: string;
-  /** The id of the key that was presented, never the secret itself. */
+  /** The id of the key that was presented, never the secret itself; absent for a token. */
   keyId?: string;
-  /** Of the key; absent: none. */
+  /** Of the key or token; absent: none. */
   roles?: readonly string[];
-  /** What that key allows; absent: everything. */
+  /** What key or token allows; absent: everything. */
   access?: Access;
   ip?: string;
   requestId: string;

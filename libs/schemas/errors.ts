@@ -74,6 +74,7 @@ export const errorTable = {
   shutting_down: row(503, 'overloaded_error', 'info', true),
   no_worker: row(503, 'overloaded_error', 'warn', true),
   store_unavailable: row(503, 'overloaded_error', 'error', true),
+  issuer_unavailable: row(503, 'overloaded_error', 'warn', true),
   workspace_disk_full: row(503, 'overloaded_error', 'error', true),
   workspace_unavailable: row(503, 'overloaded_error', 'error', true),
   model_timeout: row(504, 'timeout_error', 'warn'),

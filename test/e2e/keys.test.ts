@@ -7,7 +7,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { startProcess } from '#libs/testing/services/start-process.js';
-import { routeScopes } from '../../apps/gateway/http/admin/route-scopes.js';
+import { askEveryRoute, type Credentials } from '../support/every-route.js';
 import { runProgram } from '../support/run-program.js';
 import { toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
@@ -81,32 +81,12 @@ verifies('access.every-route', 'each one without, with a wrong and with a too sm
       METRICS_TOKEN: 'token-of-the-operator',
     },
   });
-  const small: Record<string, string> = {};
-  for (const scope of ['chat', 'tools', 'files', 'admin']) {
+  const small = {} as Credentials['only'];
+  for (const scope of ['chat', 'tools', 'files', 'admin'] as const) {
     small[scope] = (await post('/api/keys', admin, { owner: 'small', scopes: [scope] })).body.key;
   }
   try {
-    for (const [route, scope] of Object.entries(routeScopes)) {
-      const [method, pattern] = route.split(' ') as [string, string];
-      const url = limited.url + pattern.replace(':id', 'x').replace('*', 'x');
-      const status = async (key?: string) => {
-        const headers = { 'x-forwarded-for': '203.0.113.9', ...(key === undefined ? {} : { 'x-api-key': key }) };
-        const answer = await fetch(url, { method, headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) });
-        await answer.body?.cancel();
-        return [route, answer.status];
-      };
-      if (scope === 'open') {
-        expect((await status())[1]).toBeLessThan(400);
-        continue;
-      }
-      const needed = scope === 'operator' ? 'admin' : scope;
-      expect(await status()).toEqual([route, 401]);
-      expect(await status(wrong)).toEqual([route, 401]);
-      expect(await status(small[needed === 'chat' ? 'files' : 'chat'])).toEqual([route, 403]);
-      if (pattern !== '/sse' && route !== 'GET /mcp')
-        expect([401, 403]).not.toContain((await status(small[needed]))[1]);
-    }
-    expect((await fetch(`${limited.url}/nowhere`)).status).toBe(401);
+    await askEveryRoute(limited.url, { wrong, only: small });
   } finally {
     limited.kill('SIGKILL');
     await limited.ended;

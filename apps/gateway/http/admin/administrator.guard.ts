@@ -1,4 +1,4 @@
-// Who may manage keys: a key with the scope `admin`; while keys are not in use, callers on this machine only.
+// Who may manage keys: a key or token with the scope `admin`; while keys are not in use, callers on this machine only.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
@@ -15,7 +15,7 @@ export class AdministratorGuard implements CanActivate {
     const { access } = requestContext(request);
     if (access === undefined) this.sameMachine.admit(operatorRequest(request.raw));
     else if (!access.scopes.includes('admin')) {
-      throw new AppError('insufficient_scope', 'This key lacks the scope admin');
+      throw new AppError('insufficient_scope', 'The scope admin is needed here');
     }
     return true;
   }

@@ -1,12 +1,14 @@
-// Who asks: the key that a request shows, and whether it may use this route. Before bodies are read and before Nest.
-// Nothing of a key is logged, stored or passed on to a tool's server.
+// Who asks: the key or token that a request shows, and whether it may use this route. Before bodies are read and before
+// Nest. Nothing of a key or token is logged, stored or passed on to a tool's server.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { shownKey } from '#libs/access/api-key.js';
 import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
 import type { KeyRing, SignIn } from '#libs/access/key-ring.js';
-import type { KeyStore, SignInFailure, StoredKey } from '#libs/access/key-store.js';
+import type { KeyStore, SignInFailure } from '#libs/access/key-store.js';
+import type { TokenRing, TokenSignIn } from '#libs/access/jwt/token-ring.js';
 import { admitAsOperator } from '#libs/health/operator-access.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { requestContext } from '../request-context.js';
 import { routeAccess, type RouteAccess } from './route-scopes.js';
@@ -17,10 +19,24 @@ const minuteMs = 60_000;
 
 export interface AuthenticationParts {
   ring: KeyRing;
+  /** Absent: no issuer of tokens is configured. */
+  tokens: TokenRing | undefined;
   failures: FailedSignIns;
   store: Pick<KeyStore, 'noteFailure'>;
   onRefused: (limit: string) => void;
   logger: Logger;
+}
+
+interface Caller {
+  principal: string;
+  keyId?: string;
+  access: Access;
+}
+
+/** What else is wrong with it is in the audit. */
+function messageOf({ reason }: SignInFailure): string {
+  if (reason === 'token_expired') return 'This token has expired';
+  return reason.startsWith('token_') ? 'This token is not valid' : 'This API key is not valid';
 }
 
 export class Authentication {
@@ -38,56 +54,60 @@ export class Authentication {
   }
 
   /**
-   * Names the caller in the context of the request. Undefined when that is done; a promise where the key has to be looked up.
-   * @throws AppError invalid_api_key, insufficient_scope, rate_limit_exceeded, store_unavailable
+   * Names the caller in the context of the request. Undefined when that is done; a promise where that takes a look-up.
+   * @throws AppError invalid_api_key, insufficient_scope, rate_limit_exceeded, store_unavailable, issuer_unavailable
    */
   authenticate(request: FastifyRequest): Promise<void> | undefined {
-    const { ring, failures } = this.parts;
+    const { ring, tokens, failures } = this.parts;
     if (!ring.required) return undefined;
     const access = routeAccess(request.method, request.routeOptions.url ?? '');
     if (access === 'open') return undefined;
     const shown = shownKey(request.headers);
+    const credentials = shown !== undefined && tokens?.hasForm(shown.key) === true ? tokens : ring;
     // What is the operator's has other ways in.
-    if (access === 'operator' && shown?.key.startsWith('sb_') !== true) return undefined;
+    if (access === 'operator' && credentials === ring && shown?.key.startsWith('sb_') !== true) return undefined;
     if (shown === undefined) {
-      throw new AppError('invalid_api_key', 'An API key is needed: Authorization: Bearer sb_…, or x-api-key');
+      const or = tokens === undefined ? '' : ', or a token of the configured issuer';
+      throw new AppError('invalid_api_key', `An API key is needed: Authorization: Bearer sb_…, or x-api-key${or}`);
     }
     const wait = failures.refusedFor(request.ip);
-    if (wait !== undefined && !ring.isRemembered(shown.key)) {
+    if (wait !== undefined && !credentials.isRemembered(shown.key)) {
       this.parts.onRefused('failed_sign_ins');
       const message = 'Too many wrong keys from this address';
       throw new AppError('rate_limit_exceeded', message, { retryAfterSeconds: wait });
     }
-    const finish = (signIn: SignIn) => this.admit(request, signIn, { access, header: shown.header });
-    const signIn = ring.signIn(shown.key);
+    const finish = (signIn: SignIn | TokenSignIn) => this.admit(request, signIn, { access, header: shown.header });
+    const signIn = credentials.signIn(shown.key);
     return signIn instanceof Promise ? signIn.then(finish) : finish(signIn);
   }
 
   private admit(
     request: FastifyRequest,
-    signIn: SignIn,
+    signIn: SignIn | TokenSignIn,
     { access, header }: { access: RouteAccess | undefined; header: string },
   ): undefined {
     if ('reason' in signIn) return this.refuse(request, signIn);
-    const { key } = signIn;
+    const caller =
+      'token' in signIn ? signIn.token : { principal: signIn.key.owner, keyId: signIn.key.id, access: signIn.key };
     const scope = access === 'operator' ? 'admin' : access;
-    // An address that does not exist is answered to any key.
-    if (scope !== undefined && scope !== 'open' && !key.scopes.includes(scope)) {
-      throw new AppError('insufficient_scope', `This key lacks the scope ${scope}`);
+    // An address that does not exist is answered to any caller.
+    if (scope !== undefined && scope !== 'open' && !caller.access.scopes.includes(scope)) {
+      const what = 'token' in signIn ? 'token' : 'key';
+      throw new AppError('insufficient_scope', `This ${what} lacks the scope ${scope}`);
     }
     if (scope === 'admin') admitAsOperator(request.raw);
-    this.identify(request, key, header);
+    this.identify(request, caller, header);
     return undefined;
   }
 
-  private identify(request: FastifyRequest, key: StoredKey, header: string): void {
+  private identify(request: FastifyRequest, { principal, keyId, access }: Caller, header: string): void {
     const context = requestContext(request);
     const read = context.header;
-    context.principal = key.owner;
-    context.keyId = key.id;
-    context.access = key;
-    context.roles = key.roles;
-    // The key is for us: a tool's server that asks for this header does not get it.
+    context.principal = principal;
+    if (keyId !== undefined) context.keyId = keyId;
+    context.access = access;
+    context.roles = access.roles;
+    // What it shows is for us: a tool's server that asks for this header does not get it.
     context.header = (name) => (name === header ? undefined : read?.(name));
   }
 
@@ -101,6 +121,6 @@ export class Authentication {
         logger.warn({ error }, 'a failed sign-in could not be audited');
       });
     }
-    throw new AppError('invalid_api_key', 'This API key is not valid');
+    throw new AppError('invalid_api_key', messageOf(failure));
   }
 }

@@ -1,0 +1,106 @@
+// The public keys of an OIDC issuer, found by discovery or at a configured address, and read again when a token names one
+// that is not among them. While the issuer is away the keys that were read before go on; its own answers are bounded in
+// size and time, and no redirect is followed.
+import { createLocalJWKSet, errors, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+
+const answerMs = 5_000;
+const maxAnswerBytes = 1024 * 1024;
+/** Read again behind a request, so that a key that the issuer has withdrawn ends. */
+const refreshMs = 10 * 60_000;
+/** With the issuer away, keys are trusted for so long. */
+const trustMs = 24 * 3_600_000;
+/** Tokens with invented key ids must not become requests to the issuer. */
+const askAgainMs = 10_000;
+const afterFailureMs = 2_000;
+
+export interface IssuerKeysParts {
+  /** As its tokens name it. */
+  issuer: string;
+  /** Absent: the address that the issuer's discovery document gives. */
+  jwksUrl?: string | undefined;
+  logger: Logger;
+  /** Of a steady clock, ms. */
+  now?: () => number;
+}
+
+export class IssuerKeys {
+  private keys: ReturnType<typeof createLocalJWKSet> | undefined;
+  private readAt = -Infinity;
+  private failedAt = -Infinity;
+  private reading: Promise<void> | undefined;
+  private readonly now: () => number;
+
+  constructor(private readonly parts: IssuerKeysParts) {
+    this.now = parts.now ?? (() => performance.now());
+  }
+
+  /** The key that a token is signed with. @throws AppError issuer_unavailable, JOSEError where the issuer has no such key */
+  async find(header: JWSHeaderParameters, token: FlattenedJWSInput) {
+    const age = this.now() - this.readAt;
+    if (this.keys === undefined || age > trustMs) await this.read();
+    else if (age > refreshMs) this.read().catch(() => undefined);
+    try {
+      return await this.keys!(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || this.now() - this.readAt < askAgainMs) throw error;
+      await this.read();
+      return this.keys!(header, token);
+    }
+  }
+
+  /** Joined by those who ask meanwhile. @throws AppError issuer_unavailable */
+  read(): Promise<void> {
+    if (this.reading !== undefined) return this.reading;
+    if (this.now() - this.failedAt < afterFailureMs) return Promise.reject(issuerAway());
+    this.reading = this.readKeys().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async readKeys(): Promise<void> {
+    const signal = AbortSignal.timeout(answerMs);
+    try {
+      const set = await fetchJson(await this.address(signal), signal);
+      this.keys = createLocalJWKSet(set as JSONWebKeySet);
+      this.readAt = this.now();
+      this.failedAt = -Infinity;
+    } catch (error) {
+      // Once for each time that it is away.
+      if (this.failedAt === -Infinity) this.parts.logger.warn({ error }, 'the keys of the OIDC issuer cannot be read');
+      this.failedAt = this.now();
+      throw issuerAway();
+    }
+  }
+
+  private async address(signal: AbortSignal): Promise<string> {
+    const { issuer, jwksUrl } = this.parts;
+    if (jwksUrl !== undefined) return jwksUrl;
+    const discovery = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const found = (await fetchJson(discovery, signal)) as { issuer?: unknown; jwks_uri?: unknown } | null;
+    if (found?.issuer !== issuer) throw new Error(`${discovery} is the document of another issuer`);
+    const address = found.jwks_uri;
+    if (typeof address !== 'string' || !URL.canParse(address)) throw new Error(`${discovery} has no jwks_uri`);
+    if (/^https:/i.test(issuer) && !/^https:/i.test(address)) throw new Error('jwks_uri is not https');
+    return address;
+  }
+}
+
+async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
+  const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error', signal });
+  if (answer.status !== 200 || answer.body === null) {
+    await answer.body?.cancel();
+    throw new Error(`${url} answered ${answer.status}`);
+  }
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of answer.body as AsyncIterable<Uint8Array>) {
+    size += part.length;
+    if (size > maxAnswerBytes) throw new Error(`${url} sent more than ${maxAnswerBytes} bytes`);
+    parts.push(part);
+  }
+  return JSON.parse(Buffer.concat(parts).toString()) as unknown;
+}
+
+const issuerAway = () =>
+  new AppError('issuer_unavailable', 'The issuer of tokens cannot be asked at the moment', { retryAfterSeconds: 2 });

@@ -1,0 +1,37 @@
+// Every route that there is, asked without, with a wrong, with a too small and with the right credential.
+import { expect } from 'vitest';
+import { routeScopes } from '../../apps/gateway/http/admin/route-scopes.js';
+import type { Scope } from '#libs/schemas/call-context.js';
+
+export interface Credentials {
+  wrong: string;
+  /** With that scope and no other. */
+  only: Record<Scope, string>;
+}
+
+/** `url`: of a gateway with keys in use. The requests come as if through a proxy: nobody is on the same machine. */
+export async function askEveryRoute(url: string, { wrong, only }: Credentials): Promise<void> {
+  for (const [route, scope] of Object.entries(routeScopes)) {
+    const [method, pattern] = route.split(' ') as [string, string];
+    const status = async (credential?: string) => {
+      const headers = {
+        'x-forwarded-for': '203.0.113.9',
+        ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
+      };
+      const address = url + pattern.replace(':id', 'x').replace('*', 'x');
+      const answer = await fetch(address, { method, headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) });
+      await answer.body?.cancel();
+      return [route, answer.status];
+    };
+    if (scope === 'open') {
+      expect((await status())[1]).toBeLessThan(400);
+      continue;
+    }
+    const needed = scope === 'operator' ? 'admin' : scope;
+    expect(await status()).toEqual([route, 401]);
+    expect(await status(wrong)).toEqual([route, 401]);
+    expect(await status(only[needed === 'chat' ? 'files' : 'chat'])).toEqual([route, 403]);
+    if (pattern !== '/sse' && route !== 'GET /mcp') expect([401, 403]).not.toContain((await status(only[needed]))[1]);
+  }
+  expect((await fetch(`${url}/nowhere`)).status).toBe(401);
+}
