@@ -104,6 +104,7 @@ export const toolErrorCodes = [
   'tool_unavailable',
   'tool_outcome_unknown',
   'tool_denied',
+  'tool_forbidden',
   'approval_denied',
   'approval_expired',
   'invalid_tool_arguments',

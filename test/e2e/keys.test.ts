@@ -37,6 +37,7 @@ const ask = async (path: string, key?: string, init: RequestInit = {}) => {
   const text = await answer.text();
   const body = (text.startsWith('{') ? JSON.parse(text) : {}) as {
     error?: { code?: string };
+    id: string;
     key: string;
     data: { function: { name: string } }[];
   };
@@ -65,7 +66,7 @@ beforeAll(async () => {
   for (const owner of ['alice', 'bob']) {
     const made = await post('/api/keys', admin, { owner, scopes: ['chat', 'tools', 'files'] });
     expect(made.status).toBe(201);
-    keys[owner] = made.body as never;
+    keys[owner] = made.body;
   }
 });
 afterAll(async () => {
@@ -163,7 +164,7 @@ verifies('access.principals', 'runs, stored responses and MCP sessions of anothe
   expect((await ask(`/v1/responses/${response}`, alice)).status).toBe(200);
 });
 
-test('what a key does not allow is not listed and is refused', async () => {
+verifies('access.forbidden-audited', 'what a key does not allow is not listed and is refused', async () => {
   const made = await post('/api/keys', admin, {
     owner: 'carol',
     scopes: ['chat', 'tools'],
@@ -179,6 +180,11 @@ test('what a key does not allow is not listed and is refused', async () => {
   expect((await ask('/api/tools/write_file', key)).status).toBe(404);
   const call = await post('/api/tools/call', key, { name: 'write_file', arguments: { path: 'a', content: '' } });
   expect([call.status, call.body.error?.code]).toEqual([403, 'tool_forbidden']);
+  const rows = await box.rows(
+    `select server, tool, success, error_code, key_id, arguments from audit_events where principal = 'carol'`,
+  );
+  const row = { server: 'workspace', tool: 'write_file', success: false, error_code: 'tool_forbidden' };
+  expect(rows).toEqual([{ ...row, key_id: made.body.id, arguments: '{"path":"a","content":""}' }]);
 });
 
 verifies('access.roles', 'a rule of the policy for a role of the key', async () => {

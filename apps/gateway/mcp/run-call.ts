@@ -92,8 +92,11 @@ function toCallResult({ id, sessionId, outcome }: EndedToolCall): CallToolResult
   };
 }
 
+/** To this caller. */
+const notThere: ReadonlySet<string> = new Set(['tool_not_found', 'tool_forbidden']);
+
 /** Refused for what was asked, not for the state of the gateway. */
 function isToolFailure(error: unknown): error is AppError {
-  if (!(error instanceof AppError) || error.code === 'tool_not_found') return false;
+  if (!(error instanceof AppError) || notThere.has(error.code)) return false;
   return (toolErrorCodes as readonly string[]).includes(error.code);
 }

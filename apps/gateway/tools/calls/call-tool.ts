@@ -60,7 +60,6 @@ export class ToolCalls {
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
     if (found === undefined) throw toolNotFound(request.name);
-    if (!allowsTool(from.access, found)) throw new AppError('tool_forbidden', `This key may not use '${found.name}'`);
     const offered = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
@@ -68,6 +67,11 @@ export class ToolCalls {
       sessionId: request.sessionId ?? mintSessionId(),
       priority: 'interactive',
     };
+    if (!allowsTool(from.access, found)) {
+      const call = this.ports.runner.plan(found, jsonObjectOf(request.argumentsText), context);
+      const message = `This key may not use '${found.name}'`;
+      return this.refuse(call, failedOutcome('denied', 'tool_forbidden', message));
+    }
     if (this.ports.deniedTool(request.name, from) !== undefined) {
       // Whatever its arguments: its schema is not shown either.
       const args = jsonObjectOf(request.argumentsText);
