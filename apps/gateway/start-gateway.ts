@@ -111,7 +111,11 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
     store: gateway.keys,
-    failures: new FailedSignIns(config.limits.failed_sign_ins_per_minute),
+    failures: new FailedSignIns({
+      perMinute: config.limits.failed_sign_ins_per_minute,
+      counters: gateway.backing.counters,
+      logger,
+    }),
     onRefused: onBound,
     logger,
   });

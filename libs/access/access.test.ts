@@ -4,7 +4,6 @@ import { verifies } from '../../test/verifies.js';
 import { allowsModel, allowsTool, matchesGlob } from './access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { hashOfKey, hasKeyForm, mintKey, shownKey } from './api-key.js';
-import { FailedSignIns } from './failed-sign-ins.js';
 
 const access: Access = { roles: [], scopes: ['chat', 'tools'], tools: {}, limits: {} };
 
@@ -54,19 +53,4 @@ describe('keys', () => {
     expect(shownKey({ authorization: 'Basic eA==', 'x-api-key': 'sb_x' })?.key).toBe('');
     expect(shownKey({})).toBeUndefined();
   });
-});
-
-test('FailedSignIns: 3 a minute an address', () => {
-  let now = 0;
-  const failures = new FailedSignIns(3, () => now);
-  for (let n = 0; n < 3; n++) {
-    expect(failures.refusedFor('a')).toBeUndefined();
-    failures.add('a');
-  }
-  expect(failures.refusedFor('a')).toBe(60);
-  expect(failures.refusedFor('b')).toBeUndefined();
-  now = 60_000;
-  expect(failures.refusedFor('a')).toBeUndefined();
-  for (let n = 0; n < 10_000; n++) failures.add(`other-${n}`);
-  expect(failures.refusedFor('a')).toBeUndefined();
 });

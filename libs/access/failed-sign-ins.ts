@@ -1,34 +1,76 @@
-// How often an address showed a wrong key in the present minute, on this gateway: above the bound it is refused unasked.
-// Remembers a bounded number of addresses; the one that was first is forgotten first.
+// How often an address showed a wrong key or token in a minute, on all gateways: above the bound it is refused unasked.
+// Only failures ask the store. Remembers a bounded number of addresses; the one that was first is forgotten first.
+import type { Counters } from '#libs/backing/counters.js';
+import type { Logger } from '#libs/logging/logger.js';
 
 const windowMs = 60_000;
 const maxAddresses = 10_000;
+/** Only callers with a wrong key wait for it. */
+const answerMs = 2_000;
+/** After a store that did not answer; until then this gateway counts for itself. */
+const leftAloneMs = 5_000;
+
+export interface FailedSignInsParts {
+  perMinute: number;
+  counters: Pick<Counters, 'add'>;
+  logger: Logger;
+  /** Of a steady clock, ms. */
+  now?: () => number;
+}
 
 export class FailedSignIns {
-  private readonly addresses = new Map<string, { since: number; failures: number }>();
+  private readonly addresses = new Map<string, { until: number; failures: number }>();
+  private readonly now: () => number;
+  private awayUntil = -Infinity;
 
-  constructor(
-    private readonly perMinute: number,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+  constructor(private readonly parts: FailedSignInsParts) {
+    this.now = parts.now ?? (() => performance.now());
+  }
 
   /** Seconds until the address may try again; undefined while it may. */
   refusedFor(address: string): number | undefined {
     const known = this.addresses.get(address);
-    if (known === undefined || known.failures < this.perMinute) return undefined;
-    const left = known.since + windowMs - this.now();
-    return left > 0 ? Math.ceil(left / 1_000) : undefined;
+    return known === undefined || known.failures < this.parts.perMinute ? undefined : this.secondsTo(known.until);
   }
 
-  add(address: string): void {
+  /** Counts a failure. Seconds until the address may try again where this one was above the bound. */
+  async add(address: string): Promise<number | undefined> {
+    const { perMinute, counters, logger } = this.parts;
+    const here = this.addHere(address);
+    // What came at once, before the first of it was counted.
+    if (here.failures > perMinute) return this.secondsTo(here.until);
+    if (this.now() < this.awayUntil) return undefined;
+    try {
+      const signal = AbortSignal.timeout(answerMs);
+      const { total, resetInMs } = await counters.add(`failed_sign_ins:${address}`, 1, windowMs, signal);
+      here.failures = Math.max(here.failures, total);
+      here.until = this.now() + resetInMs;
+      return total > perMinute ? this.secondsTo(here.until) : undefined;
+    } catch (error) {
+      if (this.now() >= this.awayUntil) {
+        logger.warn({ error }, 'failed sign-ins are counted by each gateway alone: the store is away');
+      }
+      this.awayUntil = this.now() + leftAloneMs;
+      return undefined;
+    }
+  }
+
+  private addHere(address: string): { until: number; failures: number } {
     const now = this.now();
     const known = this.addresses.get(address);
-    if (known !== undefined && now - known.since < windowMs) {
+    if (known !== undefined && now < known.until) {
       known.failures++;
-      return;
+      return known;
     }
     this.addresses.delete(address);
     if (this.addresses.size >= maxAddresses) this.addresses.delete(this.addresses.keys().next().value!);
-    this.addresses.set(address, { since: now, failures: 1 });
+    const first = { until: now + windowMs, failures: 1 };
+    this.addresses.set(address, first);
+    return first;
+  }
+
+  private secondsTo(until: number): number | undefined {
+    const left = until - this.now();
+    return left > 0 ? Math.ceil(left / 1_000) : undefined;
   }
 }

@@ -185,7 +185,9 @@ export const configSchema = z.strictObject({
       principal_turns: count(
         'Turns at once, calls of tools too: principal, on all gateways; absent: 64 of a key, any without keys',
       ).optional(),
-      failed_sign_ins_per_minute: count('Wrong API keys of one address in a minute, one gateway').default(120),
+      failed_sign_ins_per_minute: count(
+        'Wrong API keys and tokens of one address in a minute, on all gateways',
+      ).default(120),
       turns: count('Turns at once, single calls of tools too: one gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),
       mcp_sessions: count('Sessions of MCP clients from before 2026 at once: one gateway').default(1_000),

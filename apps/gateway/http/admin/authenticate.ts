@@ -71,11 +71,7 @@ export class Authentication {
       throw new AppError('invalid_api_key', `An API key is needed: Authorization: Bearer sb_…, or x-api-key${or}`);
     }
     const wait = failures.refusedFor(request.ip);
-    if (wait !== undefined && !credentials.isRemembered(shown.key)) {
-      this.parts.onRefused('failed_sign_ins');
-      const message = 'Too many wrong keys from this address';
-      throw new AppError('rate_limit_exceeded', message, { retryAfterSeconds: wait });
-    }
+    if (wait !== undefined && !credentials.isRemembered(shown.key)) throw this.tooMany(wait);
     const finish = (signIn: SignIn | TokenSignIn) => this.admit(request, signIn, { access, header: shown.header });
     const signIn = credentials.signIn(shown.key);
     return signIn instanceof Promise ? signIn.then(finish) : finish(signIn);
@@ -85,7 +81,7 @@ export class Authentication {
     request: FastifyRequest,
     signIn: SignIn | TokenSignIn,
     { access, header }: { access: RouteAccess | undefined; header: string },
-  ): undefined {
+  ): Promise<never> | undefined {
     if ('reason' in signIn) return this.refuse(request, signIn);
     const caller =
       'token' in signIn ? signIn.token : { principal: signIn.key.owner, keyId: signIn.key.id, access: signIn.key };
@@ -111,9 +107,11 @@ export class Authentication {
     context.header = (name) => (name === header ? undefined : read?.(name));
   }
 
-  private refuse(request: FastifyRequest, failure: SignInFailure): never {
+  private async refuse(request: FastifyRequest, failure: SignInFailure): Promise<never> {
     const { failures, store, logger } = this.parts;
-    failures.add(request.ip);
+    const wait = await failures.add(request.ip);
+    // Has no row of its own: so an address has as many a minute as it may try keys.
+    if (wait !== undefined) throw this.tooMany(wait);
     const now = performance.now();
     if (now - this.minute.since > minuteMs) this.minute = { since: now, failures: 0 };
     if (this.minute.failures++ < auditedFailures) {
@@ -122,5 +120,10 @@ export class Authentication {
       });
     }
     throw new AppError('invalid_api_key', messageOf(failure));
+  }
+
+  private tooMany(retryAfterSeconds: number): AppError {
+    this.parts.onRefused('failed_sign_ins');
+    return new AppError('rate_limit_exceeded', 'Too many wrong keys from this address', { retryAfterSeconds });
   }
 }
