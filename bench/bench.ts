@@ -10,6 +10,7 @@ import type { Busy, LoadResult } from './keep-busy.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
 import { chunksAStream, type Scenario, scenarios, warmingUp } from './scenarios.js';
+import { measureSignIns, signInScenario } from './sign-ins.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
 import { measureStarts } from './sandbox-starts.js';
@@ -295,6 +296,7 @@ try {
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
     if (options.peers) await comparePeers(system, measured);
+    if (signInScenario.includes(options.only)) await measureSignIns(system);
   }
   if (options.soak === undefined && !options.files) {
     printMemory(system, 'at the end');

@@ -8,6 +8,7 @@ export const policyScenario = 'policy, 1,000 rules and 10,000 tools';
 
 const goalMicros = 10;
 const [servers, toolsOfServer] = [100, 100];
+export const callArguments = { path: 'tmp/notes/today.md', command: 'git status' };
 const callers: Caller[] = Array.from({ length: 8 }, (_, index) => ({
   principal: `user-${index}`,
   keyId: `key_${index}`,
@@ -18,12 +19,7 @@ export function measurePolicyDecisions(): void {
   const began = performance.now();
   const policy = new CompiledPolicy(configuration());
   const compiledMs = performance.now() - began;
-  const tools: JudgedTool[] = Array.from({ length: servers * toolsOfServer }, (_, index) => ({
-    server: `server-${index % servers}`,
-    tool: `tool_${Math.floor(index / servers)}`,
-    readOnly: false,
-    annotations: {},
-  }));
+  const tools = manyTools();
   const [first, again] = [decideAll(policy, tools), decideAll(policy, tools)];
   const met = again < goalMicros ? 'met' : 'missed';
   console.log(
@@ -36,13 +32,22 @@ export function measurePolicyDecisions(): void {
 function decideAll(policy: CompiledPolicy, tools: readonly JudgedTool[]): number {
   const began = performance.now();
   for (const caller of callers) {
-    for (const tool of tools) policy.decide(tool, { path: 'tmp/notes/today.md', command: 'git status' }, caller);
+    for (const tool of tools) policy.decide(tool, callArguments, caller);
   }
   return ((performance.now() - began) * 1_000) / (callers.length * tools.length);
 }
 
+export function manyTools(): JudgedTool[] {
+  return Array.from({ length: servers * toolsOfServer }, (_, index) => ({
+    server: `server-${index % servers}`,
+    tool: `tool_${Math.floor(index / servers)}`,
+    readOnly: false,
+    annotations: {},
+  }));
+}
+
 /** One in four for a tool by its name, by a pattern, for a caller, with arguments. */
-function configuration() {
+export function configuration() {
   const rules = Array.from({ length: 1_000 }, (_, index) => ({
     name: `rule-${index}`,
     effect: index % 2 === 0 ? 'deny' : 'allow',
