@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns';
 import { connect, createServer, isIP, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Logger, LogFields } from '#libs/logging/logger.js';
 import { silentLogger } from '#libs/logging/logger.js';
-import type { Lookup } from '../../apps/worker/builtin/address-guard.js';
+import type { Lookup } from '#libs/http-client/address-guard.js';
 import { EgressProxy, type EgressBounds } from '../../apps/worker/sandbox/egress-proxy.js';
 
 export interface TestEgress {

@@ -9,7 +9,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { createMockContext } from '#libs/testing/mock-context.js';
 import { createTestWorkspace, type TestWorkspace } from '#libs/testing/test-workspace.js';
 import { verifies } from '../../../test/verifies.js';
-import type { Lookup } from './address-guard.js';
+import type { Lookup } from '#libs/http-client/address-guard.js';
 import { FetchTool, type FetchOptions } from './fetch-tool.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;

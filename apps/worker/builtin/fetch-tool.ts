@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
-import { AddressGuard, type Lookup } from './address-guard.js';
+import { AddressGuard, type Lookup } from '#libs/http-client/address-guard.js';
 import { GuardedRequester, type Incoming } from './guarded-request.js';
 
 export interface FetchOptions {
@@ -35,7 +35,7 @@ export class FetchTool {
   private readonly requester: GuardedRequester;
 
   constructor(private readonly options: FetchOptions) {
-    this.requester = new GuardedRequester(new AddressGuard(options.allow), options.lookup);
+    this.requester = new GuardedRequester(new AddressGuard(options.allow, options.lookup));
   }
 
   @McpTool({

@@ -1,14 +1,12 @@
 // One HTTP request to the outside: guarded address, redirects followed by hand and guarded anew, body decompressed as
-// it is read. Bounds of time and size are the caller's; every connection ends with the call. On Node's own client:
-// undici 7 throws where nobody can catch it when a peer ends a connection whose answer is not read yet (its issue 5360).
-import { lookup as dnsLookup } from 'node:dns';
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
+// it is read. Bounds of time and size are the caller's; every connection ends with the call.
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { hostOf, type AddressGuard } from '#libs/http-client/address-guard.js';
+import { HttpClient } from '#libs/http-client/http-client.js';
+import type { HttpAnswer } from '#libs/http-client/outgoing.js';
+import { streamOf } from '#libs/http-client/stream-of.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { hostOf, type AddressGuard, type Lookup } from './address-guard.js';
 
 export interface OutgoingRequest {
   url: string;
@@ -33,10 +31,7 @@ const ownHeaders =
   /^(host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*)$/i;
 
 export class GuardedRequester {
-  constructor(
-    private readonly guard: AddressGuard,
-    private readonly resolve: Lookup = dnsLookup,
-  ) {}
+  constructor(private readonly guard: AddressGuard) {}
 
   /** @throws AppError tool_denied, invalid_tool_arguments, tool_failed; the signal's reason. */
   async send(outgoing: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
@@ -52,29 +47,32 @@ export class GuardedRequester {
     }
   }
 
-  private hop(url: URL, outgoing: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
-    const host = hostOf(url);
-    if (isIP(host) !== 0) this.guard.checkAddress(host, url);
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    return new Promise((resolve, reject) => {
-      const request = send(url, {
-        // A connection of its own: its lookup knows the URL, and nothing of it is left after the call.
-        agent: false,
-        lookup: this.guard.lookup(url, this.resolve),
-        signal,
-        method: outgoing.method,
-        headers: { 'user-agent': 'signalbox-fetch', 'accept-encoding': 'gzip, deflate, br', ...outgoing.headers },
-      });
-      request.once('response', (answer) => {
-        const headers = firstValues(answer.headers);
-        answer.on('error', () => undefined);
-        const body = decompressed(answer, headers['content-encoding']);
-        resolve({ url: url.href, status: answer.statusCode ?? 0, headers, body, close: () => void request.destroy() });
-      });
-      // Stays for what comes after the answer has begun: its reader sees that as well.
-      request.on('error', (error) => reject(readable(error, url, signal)));
-      request.end(outgoing.body);
+  private async hop(url: URL, { method, headers, body }: OutgoingRequest, signal: AbortSignal): Promise<Incoming> {
+    // A client of its own: its guard knows the URL, and nothing of it is left after the call.
+    const client = new HttpClient({
+      baseUrl: url.origin,
+      headers: { 'user-agent': 'signalbox-fetch', 'accept-encoding': 'gzip, deflate, br' },
+      timeoutMs: { connect: 0, first_byte: Infinity, idle: Infinity },
+      keepAliveMs: 1_000,
+      maxExchanges: 1,
+      maxBytes: Infinity,
+      opensAt: 'headers',
+      guard: this.guard,
+      // What the reader may see: no address of this host's network, no stack.
+      toError: ({ kind, what, cause }) =>
+        kind === 'cancelled' ? (cause as Error) : new AppError('tool_failed', `${hostOf(url)} ${what}`, { cause }),
     });
+    const close = () => void client.close().catch(() => undefined);
+    try {
+      const path = url.pathname + url.search;
+      const answer = await client.open({ method, path, headers, body }, { signal, deadline: Infinity });
+      const received = firstValues(answer.headers);
+      const decoded = decompressed(streamOf(answer), received['content-encoding']);
+      return { url: url.href, status: answer.status, headers: received, body: decoded, close };
+    } catch (error) {
+      close();
+      throw error;
+    }
   }
 }
 
@@ -123,32 +121,19 @@ function redirected(
   return { url: url.href, method: 'GET', headers, body: undefined };
 }
 
-function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const entries = Object.entries(headers).flatMap(([name, value]) => {
-    const first = Array.isArray(value) ? value[0] : value;
-    return first === undefined ? [] : [[name, first] as const];
-  });
-  return Object.fromEntries(entries);
+function firstValues(headers: HttpAnswer['headers']): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat()[0] ?? '']));
 }
 
-function decompressed(body: Readable, encoding: string | undefined): Readable {
-  const decoder =
-    encoding === 'gzip' || encoding === 'x-gzip'
-      ? createGunzip()
-      : encoding === 'br'
-        ? createBrotliDecompress()
-        : encoding === 'deflate'
-          ? createInflate()
-          : undefined;
-  // The reader of the decoder sees the failure of either.
+const decoders = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['br', createBrotliDecompress],
+  ['deflate', createInflate],
+]);
+
+/** The reader of the decoder sees the failure of either. */
+function decompressed(body: Readable, encoding = ''): Readable {
+  const decoder = decoders.get(encoding)?.();
   return decoder === undefined ? body : pipeline(body, decoder, () => undefined);
-}
-
-/** What the reader may see: no address of this host's network, no stack. */
-function readable(error: unknown, url: URL, signal: AbortSignal): unknown {
-  if (signal.aborted || error instanceof AppError) return error;
-  const cause = error instanceof AggregateError ? error.errors[0] : error;
-  if (cause instanceof AppError) return cause;
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? 'no connection';
-  return new AppError('tool_failed', `Fetching ${hostOf(url)} failed: ${code}`, { cause: error });
 }

@@ -4,7 +4,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
-import type { Lookup } from './address-guard.js';
+import type { Lookup } from '#libs/http-client/address-guard.js';
 import { FetchTool } from './fetch-tool.js';
 import { FileTools } from './file-tools.js';
 import { SearchTools } from './search-tools.js';

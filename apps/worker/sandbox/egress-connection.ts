@@ -3,7 +3,7 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { guardedLookup, type Lookup } from '../builtin/address-guard.js';
+import { guardedLookup, type Lookup } from '#libs/http-client/address-guard.js';
 import { answerPlainly, EgressRefusal } from './egress-refusal.js';
 import type { EgressRules, EgressTarget } from './egress-rules.js';
 

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { readHostPort } from '#libs/config/addresses/host-name.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { Lookup } from '../builtin/address-guard.js';
+import type { Lookup } from '#libs/http-client/address-guard.js';
 import { connectTo, forward, joinSockets, type ForwardedRequest } from './egress-connection.js';
 import { answerBare, answerPlainly, EgressRefusal, type EgressOutcome } from './egress-refusal.js';
 import { EgressRules, type EgressTarget } from './egress-rules.js';

@@ -2,7 +2,7 @@
 // that of a connection, is allowed only if it is public or in the list itself.
 import { isIP } from 'node:net';
 import { readAllowedHost, readHostPort, type AllowedHost } from '#libs/config/addresses/host-name.js';
-import { isPublicAddress } from '../builtin/address-guard.js';
+import { isPublicAddress } from '#libs/http-client/address-guard.js';
 
 export interface EgressTarget {
   /** As returned by `readHostPort`. */

@@ -3,17 +3,17 @@
 // retried once an answer has begun.
 import { setTimeout as pause } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { HttpClient } from '#libs/http-client/http-client.js';
+import type { HttpAnswer, HttpCall, HttpRequest } from '#libs/http-client/outgoing.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { longestRetryAfterMs, retryDelayMs } from './retry-after.js';
 import type { RetryBudget } from './retry-budget.js';
-import type { Transport } from '../wire/transport.js';
-import type { UpstreamAnswer, UpstreamCall, UpstreamRequest } from '../wire/upstream.js';
 
 export interface RetryPolicy {
   maxRetries: number;
   budget: RetryBudget;
   /** An answer that is not 2xx, as an error; closes the answer. */
-  toError(answer: UpstreamAnswer): Promise<UpstreamFailure>;
+  toError(answer: HttpAnswer): Promise<UpstreamFailure>;
   onRetry(attempt: number, error: AppError, waitMs: number): void;
   /** The failure is the last: the budget has no retry left. */
   onRefused(attempt: number, error: AppError): void;
@@ -29,14 +29,14 @@ export interface UpstreamFailure {
 
 /** @throws AppError the last failure */
 export async function openWithRetries(
-  transport: Transport,
-  request: UpstreamRequest,
-  call: UpstreamCall,
+  client: HttpClient,
+  request: HttpRequest,
+  call: HttpCall,
   policy: RetryPolicy,
-): Promise<UpstreamAnswer> {
+): Promise<HttpAnswer> {
   policy.budget.called();
   for (let attempt = 1; ; attempt += 1) {
-    const { answer, failure } = await tryOnce(transport, request, call, policy);
+    const { answer, failure } = await tryOnce(client, request, call, policy);
     if (answer !== undefined) return answer;
     const { error, retryable, retryAfterSeconds } = failure;
     const waitMs = retryDelayMs(attempt, retryAfterSeconds);
@@ -56,16 +56,11 @@ export async function openWithRetries(
   }
 }
 
-type Tried = { answer: UpstreamAnswer; failure?: undefined } | { answer?: undefined; failure: UpstreamFailure };
+type Tried = { answer: HttpAnswer; failure?: undefined } | { answer?: undefined; failure: UpstreamFailure };
 
-async function tryOnce(
-  transport: Transport,
-  request: UpstreamRequest,
-  call: UpstreamCall,
-  policy: RetryPolicy,
-): Promise<Tried> {
+async function tryOnce(client: HttpClient, request: HttpRequest, call: HttpCall, policy: RetryPolicy): Promise<Tried> {
   try {
-    const answer = await transport.open(request, call);
+    const answer = await client.open(request, call);
     if (answer.status >= 200 && answer.status < 300) return { answer };
     return { failure: await policy.toError(answer) };
   } catch (error) {

@@ -7,7 +7,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { FrameMemory, parse } from './frame-memory.js';
 import type { TakeModelEvents } from '../model-provider.js';
 import { createSseReader, type SseReader } from './sse-reader.js';
-import type { UpstreamAnswer } from './upstream.js';
+import type { HttpAnswer } from '#libs/http-client/outgoing.js';
 import type { AnswerReader } from './wire-family.js';
 
 /** After the finish reason only usage and `[DONE]` may come: an upstream that keeps the connection open sends neither. */
@@ -24,7 +24,7 @@ export interface AnswerBounds {
  * `error`, unless the reader wants to go on with another answer or `take` has enough.
  */
 export async function readAnswer(
-  answer: Pick<UpstreamAnswer, 'headers' | 'read' | 'hurry'>,
+  answer: Pick<HttpAnswer, 'headers' | 'read' | 'hurry'>,
   reader: AnswerReader,
   bounds: AnswerBounds,
   take: TakeModelEvents,
@@ -53,7 +53,7 @@ class AnswerBody {
   private started = false;
 
   constructor(
-    private readonly answer: Pick<UpstreamAnswer, 'headers' | 'hurry'>,
+    private readonly answer: Pick<HttpAnswer, 'headers' | 'hurry'>,
     private readonly reader: AnswerReader,
     private readonly bounds: AnswerBounds,
     private readonly tell: TakeModelEvents,

@@ -1,41 +1,36 @@
-// The port of one upstream over HTTP: what is sent to it, and the answer as it is read.
-import type { Flow } from '#libs/concurrency/flow.js';
+// The HTTP client of one model provider: an answer is there with its first byte, and failures are those of a model.
 import type { ProviderConfig } from '#libs/config/schema.js';
+import { HttpClient } from '#libs/http-client/http-client.js';
+import type { ClientOptions, HttpFailure } from '#libs/http-client/outgoing.js';
+import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 
-export interface TransportOptions {
-  provider: string;
-  baseUrl: string;
-  /** Sent with every request. */
-  headers: Record<string, string>;
-  timeoutMs: ProviderConfig['timeout_ms'];
-  maxConcurrency: number;
-  maxResponseBytes: number;
-}
+const codes: Partial<Record<HttpFailure['kind'], ErrorCode>> = {
+  connect: 'model_timeout',
+  timeout: 'model_timeout',
+  crowded: 'concurrency_exceeded',
+  too_large: 'model_bad_response',
+  cut: 'model_stream_cut',
+};
 
-export interface UpstreamRequest {
-  method: 'GET' | 'POST';
-  /** Below the base address: `/chat/completions`, with its own query if it has one. */
-  path: string;
-  body?: string;
-  headers?: Record<string, string>;
-}
+type Bounds = Pick<ProviderConfig, 'timeout_ms' | 'max_concurrency' | 'max_response_bytes'>;
 
-export interface UpstreamCall {
-  signal: AbortSignal;
-  /** Epoch ms. */
-  deadline: number;
-}
-
-export interface UpstreamAnswer {
-  readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
-  /**
-   * Pushes the body to `take` as it comes. Resolves at the end of a complete body, or once `take` has enough.
-   * @throws AppError model_stream_cut, model_timeout, model_bad_response (too large), cancelled; what `take` throws
-   */
-  read(take: (bytes: Uint8Array) => Flow): Promise<void>;
-  /** The rest must come within `ms`, however patient the provider's own bound on silence is. */
-  hurry(ms: number): void;
-  /** Ends the exchange. `drain`: the answer is complete, so the connection may be used again. */
-  close(drain?: boolean): void;
+export function openUpstream(
+  provider: string,
+  address: Pick<ClientOptions, 'baseUrl' | 'headers'>,
+  bounds: Bounds,
+): HttpClient {
+  return new HttpClient({
+    ...address,
+    timeoutMs: bounds.timeout_ms,
+    keepAliveMs: 15_000,
+    maxExchanges: bounds.max_concurrency,
+    maxBytes: bounds.max_response_bytes,
+    opensAt: 'first_byte',
+    toError: ({ kind, what, cause }) => {
+      if (cause instanceof AppError) return cause;
+      if (kind === 'cancelled') return new AppError('cancelled', 'The model call was cancelled');
+      const details = kind === 'crowded' ? { retryAfterSeconds: 1 } : { cause };
+      return new AppError(codes[kind] ?? 'model_error', `Model provider '${provider}' ${what}`, details);
+    },
+  });
 }

@@ -2,6 +2,8 @@
 // models. What the bytes mean is the family's; nothing of a vendor is known here.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
+import type { HttpClient } from '#libs/http-client/http-client.js';
+import type { HttpAnswer } from '#libs/http-client/outgoing.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { CircuitBreaker } from '../resilience/circuit-breaker.js';
@@ -15,8 +17,8 @@ import { readAnswer } from './read-answer.js';
 import { RetryBudget } from '../resilience/retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
 import { mapToolNames, namesIn } from '../conversation/tool-names.js';
-import { Transport } from './transport.js';
-import type { UpstreamAnswer, UpstreamRequest } from './upstream.js';
+import { openUpstream } from './upstream.js';
+
 import type { Reading, WireFamily, WireRequest } from './wire-family.js';
 
 const errorBodyBytes = 64 * 1024;
@@ -31,7 +33,7 @@ export interface WireParts extends CircuitParts {
 }
 
 export class WireProvider implements ModelProvider {
-  private readonly transport: Transport;
+  private readonly client: HttpClient;
   private readonly errors: ErrorReader;
   private readonly retries: RetryBudget;
   private readonly circuit: CircuitBreaker;
@@ -45,19 +47,13 @@ export class WireProvider implements ModelProvider {
     const { api_key, headers } = config;
     this.retries = new RetryBudget(config.retry_budget);
     this.circuit = openCircuit(name, config.circuit, parts);
-    this.transport = new Transport({
-      provider: name,
-      baseUrl: config.base_url ?? family.baseUrl,
-      headers: {
-        accept: 'text/event-stream, application/json',
-        'content-type': 'application/json',
-        ...family.headers(api_key),
-        ...lowerCased(headers),
-      },
-      timeoutMs: config.timeout_ms,
-      maxConcurrency: config.max_concurrency,
-      maxResponseBytes: config.max_response_bytes,
-    });
+    const sent = {
+      accept: 'text/event-stream, application/json',
+      'content-type': 'application/json',
+      ...family.headers(api_key),
+      ...lowerCased(headers),
+    };
+    this.client = openUpstream(name, { baseUrl: config.base_url ?? family.baseUrl, headers: sent }, config);
     const secrets = [api_key, ...Object.values(headers)].filter((text) => text !== undefined && text.length >= 6);
     this.errors = createErrorReader({
       provider: name,
@@ -78,7 +74,7 @@ export class WireProvider implements ModelProvider {
       return;
     }
     const guarded = new GuardedCall(pass, call, take);
-    let answer: UpstreamAnswer | undefined;
+    let answer: HttpAnswer | undefined;
     try {
       const wire = this.write(request);
       const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
@@ -123,7 +119,7 @@ export class WireProvider implements ModelProvider {
   }
 
   close(): Promise<void> {
-    return this.transport.close();
+    return this.client.close();
   }
 
   private write(request: ModelRequest): WireRequest {
@@ -140,11 +136,10 @@ export class WireProvider implements ModelProvider {
     return { provider: this.name, errors: this.errors, names };
   }
 
-  private open(path: string, body: string, model: string, call: ModelCall): Promise<UpstreamAnswer> {
+  private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {
     const { traceparent } = call;
-    const request: UpstreamRequest = { method: 'POST', path, body };
-    if (traceparent !== undefined) request.headers = { traceparent };
-    return openWithRetries(this.transport, request, call, {
+    const request = { method: 'POST', path, body, ...(traceparent !== undefined && { headers: { traceparent } }) };
+    return openWithRetries(this.client, request, call, {
       maxRetries: this.config.max_retries,
       budget: this.retries,
       toError: (answer) => this.toError(answer),
@@ -161,7 +156,7 @@ export class WireProvider implements ModelProvider {
     this.parts.onAttempt?.({ provider: this.name, model, requestId, ...failed });
   }
 
-  private async toError(answer: UpstreamAnswer): Promise<UpstreamFailure> {
+  private async toError(answer: HttpAnswer): Promise<UpstreamFailure> {
     // What was said counts even when the rest of it was cut or is too long.
     const body = await readText(answer, errorBodyBytes).catch(() => '');
     answer.close(true);
@@ -170,7 +165,8 @@ export class WireProvider implements ModelProvider {
 
   private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
     const deadline = steadyNow() + this.config.timeout_ms.first_byte;
-    const answer = await this.transport.open({ method: 'GET', path }, { signal, deadline });
+    // It takes no call's place.
+    const answer = await this.client.open({ method: 'GET', path }, { signal, deadline }, 0);
     try {
       if (answer.status === 404 || answer.status === 405) return { models: [] };
       const body = parse(await readText(answer, this.config.max_response_bytes));
@@ -190,7 +186,7 @@ export const countsNone = (provider: string) =>
   });
 
 /** The first `maxBytes` of a body. */
-async function readText(answer: UpstreamAnswer, maxBytes: number): Promise<string> {
+async function readText(answer: HttpAnswer, maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   await answer.read((bytes) => {

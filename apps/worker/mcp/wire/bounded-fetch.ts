@@ -1,11 +1,13 @@
-// The HTTP under MCP's HTTP transports: bounds on connecting, on the whole of an exchange and on what is read at all.
-// Follows no redirect (the transport follows those within the server's own origin), decodes no compression. On Node's
-// own client for the reason given in builtin/guarded-request.ts.
+// The HTTP under MCP's HTTP transports, to the one origin of a server: bounds on connecting, on the whole of an exchange
+// and on what is read at all. Follows no redirect (the transport follows those within the server's own origin), decodes no
+// compression.
 import { setMaxListeners } from 'node:events';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
-import { AppError } from '#libs/schemas/errors.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { HttpClient } from '#libs/http-client/http-client.js';
+import type { HttpAnswer, HttpFailure } from '#libs/http-client/outgoing.js';
+import { streamOf } from '#libs/http-client/stream-of.js';
+import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { EventLines, type EventBound } from './event-lines.js';
 import { FloodGate } from './flood-gate.js';
 import { tooLargePhrase } from './guarded-transport.js';
@@ -27,136 +29,90 @@ export interface FetchBounds {
  * Idle connections are closed before servers do it (Node's after five seconds, others as announced in `Keep-Alive`):
  * a call on a connection that is just closing would fail as if it had run.
  */
-const agentOptions = { keepAlive: true, timeout: 4_000 };
+const keepAliveMs = 4_000;
 const bodiless = new Set([204, 304]);
+
+const codes: Partial<Record<HttpFailure['kind'], ErrorCode>> = {
+  timeout: 'tool_timeout',
+  not_http: 'invalid_tool_result',
+  lost: 'tool_crashed',
+  cut: 'tool_crashed',
+};
 
 export class BoundedFetch {
   /** Called when more arrives than can be accepted: read nothing more from this server. */
   onFlood?: (failure: AppError) => void;
-  private readonly http = new HttpAgent(agentOptions);
-  private readonly https = new HttpsAgent(agentOptions);
+  private readonly client: HttpClient;
   private readonly noise = new FloodGate();
-  private exchanges = 0;
   private failure?: AppError;
 
-  constructor(private readonly bounds: FetchBounds) {}
+  constructor(
+    private readonly origin: string,
+    private readonly bounds: FetchBounds,
+  ) {
+    this.client = new HttpClient({
+      baseUrl: origin,
+      headers: {},
+      timeoutMs: { connect: bounds.connectMs, first_byte: Infinity, idle: Infinity },
+      keepAliveMs,
+      maxExchanges: bounds.maxExchanges,
+      // Of one event, in a stream of them.
+      maxBytes: Infinity,
+      opensAt: 'headers',
+      toError: (failure) => this.toError(failure),
+    });
+  }
 
   /** Goes without its object. */
   readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input);
-    if (!/^https?:$/.test(url.protocol)) throw new AppError('tool_unavailable', 'Only http and https are spoken');
-    if (this.exchanges >= this.bounds.maxExchanges) {
-      this.bounds.onBound?.('exchanges');
-      throw refused('leaves too many requests open');
-    }
-    return this.exchange(url, init);
+    if (url.origin !== this.origin) throw new AppError('tool_unavailable', 'The tool server leads to another origin');
+    const method = init.method ?? 'GET';
+    const headers: Record<string, string> = Object.fromEntries(new Headers(init.headers ?? {}));
+    const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
+    const signal = init.signal ?? new AbortController().signal;
+    // One signal may be shared by all exchanges of a connection.
+    setMaxListeners(0, signal);
+    headers['accept-encoding'] = 'identity';
+    // The transports send JSON.
+    const request = { method, path: url.pathname + url.search, headers, body: init.body as string | undefined };
+    const deadline = tellsNews ? Infinity : steadyNow() + this.bounds.totalMs;
+    const answer = await this.client.open(request, { signal, deadline });
+    return this.response(answer, method);
   };
 
-  /** Closes the idle connections. */
+  /** Ends all connections. */
   close(): void {
-    this.http.destroy();
-    this.https.destroy();
+    this.client.close().catch(() => undefined);
   }
 
-  private exchange(url: URL, init: RequestInit): Promise<Response> {
-    const method = init.method ?? 'GET';
-    const headers = Object.fromEntries(new Headers(init.headers ?? {}));
-    const tellsNews = method === 'GET' || headers['mcp-method'] === 'subscriptions/listen';
-    const options = { method, headers: { ...headers, 'accept-encoding': 'identity' } };
-    return new Promise<Response>((resolve, reject) => {
-      const request =
-        url.protocol === 'https:'
-          ? httpsRequest(url, { ...options, agent: this.https })
-          : httpRequest(url, { ...options, agent: this.http });
-      this.exchanges += 1;
-      // Not AbortSignal.any() of AbortSignal.timeout(): Node 20 garbage-collects it, and the timeout never fires.
-      const over = new AbortController();
-      const { signal } = over;
-      const given = init.signal ?? undefined;
-      const follow = () => over.abort(given?.reason);
-      const tooLong = () => over.abort(new DOMException('The exchange took too long', 'TimeoutError'));
-      const limit = tellsNews ? undefined : setTimeout(tooLong, this.bounds.totalMs);
-      // One signal may be shared by all exchanges of a connection.
-      if (given !== undefined) setMaxListeners(0, given);
-      given?.addEventListener('abort', follow, { once: true });
-      if (given?.aborted === true) follow();
-      // Without an error, and not by its own `signal`: if the answer has just ended, Node has removed its listener from
-      // the socket, and an error there would end the process. Waiting code still gets the signal's reason.
-      const abort = () => request.destroy();
-      signal.addEventListener('abort', abort, { once: true });
-      if (signal.aborted) abort();
-      const slow = () => request.destroy(refused('did not accept a connection in time'));
-      const late = setTimeout(slow, this.bounds.connectMs);
-      request.once('socket', (socket) => {
-        if (!socket.connecting) clearTimeout(late);
-        else socket.once('connect', () => clearTimeout(late));
-      });
-      request.once('close', () => {
-        this.exchanges -= 1;
-        // If it ended without an answer and without an error: for example after 101.
-        reject(signal.aborted ? abortReason(signal) : readable({ code: 'ECONNRESET' }));
-        clearTimeout(late);
-        clearTimeout(limit);
-        given?.removeEventListener('abort', follow);
-        signal.removeEventListener('abort', abort);
-      });
-      // Stays for errors after the answer has begun: its reader sees them as well.
-      request.on('error', (error) => reject(signal.aborted ? abortReason(signal) : readable(error)));
-      // Informational answers (1xx).
-      request.on('information', () => void (this.noise.take(0) || request.destroy(this.flooded())));
-      request.once('response', (answer) => {
-        try {
-          resolve(this.response(answer, method, signal));
-        } catch (error) {
-          request.destroy();
-          reject(error);
-        }
-      });
-      request.end(init.body ?? undefined);
-    });
-  }
-
-  private response(answer: IncomingMessage, method: string, signal: AbortSignal): Response {
-    // Its reader gets the error; without a reader it can be ignored.
-    answer.on('error', () => undefined);
+  private response(answer: HttpAnswer, method: string): Response {
     const headers = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) {
       for (const each of [value].flat()) if (each !== undefined) headers.append(name, each);
     }
-    const status = answer.statusCode ?? 0;
-    if (status < 200 || status > 599) throw new AppError('tool_failed', 'The tool server sent no HTTP status');
+    const { status } = answer;
     const events = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
-    if (bodiless.has(status)) {
-      answer.resume();
-      return new Response(null, { status, headers });
-    }
     // An answer that is not a stream of events carries no notifications, and would be requested again and again.
-    if (status === 205 || (status === 200 && method === 'GET' && !events)) {
-      answer.destroy();
+    if (bodiless.has(status) || status === 205 || status > 599 || (status === 200 && method === 'GET' && !events)) {
+      answer.close(bodiless.has(status));
+      if (status > 599) throw new AppError('tool_failed', 'The tool server sent no HTTP status');
       return new Response(null, { status, headers });
     }
-    const body = Readable.from(this.read(answer, events, signal), { objectMode: false, highWaterMark: 64 * 1024 });
+    const { maxBytes } = this.bounds;
+    // A stream of events is bounded by the event, and in how much of it is no message.
+    const bounds = events ? new EventLines(maxBytes, this.noise) : new BodyBounds(maxBytes);
+    const body = streamOf(answer, (bytes) => this.check(bounds.feed(bytes as Buffer)));
     return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array>, { status, headers });
   }
 
-  /** A stream of events is bounded by the event, and in how much of it is no message. */
-  private async *read(answer: IncomingMessage, events: boolean, signal: AbortSignal): AsyncGenerator<Buffer> {
+  private check(bound: EventBound | undefined): void {
+    if (bound === undefined) return;
+    if (bound === 'noise') throw this.flooded();
     const { maxBytes, onBound } = this.bounds;
-    const bounds = events ? new EventLines(maxBytes, this.noise) : new BodyBounds(maxBytes);
-    try {
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
-        const bound = bounds.feed(chunk);
-        if (bound === 'noise') throw this.flooded();
-        if (bound !== undefined) {
-          onBound?.(bound);
-          throw tooLarge(bound, maxBytes);
-        }
-        yield chunk;
-      }
-    } catch (error) {
-      // A flood ends the connection, and with it the signal.
-      throw signal.aborted && !(error instanceof AppError) ? abortReason(signal) : readable(error);
-    }
+    onBound?.(bound);
+    const read = bound === 'message_bytes' ? `${maxBytes} bytes` : `${maxValues} values`;
+    throw new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${read})`);
   }
 
   private flooded(): AppError {
@@ -166,6 +122,15 @@ export class BoundedFetch {
       this.onFlood?.(this.failure);
     }
     return this.failure;
+  }
+
+  /** What the reader may see: a code, no address. */
+  private toError({ kind, what, cause }: HttpFailure): Error {
+    if (kind === 'cancelled') return cause instanceof Error ? cause : new Error('aborted');
+    if (kind === 'noise') return this.flooded();
+    if (kind === 'crowded') this.bounds.onBound?.('exchanges');
+    const said = kind === 'crowded' ? 'leaves too many requests open' : what;
+    return new AppError(codes[kind] ?? 'tool_unavailable', `The tool server ${said}`, { cause });
   }
 }
 
@@ -180,31 +145,4 @@ class BodyBounds {
     if (this.bytes > this.maxBytes) return 'message_bytes';
     return this.values.feed(chunk) ? undefined : 'message_values';
   }
-}
-
-const tooLarge = (bound: Exclude<EventBound, 'noise'>, maxBytes: number) => {
-  const read = bound === 'message_bytes' ? `${maxBytes} bytes` : `${maxValues} values`;
-  return new AppError('result_too_large', `The answer of the tool server is ${tooLargePhrase} (${read})`);
-};
-const refused = (what: string) => new AppError('tool_unavailable', `The tool server ${what}`);
-
-/** What the reader may see: a code, no address. */
-function readable(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? 'no connection';
-  if (code.startsWith('HPE_')) {
-    return new AppError('invalid_tool_result', `The tool server does not answer in HTTP (${code})`, { cause: error });
-  }
-  const broken = ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
-  return broken
-    ? new AppError('tool_crashed', `The connection to the tool server broke (${code})`, { cause: error })
-    : new AppError('tool_unavailable', `The tool server cannot be reached (${code})`, { cause: error });
-}
-
-function abortReason(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  const late = reason instanceof DOMException && reason.name === 'TimeoutError';
-  if (late) return new AppError('tool_timeout', 'The tool server did not answer in time');
-  return reason instanceof Error ? reason : new Error('aborted');
 }

@@ -36,7 +36,7 @@ export interface HttpTransport extends Transport {
 }
 
 export function streamableTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
-  const http = new BoundedFetch(bounds);
+  const http = new BoundedFetch(new URL(url).origin, bounds);
   const fetch = answeredOrRefused(persistentNews(http.fetch, () => over.onnewsagain?.()));
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
@@ -107,7 +107,7 @@ function isRequest(body: unknown): boolean {
 }
 
 export function sseTransport({ url, headers, bounds }: HttpOptions): HttpTransport {
-  const http = new BoundedFetch(bounds);
+  const http = new BoundedFetch(new URL(url).origin, bounds);
   return endingWith(http, new SSEClientTransport(new URL(url), { fetch: http.fetch, requestInit: { headers } }));
 }
 

@@ -1,25 +1,22 @@
 // One request and its answer on a lent connection: deadlines, bounds, and a body that is pushed to its reader, which holds
-// the connection while it is slow itself. Whatever goes wrong is told as an AppError; nothing is retried and no meaning is
-// read into the bytes.
+// the connection while it is slow itself. Whatever goes wrong is told as the caller's own error; nothing is retried and no
+// meaning is read into the bytes.
 import type { Dispatcher } from 'undici';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { Connection } from './connections.js';
-import type { TransportOptions, UpstreamAnswer, UpstreamCall } from './upstream.js';
+import { type Connection, noiseCode } from './connection.js';
+import type { ClientOptions, HttpAnswer, HttpCall, HttpFailure } from './outgoing.js';
 
 /** More than this read ahead holds the connection. */
 const readAheadBytes = 64 * 1024;
 const drainBytes = 64 * 1024;
 const drainMs = 1_000;
 const longestTimerMs = 2 ** 31 - 1;
-
-export interface ExchangeEnds {
-  /** Nobody waits for the answer any more. */
-  onClose(): void;
-  /** The connection is free. */
-  onOver(connection: Connection): void;
-}
+/** Codes of the parser, and of undici's own checks. */
+const notHttp = /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW$|ERR_ASSERTION$)/;
+/** Codes of a connection that was there. */
+const lost = /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_DESTROYED)$/;
 
 interface Reader {
   take(bytes: Uint8Array): Flow;
@@ -27,11 +24,11 @@ interface Reader {
   reject(error: unknown): void;
 }
 
-export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
+export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   status = 0;
-  headers: UpstreamAnswer['headers'] = {};
+  headers: HttpAnswer['headers'] = {};
   private controller: Dispatcher.DispatchController | undefined;
-  private stopped: AppError | undefined;
+  private stopped: Error | undefined;
   private broken: Error | undefined;
   /** The connection is free again. */
   private over = false;
@@ -40,12 +37,12 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   private aheadBytes = 0;
   /** Given to the reader. */
   private bytes = 0;
-  /** Waits for the first byte. */
+  /** Waits for the answer to open. */
   private wake: (() => void) | undefined;
   private reader: Reader | undefined;
-  /** The reader asked for a pause; a slow reader is not a silent upstream. */
+  /** The reader asked for a pause; a slow reader is not a silent server. */
   private paused = false;
-  private firstByte = false;
+  private opened = false;
   /** By performance.now(), as all times here. */
   private readonly deadline: number;
   private silentAt: number;
@@ -55,10 +52,11 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   private timerAt = Infinity;
 
   constructor(
-    private readonly options: TransportOptions,
-    private readonly call: UpstreamCall,
+    private readonly options: ClientOptions,
+    private readonly call: HttpCall,
     private readonly connection: Connection,
-    private readonly ends: ExchangeEnds,
+    /** Nobody waits for the answer any more; the connection is free. */
+    private readonly ends: { onClose(): void; onOver(connection: Connection): void },
   ) {
     const now = performance.now();
     this.deadline = now + Math.max(0, call.deadline - steadyNow());
@@ -68,7 +66,7 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     else call.signal.addEventListener('abort', this.cancel, { once: true });
   }
 
-  /** Resolves with the first byte of the body, or its end. */
+  /** Resolves when the answer opens, or ends. @throws what `failure` takes */
   async begin(request: Dispatcher.DispatchOptions): Promise<void> {
     if (this.stopped !== undefined) {
       this.leave();
@@ -82,8 +80,8 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
       this.wake = undefined;
     }
     if (this.stopped !== undefined) throw this.stopped;
-    if (this.broken !== undefined && this.pieces.length === 0) throw this.failure(this.broken);
-    this.firstByte = true;
+    if (this.broken !== undefined && this.pieces.length === 0) throw this.broken;
+    this.opened = true;
     this.listen();
   }
 
@@ -112,21 +110,15 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     else this.cut();
   }
 
-  /** Whatever was thrown here, as what it means. */
-  failure(error: unknown): AppError {
+  /** Whatever was thrown here, as what it means to the caller. */
+  failure(error: unknown): Error {
     if (this.stopped !== undefined) return this.stopped;
     if (error instanceof AppError) return error;
-    const { provider, timeoutMs } = this.options;
-    const code = (error as { code?: unknown }).code;
-    const why = typeof code === 'string' ? ` (${code})` : '';
-    if (code === 'UND_ERR_CONNECT_TIMEOUT') return this.timeout(`took no connection in ${timeoutMs.connect} ms`);
-    if (this.status !== 0 && this.bytes > 0) {
-      return new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short${why}`, {
-        cause: error,
-      });
-    }
-    const what = this.status === 0 ? 'cannot be reached' : 'cut the connection before its answer began';
-    return new AppError('model_error', `Model provider '${provider}' ${what}${why}`, { cause: error });
+    const { code, name } = error as { code?: unknown; name?: unknown };
+    // undici's parser gives its errors no code.
+    const known = typeof code === 'string' ? code : name === 'HTTPParserError' ? 'HPE_INVALID' : '';
+    const [kind, what] = this.meaning(known);
+    return this.options.toError({ kind, what: known === '' ? what : `${what} (${known})`, cause: error });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -134,13 +126,15 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     if (this.stopped !== undefined || this.closed) this.cut();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: UpstreamAnswer['headers']) {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: HttpAnswer['headers']) {
     if (status < 200) return;
     this.status = status;
     this.headers = headers;
+    if (this.options.opensAt === 'headers') this.wake?.();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.connection.unheardBytes = 0;
     this.pieces.push(bytes);
     this.aheadBytes += bytes.length;
     if (this.closed) {
@@ -154,6 +148,7 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.broken = this.connection.broken;
     this.leave();
   }
 
@@ -219,11 +214,8 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     this.pieces = [];
     this.aheadBytes = 0;
     this.bytes += taken.length;
-    const { maxResponseBytes, provider } = this.options;
-    if (this.bytes > maxResponseBytes) {
-      const message = `The answer of model provider '${provider}' is larger than ${maxResponseBytes} bytes`;
-      throw new AppError('model_bad_response', message);
-    }
+    const { maxBytes, toError } = this.options;
+    if (this.bytes > maxBytes) throw toError({ kind: 'too_large', what: `sent more than ${maxBytes} bytes` });
     return taken;
   }
 
@@ -246,12 +238,10 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     const now = performance.now() + 1;
     this.timerAt = Infinity;
     const { first_byte, idle } = this.options.timeoutMs;
-    if (now >= this.deadline) return this.fail(this.timeout('was still answering at the deadline'));
-    if (!this.paused && now >= this.hurriedAt) return this.fail(this.timeout('kept its answer open'));
+    if (now >= this.deadline) return this.fail('timeout', 'was still answering at the deadline');
+    if (!this.paused && now >= this.hurriedAt) return this.fail('timeout', 'kept its answer open');
     if (!this.paused && now >= this.silentAt) {
-      return this.fail(
-        this.timeout(this.firstByte ? `was silent for ${idle} ms` : `sent no first byte in ${first_byte} ms`),
-      );
+      return this.fail('timeout', this.opened ? `was silent for ${idle} ms` : `sent no first byte in ${first_byte} ms`);
     }
     this.arm(now);
   };
@@ -264,7 +254,7 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
   }
 
   private cut(): void {
-    if (!this.over) this.controller?.abort(this.stopped ?? new AppError('cancelled', 'The answer was left'));
+    if (!this.over) this.controller?.abort(this.stopped ?? new Error('The answer was left'));
   }
 
   private leave(): void {
@@ -275,19 +265,22 @@ export class Exchange implements UpstreamAnswer, Dispatcher.DispatchHandler {
     this.flow();
   }
 
-  private readonly cancel = (): void => {
-    const reason: unknown = this.call.signal.reason;
-    this.fail(reason instanceof AppError ? reason : new AppError('cancelled', 'The model call was cancelled'));
-  };
+  private readonly cancel = (): void => this.fail('cancelled', 'was left', this.call.signal.reason);
 
-  private fail(error: AppError): void {
-    this.stopped ??= error;
+  private fail(kind: HttpFailure['kind'], what: string, cause?: unknown): void {
+    this.stopped ??= this.options.toError({ kind, what, cause });
     this.cut();
     this.wake?.();
     this.settle(this.stopped);
   }
 
-  private timeout(what: string): AppError {
-    return new AppError('model_timeout', `Model provider '${this.options.provider}' ${what}`);
+  private meaning(code: string): [HttpFailure['kind'], string] {
+    const { connect } = this.options.timeoutMs;
+    if (code === 'UND_ERR_CONNECT_TIMEOUT') return ['connect', `took no connection in ${connect} ms`];
+    if (code === noiseCode) return ['noise', 'sent much that is no answer'];
+    if (this.bytes > 0) return ['cut', 'cut its answer short'];
+    if (notHttp.test(code)) return ['not_http', 'does not answer in HTTP'];
+    const there = this.status !== 0 || lost.test(code);
+    return there ? ['lost', 'cut the connection before its answer began'] : ['away', 'cannot be reached'];
   }
 }

@@ -1,7 +1,7 @@
 // Which addresses `fetch` may connect to: the public internet, and what the operator allows beside it. Asked with the
 // very address that is connected to, so a name that resolves to something else a moment later gains nothing.
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import type { LookupAddress, LookupOptions } from 'node:dns';
+import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { AppError } from '#libs/schemas/errors.js';
 
 /** IANA special-purpose registry, multicast and reserved space. */
@@ -58,21 +58,22 @@ export class AddressGuard {
   private readonly nets = new BlockList();
 
   /** @param allow host, host:port, address or CIDR. @throws Error for an entry that is none of them. */
-  constructor(allow: readonly string[]) {
+  constructor(
+    allow: readonly string[],
+    private readonly resolve: Lookup = dnsLookup,
+  ) {
     for (const entry of allow) this.add(entry.trim().toLowerCase());
   }
 
-  /** @throws AppError tool_denied. For literals, which are looked up by nobody. */
-  checkAddress(address: string, url: URL): void {
-    if (!isPublicAddress(address) && !this.allows(address, url)) throw refused(url);
-  }
-
-  /** A lookup for connections of one URL: hands out only addresses that may be connected to. */
-  lookup(url: URL, resolve: Lookup): Lookup {
-    return guardedLookup(resolve, {
-      mayConnect: (address) => isPublicAddress(address) || this.allows(address, url),
-      refusal: () => refused(url),
-    });
+  /**
+   * A lookup for connections of one URL: hands out only addresses that may be connected to.
+   * @throws AppError tool_denied for a literal that may not, which is looked up by nobody
+   */
+  lookup(url: URL): Lookup {
+    const mayConnect = (address: string) => isPublicAddress(address) || this.allows(address, url);
+    const host = hostOf(url);
+    if (isIP(host) !== 0 && !mayConnect(host)) throw refused(url);
+    return guardedLookup(this.resolve, { mayConnect, refusal: () => refused(url) });
   }
 
   private allows(address: string, url: URL): boolean {

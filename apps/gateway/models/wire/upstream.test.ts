@@ -6,8 +6,9 @@ import { oneByOne } from '#libs/testing/one-by-one.js';
 import { foldEvents } from '#libs/testing/collect-model-events.js';
 import { asking, calling, errorOf, provider, start, use } from '../../../../test/fixtures/openai-setup.js';
 import { verifies } from '../../../../test/verifies.js';
-import { Transport } from './transport.js';
-import type { UpstreamAnswer } from './upstream.js';
+import { openUpstream } from './upstream.js';
+import type { HttpClient } from '#libs/http-client/http-client.js';
+import type { HttpAnswer } from '#libs/http-client/outgoing.js';
 
 const closing: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -15,21 +16,19 @@ afterEach(async () => {
 });
 
 /** A transport to a server that answers each connection's first bytes as told. */
-async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10): Promise<Transport> {
+async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10): Promise<HttpClient> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => answer(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const transport = new Transport({
-    provider: 'up',
-    baseUrl,
-    headers: {},
-    timeoutMs: { connect: 1_000, first_byte: 2_000, idle: 2_000 },
-    maxConcurrency,
-    maxResponseBytes: 10_000_000,
-  });
+  const bounds = { connect: 1_000, first_byte: 2_000, idle: 2_000 };
+  const transport = openUpstream(
+    'up',
+    { baseUrl, headers: {} },
+    { timeout_ms: bounds, max_concurrency: maxConcurrency, max_response_bytes: 10_000_000 },
+  );
   // For the hook of the fixture, which closes the provider of the test.
   use(baseUrl);
   closing.push(
@@ -39,10 +38,10 @@ async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10
   return transport;
 }
 
-const open = (transport: Transport, signal = new AbortController().signal) =>
-  transport.open({ method: 'GET', path: '/' }, { signal, deadline: Date.now() + 10_000 });
+const open = (transport: HttpClient, signal = new AbortController().signal) =>
+  transport.open({ method: 'GET', path: '/' }, { signal, deadline: Date.now() + 10_000 }, 0);
 
-async function readAll(answer: UpstreamAnswer): Promise<number> {
+async function readAll(answer: HttpAnswer): Promise<number> {
   let bytes = 0;
   await answer.read((piece) => {
     bytes += piece.length;
