@@ -12,7 +12,7 @@ export class Connection {
   readonly client: Client;
   /** Why the socket was lost: undici takes a reset for the end of a body that lasts until the connection closes. */
   broken: Error | undefined;
-  /** Read since the last piece of a body. */
+  /** Read since the exchange began, or since the last piece of its body. */
   unheardBytes = 0;
   private socket?: Socket;
   private held = false;

@@ -123,6 +123,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
+    this.connection.unheardBytes = 0;
     if (this.stopped !== undefined || this.closed) this.cut();
   }
 

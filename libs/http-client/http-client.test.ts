@@ -146,6 +146,19 @@ test('much of a body is no noise', async () => {
   expect(await bytesOf(clientOf(await serve((socket) => socket.end(`${ok}${chunked}${body}0\r\n\r\n`))))).toBe(1_000);
 });
 
+test('many answers without a body on one connection are no noise', async () => {
+  let connections = 0;
+  const server = await serve((socket) => {
+    connections += 1;
+    const say = () => socket.write(`HTTP/1.1 202 Accepted\r\nx: ${'x'.repeat(8_000)}\r\ncontent-length: 0\r\n\r\n`);
+    socket.on('data', say);
+    say();
+  });
+  const client = clientOf(server);
+  for (let calls = 0; calls < 100; calls += 1) expect(await bytesOf(client)).toBe(0);
+  expect(connections).toBe(1);
+});
+
 test('a stream that is left ends its exchange; one that nobody reads does not, once its body is there', async () => {
   const gone: Promise<unknown>[] = [];
   const server = await serve((socket) => {
