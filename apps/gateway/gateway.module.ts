@@ -11,6 +11,7 @@ import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import type { Gateway } from './gateway.js';
 import { KeysController } from './http/admin/keys.controller.js';
+import { ApprovalsController } from './http/admin/approvals.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
@@ -29,6 +30,7 @@ import { ToolChangesController } from './http/controllers/tool-changes.controlle
 import { ToolsController } from './http/controllers/tools.controller.js';
 import { TurnAdmission } from './http/turns/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
+import { Approvals } from './tools/approvals/approvals.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
 import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
 import { ToolPolicy } from './tools/policy/tool-policy.js';
@@ -77,6 +79,7 @@ export class GatewayModule {
         SessionsController,
         FilesController,
         KeysController,
+        ApprovalsController,
       ],
       providers: [
         { provide: CONFIG, useValue: config },
@@ -88,6 +91,7 @@ export class GatewayModule {
         },
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
+        { provide: Approvals, useValue: gateway.approvals },
         { provide: KeyStore, useValue: gateway.keys },
         { provide: KeyRing, useValue: gateway.keyRing },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },

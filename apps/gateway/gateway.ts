@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
+import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
@@ -10,6 +11,7 @@ import type { Config } from '#libs/config/schema.js';
 import { openDatabase } from '#libs/postgres/open-database.js';
 import { poolSizes } from '#libs/postgres/pool-sizes.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { PostgresSessionLeases } from '#libs/runs/sessions/session-leases.js';
@@ -33,6 +35,8 @@ import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
 import { createModelRouter } from './models/routing/model-router.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
+import { ApprovalWebhook } from './tools/approvals/approval-webhook.js';
+import { Approvals } from './tools/approvals/approvals.js';
 import { ToolCalls } from './tools/calls/call-tool.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
 import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
@@ -121,11 +125,39 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   );
   const untilWorker = runner.untilWorker.bind(runner);
 
+  const approvalStore = new ApprovalStore(database, audit);
+  const { webhook: hook, expires_ms: expiresMs } = config.approvals;
+  const approval = { expiresMs, notify: hook !== undefined };
+  const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
+  const webhook = hook && new ApprovalWebhook({ ...hook, store: approvalStore, onSent, logger });
+  const approvals = new Approvals({
+    store: approvalStore,
+    journal,
+    channels: backing.channels,
+    catalog,
+    validator,
+    decide,
+    webhook,
+    clocks,
+    onEnded: (state) => metrics.approvals.inc({ state }),
+    onDecided: ({ runId, principal }) => void (runId !== null && chat.goOnAlone(principal, runId)),
+    logger,
+  });
+
   const cancels = new RunCancels();
   const orphans = new OrphanedRuns(id, runs, cancels, logger);
   const announcements = new RunAnnouncements(backing.channels);
-  const chat = new ChatService(
+  const chat: ChatService = new ChatService(
     {
+      approvals,
+      approval,
+      approvalStore,
+      journal,
+      callerOf: async ({ principal, keyId }) => {
+        if (keyId === undefined) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
+        const key = await keys.inForce(keyId);
+        return key && { principal: key.owner, keyId: key.id, roles: key.roles, access: key };
+      },
       models,
       runner,
       catalogOf,
@@ -148,6 +180,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     catalog,
     validator,
     decide,
+    approval,
+    approvals: { store: approvalStore, notify: () => approvals.notify() },
     deniedTool,
     journal,
     runner,
@@ -158,6 +192,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     calls: toolCalls,
     runs,
     journal,
+    approvals: approvalStore,
     gatewayId: id,
     hold: (runId) => cancels.hold(runId),
     logger,
@@ -202,9 +237,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     policy,
     toolServers: new ToolServers(registry, catalog),
     cancels,
+    approvals,
+    approvalStore,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });
-      await Promise.all([runner.start(), catalog.start()]);
+      await Promise.all([runner.start(), catalog.start(), approvals.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
@@ -216,7 +253,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       await cancels.written();
       announcements.close();
       for (const stop of stopListening) await stop();
-      await Promise.allSettled([orphans.close(), catalog.close(), reaper.close(), runner.close(), models.close()]);
+      await Promise.allSettled([
+        approvals.close(),
+        orphans.close(),
+        catalog.close(),
+        reaper.close(),
+        runner.close(),
+        models.close(),
+      ]);
       // After the runner, which refuses calls until its end.
       await lateCancels.close();
       await keyRing.close();

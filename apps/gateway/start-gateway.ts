@@ -86,6 +86,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     queue: (signal) => gateway.backing.queue.counts(signal),
     sessions: () => gateway.sessions.count(),
     toolChangesHeld: () => gateway.toolChanges.countPending(),
+    approvalsPending: () => gateway.approvalStore.countWaiting(),
   });
 
   const adapter = new FastifyAdapter({

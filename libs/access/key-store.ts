@@ -146,6 +146,16 @@ export class KeyStore {
     return fromRow(stored);
   }
 
+  /** Undefined for a key that is not in force. */
+  async inForce(id: string): Promise<StoredKey | undefined> {
+    const [row] = await this.database.query<StoredKey>(
+      `/* keys.in-force */ select ${shown} from api_keys
+       where id = $1 and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`,
+      [storedText(id)],
+    );
+    return row === undefined ? undefined : fromRow(row);
+  }
+
   async findByHash(hashes: readonly string[]): Promise<Map<string, StoredKey>> {
     const rows = await this.database.query<StoredKey & { hash: string }>(
       `/* keys.find */ select hash, ${shown} from api_keys where hash = any($1)`,

@@ -162,6 +162,17 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   policy: policySchema.prefault({}),
+  approvals: z
+    .strictObject({
+      expires_ms: ms('How long a call waits for an approval').default(600_000),
+      webhook: z
+        .strictObject({
+          url: z.url({ protocol: /^https?$/ }).describe('Is told of every call that waits (docs/approvals.md)'),
+          secret: secret.describe('Signs what it is told'),
+        })
+        .optional(),
+    })
+    .prefault({}),
   worker: z
     .strictObject({
       concurrency: count('Tool calls at once in one worker').default(64),

@@ -19,6 +19,7 @@ export interface GaugeSources {
   /** Command server to its level, 0 to 3. */
   isolationLevels?(signal: AbortSignal): Promise<Record<string, number>>;
   toolChangesHeld?(signal: AbortSignal): Promise<number>;
+  approvalsPending?(signal: AbortSignal): Promise<number>;
 }
 
 const deadlineMs = 500;
@@ -97,6 +98,11 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       sources.toolChangesHeld?.bind(sources),
       () => metrics.toolChangesHeld.remove(),
       (count) => metrics.toolChangesHeld.set(count),
+    ),
+    fill(
+      sources.approvalsPending?.bind(sources),
+      () => metrics.approvalsPending.remove(),
+      (count) => metrics.approvalsPending.set(count),
     ),
   ]);
 }

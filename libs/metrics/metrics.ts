@@ -47,6 +47,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
 
   const approvalsPending = gauge('approvals_pending', 'Calls that wait for a person');
   approvalsPending.set(0);
+  const approvals = counter('approvals_total', 'Calls that needed an approval, by what became of them', ['state']);
+  for (const state of ['approved', 'denied', 'expired', 'cancelled']) approvals.inc({ state }, 0);
+  const approvalNotices = counter('approval_notices_total', 'Tries to tell the webhook of a call that waits', ['outcome']);
+  for (const outcome of ['delivered', 'failed']) approvalNotices.inc({ outcome }, 0);
 
   return {
     registry,
@@ -125,6 +129,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces that a worker sees'),
     workspaceFreeBytes: gauge('workspace_free_bytes', 'Bytes that are free on the disk of the workspaces'),
     approvalsPending,
+    approvals,
+    approvalNotices,
     auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 
     models: new BoundedLabels(maxModels),

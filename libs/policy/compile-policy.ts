@@ -47,6 +47,13 @@ export class CompiledPolicy {
     return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
   }
 
+  /** Whether some call of the tool by this caller needs an approval. */
+  mayNeedApproval(tool: JudgedTool, caller: Caller): boolean {
+    const rules = this.rulesFor(tool, caller);
+    if (rules.some(({ effect }) => effect === 'require_approval')) return true;
+    return rules.at(-1)?.conditions.length !== 0 && this.defaultFor(tool).effect === 'require_approval';
+  }
+
   /** Where no rule decides. */
   defaultFor(tool: JudgedTool): Decision {
     return defaultDecision(tool, this.source);

@@ -1,7 +1,8 @@
 // Maps calls to the rows of the journal's statements and table. Pure; the statements are beside it.
 import { auditArguments, auditOutcome, traceIdOf } from '#libs/audit/call-audit.js';
-import { storedJson, storedJsonOrNull, storedText } from '#libs/postgres/stored-text.js';
+import { storedJson, storedJsonOrNull, storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import type { ToolCall as CallRow } from '#libs/postgres/prisma-client/client.js';
+import type { NewApproval } from '#libs/approvals/approval.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
@@ -11,7 +12,7 @@ import type { AuditContext, CallEnd, PlannedCall, StoredCall } from './run-store
 /** Members of what `plannedCallRow` makes, as jsonb_to_recordset names them. */
 export const plannedCallColumns = `id text, run_id text, round int, "position" int, kind text, principal text,
   session_id text, name text, server text, tool text, definition_hash text, arguments text, safe boolean, job text, time_budget_ms float8,
-  audit jsonb, state text, outcome text, audit_id uuid, result text, result_digest text, success boolean,
+  audit jsonb, approval jsonb, state text, outcome text, audit_id uuid, result text, result_digest text, success boolean,
   error_code text, duration_ms float8, queue_wait_ms float8, cached boolean`;
 
 export function plannedCallRow(
@@ -37,7 +38,8 @@ export function plannedCallRow(
     // Both from one machine's clock: the difference is the same on any.
     time_budget_ms: call.job === undefined ? null : call.job.deadline - call.job.queuedAt,
     audit: plannedAudit(call, audit),
-    state: call.outcome?.state ?? 'planned',
+    approval: call.approval === undefined ? null : approvalRow(call.approval),
+    state: call.outcome?.state ?? (call.approval === undefined ? 'planned' : 'parked'),
     ...outcomeMembers(call.outcome),
   };
 }
@@ -80,7 +82,12 @@ export function outcomeMembers(outcome: ToolOutcome | undefined): JsonObject {
 function plannedAudit(call: PlannedCall, audit: AuditContext): JsonObject {
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
+  if (call.approval !== undefined) context['approvalId'] = call.approval.id;
   return call.kind === 'client' ? context : { ...context, ...auditArguments(call.arguments) };
+}
+
+function approvalRow({ id, argumentsHash, reason, expiresMs, notify }: NewApproval): JsonObject {
+  return { id, argumentsHash, reason: storedTextOrNull(reason), expiresMs, notify };
 }
 
 function auditContext({ requestId, traceparent, keyId, ip, model }: AuditContext): JsonObject {
@@ -96,7 +103,7 @@ function auditContext({ requestId, traceparent, keyId, ip, model }: AuditContext
 export function toStoredCall(row: CallRow): StoredCall {
   const outcome = row.outcome as unknown as ToolOutcome | null;
   const job = row.job as unknown as ToolJob | null;
-  const { policyRule } = row.audit as { policyRule?: string };
+  const { policyRule, approvalId } = row.audit as { policyRule?: string; approvalId?: string };
   return {
     id: row.id,
     kind: row.kind === 'client' ? 'client' : 'server',
@@ -118,5 +125,6 @@ export function toStoredCall(row: CallRow): StoredCall {
     ...(outcome === null ? {} : { outcome }),
     ...(job === null ? {} : { job }),
     ...(policyRule === undefined ? {} : { policyRule }),
+    ...(approvalId === undefined ? {} : { approvalId }),
   };
 }

@@ -35,9 +35,10 @@ export class PostgresJournal implements Journal {
   async replan(job: ToolJob): Promise<boolean> {
     const written = await this.database.call(
       (prisma) => prisma.$executeRaw`/* journal.replan */
-        update tool_calls set job = ${storedJson(job)}::json, planned_at = clock_timestamp(),
+        update tool_calls set state = 'planned', job = ${storedJson(job)}::json, planned_at = clock_timestamp(),
           time_budget_ms = ${job.deadline - job.queuedAt}::float8
-        where id = ${storedText(job.callId)} and kind = 'server' and state = 'planned'`,
+        where id = ${storedText(job.callId)} and kind = 'server' and (state = 'planned' or (state = 'parked'
+          and exists (select from approvals where call_id = tool_calls.id and approvals.state = 'approved')))`,
     );
     return written === 1;
   }

@@ -1,5 +1,6 @@
 // The store of truth for turns. Ports only; the PostgreSQL adapters are beside it.
 // Every method ends within the store's deadline or throws AppError store_unavailable.
+import type { NewApproval } from '#libs/approvals/approval.js';
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ProviderState, ToolCall } from '#libs/schemas/message.js';
@@ -85,10 +86,12 @@ export interface PlannedCall {
   job?: ToolJob;
   /** The rule that decided, for the audit row. */
   policyRule?: string;
+  /** The call is parked until this is decided. */
+  approval?: NewApproval;
 }
 
 /** `outcome` is set once the state is terminal. */
-export interface StoredCall extends PlannedCall {
+export interface StoredCall extends Omit<PlannedCall, 'approval'> {
   runId: string | null;
   round: number | null;
   position: number;
@@ -96,6 +99,8 @@ export interface StoredCall extends PlannedCall {
   fence: string | null;
   attempt: number;
   worker: string | null;
+  /** Of a call that needed one, whatever became of it. */
+  approvalId?: string;
 }
 
 export interface StoredRound extends ModelRound {
@@ -192,7 +197,10 @@ export interface CallEnd extends AuditContext {
 export interface Journal {
   /** Journals one call outside a run (tools API, MCP endpoint). */
   plan(call: PlannedCall, audit: AuditContext): Promise<void>;
-  /** A planned call taken over by another gateway gets a job, and its time starts now; false if no longer planned. */
+  /**
+   * A planned call that is taken over, or a parked one whose approval was given, gets a job and its arguments, and its time
+   * starts now; false if it is neither.
+   */
   replan(job: ToolJob): Promise<boolean>;
   /** planned → dispatched with a new fence; undefined if the call is in any other state. */
   claim(claim: CallClaim): Promise<Claimed | undefined>;

@@ -22,16 +22,28 @@ const insertCalls = (from: string) => `insert into tool_calls (id, run_id, round
     case when outcome is null then null else clock_timestamp() end
   from ${from}`;
 
+/** Of the calls among them that wait for an approval. */
+const insertApprovals = (from: string) => `insert into approvals (id, call_id, request_id, principal, key_id, session_id,
+    run_id, server, tool, name, definition_hash, arguments, arguments_hash, asked_hash, rule, reason,
+    created_at, expires_at, notify_at)
+  select approval->>'id', id, audit->>'requestId', principal, audit->>'keyId', session_id, run_id, server, tool, name,
+    definition_hash, arguments::json, approval->>'argumentsHash', approval->>'argumentsHash', audit->>'policyRule', approval->>'reason',
+    clock_timestamp(), clock_timestamp() + (approval->>'expiresMs')::float8 * interval '1 millisecond',
+    case when (approval->>'notify')::boolean then clock_timestamp() end
+  from ${from} where approval is not null`;
+
 /** Into the audit from a relation of ended calls: a call's row with the members of its outcome. */
 export const insertAudit = (
   from: string,
 ) => `insert into audit_events (id, at, kind, call_id, request_id, trace_id, principal,
     key_id, ip, session_id, run_id, round, model, server, tool, name, definition_hash, arguments, arguments_digest, result,
-    result_digest, success, state, error_code, duration_ms, queue_wait_ms, attempt, cached, isolation, policy_rule, worker)
+    result_digest, success, state, error_code, duration_ms, queue_wait_ms, attempt, cached, isolation, policy_rule, approval_id,
+    approver, worker)
   select audit_id, clock_timestamp(), 'tool_call', id, coalesce(audit->>'requestId', ''), audit->>'traceId', principal,
     audit->>'keyId', audit->>'ip', session_id, run_id, round, audit->>'model', server, tool, name, definition_hash,
     audit->>'arguments', audit->>'argumentsDigest', result, result_digest, success, state, error_code, duration_ms,
-    queue_wait_ms, attempt, cached, isolation, audit->>'policyRule', worker
+    queue_wait_ms, attempt, cached, isolation, audit->>'policyRule',
+    audit->>'approvalId', audit->>'approver', worker
   from ${from}`;
 
 /** Calls that were journaled with their outcome: they never ran. */
@@ -86,7 +98,8 @@ const roundSteps = (audit: boolean) => `round_running as (
   round_told as (${insertBursts('round_running', 'run_id')}),
   round_calls as (
     select call.* from round_running, jsonb_to_recordset(round_running.calls) as call (${plannedCallColumns})),
-  round_planned as (${insertCalls('round_calls')})
+  round_planned as (${insertCalls('round_calls')}),
+  round_parked as (${insertApprovals('round_calls')})
   ${audit ? `, round_audited as (${insertAudit(`(${endedBeforeTheyBegan('round_calls')}) as ended`)})` : ''}`;
 
 /** Rounds of runs that still run and are owned by the given gateway; each row carries its calls. */
@@ -131,7 +144,8 @@ const events: WritePart = {
 
 const plan = (audit: boolean): WritePart => ({
   columns: plannedCallColumns,
-  steps: `plan_new as (${insertCalls('plan_rows')})
+  steps: `plan_new as (${insertCalls('plan_rows')}),
+  plan_parked as (${insertApprovals('plan_rows')})
   ${audit ? `, plan_audited as (${insertAudit(`(${endedBeforeTheyBegan('plan_rows')}) as ended`)})` : ''}`,
   written: `ordinality, null::json from plan_rows`,
 });

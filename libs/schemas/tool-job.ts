@@ -91,6 +91,8 @@ export const channelNames = {
   /** New events of one run were stored. */
   runEvents: (runId: string) => `run:${runId}`,
   catalog: 'catalog',
+  /** Ids of approvals that were decided, or whose time was up. */
+  approvals: 'approvals',
   /** To every process, which may have the session in memory. */
   deletedSessions: 'deleted-sessions',
 } as const;

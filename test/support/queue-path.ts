@@ -1,4 +1,5 @@
 // A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
+import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -137,13 +138,17 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   };
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const untilWorker = runner.untilWorker.bind(runner);
-  const ports = { catalog, validator, decide, deniedTool, journal, runner, lateCancels, untilWorker };
+  const store = new ApprovalStore(database);
+  const approvals = { store, notify: () => undefined };
+  const approval = { expiresMs: config.approvals.expires_ms, notify: false };
+  const ports = { catalog, validator, decide, deniedTool, approval, approvals, journal, runner, lateCancels, untilWorker };
   const calls = new ToolCalls(ports);
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({
     calls,
     runs,
     journal,
+    approvals: store,
     gatewayId: id,
     hold: () => () => undefined,
     logger: silentLogger,

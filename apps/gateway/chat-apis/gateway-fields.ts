@@ -23,12 +23,17 @@ export const gatewayFields = {
 };
 
 type GatewayFields = z.output<z.ZodObject<typeof gatewayFields>>;
-type GatewayOptions = Pick<TurnRequest, 'onDisconnect' | 'priority' | 'sessionId' | 'toolMode' | 'maxToolRounds'>;
+type GatewayOptions = Pick<
+  TurnRequest,
+  'onDisconnect' | 'priority' | 'approval' | 'sessionId' | 'toolMode' | 'maxToolRounds'
+>;
 
-export function gatewayOptions(request: GatewayFields): GatewayOptions {
+/** `held`: where the request does not say whether approvals hold the turn. */
+export function gatewayOptions(request: GatewayFields, held = false): GatewayOptions {
   return {
     onDisconnect: request.on_disconnect ?? 'cancel',
     priority: request.priority ?? 'interactive',
+    ...((request.approval === undefined ? held : request.approval === 'hold') ? { approval: 'hold' } : {}),
     ...(request.session_id === undefined ? {} : { sessionId: request.session_id }),
     ...(request.tool_mode === undefined ? {} : { toolMode: request.tool_mode }),
     ...(request.max_tool_rounds === undefined ? {} : { maxToolRounds: request.max_tool_rounds }),

@@ -1,9 +1,10 @@
 // The tool entry with which OpenAI's requests offer a server of ours, the same on chat completions and responses.
 import { z } from 'zod';
-import type { RequestedTool } from '../chat/turn-request.js';
+import type { RequestedTool, ToolFilter } from '../chat/turn-request.js';
 import { notFromRequests } from './gateway-fields.js';
 
 const toolNames = z.array(z.string().min(1).max(256)).max(1024);
+const toolFilter = z.looseObject({ tool_names: toolNames.nullish(), read_only: z.boolean().nullish() });
 
 export const mcpTool = z.looseObject({
   type: z.literal('mcp'),
@@ -12,12 +13,32 @@ export const mcpTool = z.looseObject({
   connector_id: notFromRequests,
   allowed_tools: z.union([toolNames, z.looseObject({ tool_names: toolNames })]).nullish(),
   require_approval: z
-    .literal('never', { error: 'approval is not available here yet; leave it out or say "never"' })
+    .union([z.enum(['always', 'never']), z.looseObject({ always: toolFilter.nullish(), never: toolFilter.nullish() })])
     .nullish(),
 });
 
-export function readMcpTool(tool: z.output<typeof mcpTool>): RequestedTool {
+type McpTool = z.output<typeof mcpTool>;
+type McpServer = Extract<RequestedTool, { type: 'mcp' }>;
+
+export function readMcpTool(tool: McpTool): RequestedTool {
   const allowed = tool.allowed_tools ?? undefined;
   const allowedTools = Array.isArray(allowed) ? allowed : allowed?.tool_names;
-  return { type: 'mcp', serverLabel: tool.server_label, ...(allowedTools === undefined ? {} : { allowedTools }) };
+  const requireApproval = readRequireApproval(tool.require_approval);
+  return {
+    type: 'mcp',
+    serverLabel: tool.server_label,
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(requireApproval === undefined ? {} : { requireApproval }),
+  };
+}
+
+function readRequireApproval(asked: McpTool['require_approval']): McpServer['requireApproval'] {
+  if (asked == null || asked === 'never') return undefined;
+  if (asked === 'always') return 'always';
+  const { always, never } = asked;
+  return { ...(always == null ? {} : { always: readFilter(always) }), ...(never == null ? {} : { never: readFilter(never) }) };
+}
+
+function readFilter({ tool_names: toolNames, read_only: readOnly }: z.output<typeof toolFilter>): ToolFilter {
+  return { ...(toolNames == null ? {} : { toolNames }), ...(readOnly == null ? {} : { readOnly }) };
 }

@@ -2,6 +2,7 @@
 // an interrupted one to continue. The loop is chat-turn.ts; what is stored, and when, is runs/run-record.ts.
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
@@ -10,6 +11,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
+import type { Approvals } from '../tools/approvals/approvals.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { runChatTurn, type Turn, type TurnPorts } from './chat-turn.js';
 import { requireModel } from '../models/require-model.js';
@@ -17,8 +19,10 @@ import { countTokens } from './count-tokens.js';
 import { type FollowPorts, followRun } from './runs/follow-run.js';
 import { offerTools, type ToolOffer } from './offer-tools.js';
 import { TurnMeasure, type TurnMeasuring } from './measure-turn.js';
-import { conversationOf } from './runs/restore-history.js';
-import { type ResumedTurn, resumeTurn } from './runs/resume-turn.js';
+import { answerOpenRounds, takeDecisions } from './runs/answer-approvals.js';
+import { conversationOf, type OpenRound } from './runs/restore-history.js';
+import { type ResumedTurn, resumeRound, resumeTurn } from './runs/resume-turn.js';
+import type { SettlePorts } from './runs/settle-round.js';
 import type { RunCancel, RunCancels } from './runs/run-cancels.js';
 import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
@@ -41,9 +45,12 @@ export interface StartedTurn {
   tell: (take: TakeTurnEvents) => Promise<void>;
 }
 
-export interface ChatPorts extends Omit<TurnPorts, 'limits'>, FollowPorts {
+export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, FollowPorts, SettlePorts {
+  approvals: Approvals;
   catalogOf: CatalogOf;
   cancels: RunCancels;
+  /** Who made a run; undefined: its key is not in force any more. */
+  callerOf: (run: StoredRun) => Promise<Pick<RequestContext, 'principal' | 'keyId' | 'roles' | 'access'> | undefined>;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
   endLater: (runId: string, end: RunEnd) => void;
@@ -73,6 +80,8 @@ interface Execution {
   turn: Turn;
   /** Of a run that is continued. */
   past: ResumedTurn | undefined;
+  /** Of earlier turns, which its messages answer. */
+  open: readonly OpenRound[];
   record: RunRecord;
   cancel: RunCancel;
 }
@@ -114,6 +123,35 @@ export class ChatService {
       throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     }
     return this.attach(prepared, begun.run);
+  }
+
+  /**
+   * A run whose caller may stay away was interrupted while it waited for an approval, and that was decided: it goes on here,
+   * for as long as its caller's key is in force. Never throws.
+   */
+  async goOnAlone(principal: string, runId: string): Promise<void> {
+    const { runs, callerOf, logger } = this.ports;
+    try {
+      const run = await runs.get(principal, runId);
+      if (run?.state !== 'interrupted' || !run.detached) return;
+      const caller = await callerOf(run);
+      if (caller === undefined) return;
+      const stop = new AbortController();
+      const context: StoppableContext = {
+        ...caller,
+        requestId: run.requestId,
+        signal: stop.signal,
+        abort: (reason) => stop.abort(reason),
+        deadline: steadyNow() + this.config.limits.turn_ms,
+      };
+      const { idempotencyKey } = run;
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+      const request = run.request as unknown as TurnRequest;
+      const turn = await this.goOn(this.prepare({ request, context, ...key }), run);
+      await turn?.tell(() => undefined);
+    } catch (error) {
+      logger.warn({ runId, error }, 'a run could not go on after an approval');
+    }
   }
 
   private async begin(run: NewRun): Promise<Begun> {
@@ -175,7 +213,8 @@ export class ChatService {
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
-      const messages = await conversationOf(request, context.principal, this.ports.runs);
+      const { messages, open } = await conversationOf(request, context.principal, this.ports.runs);
+      await takeDecisions(open, context, this.ports.approvals);
       const maxRounds = Math.min(request.maxToolRounds ?? Infinity, this.config.limits.rounds);
       const turn: Turn = {
         runId: run.id,
@@ -207,7 +246,7 @@ export class ChatService {
         },
         catalog: this.ports.catalogOf(prepared.context),
         detached: run.detached,
-        tell: (take) => this.run({ turn, past, record, cancel }, take),
+        tell: (take) => this.run({ turn, past, open, record, cancel }, take),
       };
     } catch (error) {
       cancel.release();
@@ -216,15 +255,16 @@ export class ChatService {
     }
   }
 
-  private async run({ turn, past, record, cancel }: Execution, take: TakeTurnEvents): Promise<void> {
+  private async run({ turn, past, open, record, cancel }: Execution, take: TakeTurnEvents): Promise<void> {
     record.open(take);
     try {
-      if (past !== undefined) {
-        await record.retell(past.told);
-        if (past.results.length > 0) await record.tell(past.results);
-      }
-      if (past?.ends === undefined) await runChatTurn(turn, { ...this.ports, limits: this.config.limits }, record);
-      else await record.finish(past.ends);
+      if (past !== undefined) await record.retell(past.told);
+      const ends =
+        past?.last === undefined
+          ? await answerOpenRounds(turn, open, this.ports, record)
+          : await resumeRound(turn, { ...past, last: past.last }, this.ports, record);
+      if (ends === undefined) await runChatTurn(turn, { ...this.ports, limits: this.config.limits }, record);
+      else await record.finish(ends);
     } catch (error) {
       throw await record.fail(error);
     } finally {

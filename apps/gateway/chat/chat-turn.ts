@@ -9,7 +9,9 @@ import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-provider.js';
+import type { Approvals } from '../tools/approvals/approvals.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
+import { approvalRequest, requestEvents } from './ask-approval.js';
 import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
@@ -34,6 +36,7 @@ export interface Turn {
 export interface TurnPorts extends PlanPorts {
   models: ModelRouter;
   runner: ToolRunner;
+  approvals: Pick<Approvals, 'decided' | 'cancel' | 'notify'>;
   limits: Config['limits'];
 }
 
@@ -78,33 +81,37 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
 
     const context = { ...turn.context, ...callContext(turn, message) };
     const planned = await planCalls({ calls, offer, context, admit: () => state.admitCall() }, ports);
-    await record.commit(
-      toldRound(state.round, message),
-      planned.map((call) => call.planned),
-    );
-    const [server, client] = [planned.filter(isServerCall), planned.filter((call) => !isServerCall(call))];
+    const rows = planned.map((call) => call.planned);
+    // A caller that is not held answers for the calls that wait; they stay parked until it comes back.
+    const holds = turn.request.approval === 'hold';
+    const requests = holds ? [] : rows.flatMap((row) => approvalRequest(row) ?? []);
+    await record.commit(toldRound(state.round, message), [...rows, ...requests]);
+    if (planned.some(waits)) ports.approvals.notify();
+    if (requests.length > 0) await record.tell(requestEvents(requests, state.numbering));
+    const server = planned.filter((call) => isServerCall(call) && (holds || !waits(call)));
 
-    const outcomes = await runCalls(server, ports.runner, {
+    const { outcomes, waitedMs } = await runCalls(server, ports, {
       parallel: turn.request.parallelToolCalls !== false,
       tell: (events) => record.tell(events),
     });
     turn.context.signal.throwIfAborted();
+    if (waitedMs > 0) holdTurn(turn, waitedMs);
     // In the order of the model's calls, whatever order they ended in.
     const ended = server.map((call) => toEndedCall(call, outcomes.get(call)!, state.round));
     for (const call of ended) state.addEnded(call);
-    if (client.length > 0) return record.finish(done(turn, message, 'tool_calls', null));
+    if (server.length < planned.length) return record.finish(done(turn, message, 'tool_calls', null));
     state.messages.push(toAssistantMessage(message), ...ended.map(({ id, outcome }) => toToolMessage(id, outcome)));
   }
 }
 
-function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: number): EndedCall {
+export function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: number): EndedCall {
   return {
     id: planned.id,
     name: planned.name,
     server: planned.server,
     argumentsText: JSON.stringify(planned.arguments),
     round,
-    dispatched: planned.outcome === undefined,
+    dispatched: planned.outcome === undefined && outcome.state !== 'denied',
     outcome,
   };
 }
@@ -170,6 +177,13 @@ function isClientCall(offer: ToolOffer, name: string): boolean {
 }
 
 const isServerCall = (call: TurnCall): boolean => call.planned.kind === 'server';
+const waits = (call: TurnCall): boolean => call.awaits !== undefined;
+
+/** Time that a turn waits for approvals is not its own. */
+export function holdTurn(turn: Turn, ms: number): void {
+  turn.context = { ...turn.context, deadline: turn.context.deadline + ms };
+  turn.state.extend(ms);
+}
 
 function callContext(turn: Turn, message: AssembledMessage) {
   return {

@@ -21,7 +21,7 @@ export async function countTokens(request: TurnRequest, context: RequestContext,
   requireModel(request.model, context.access, ports.models);
   const offer = offerTools(request, ports.catalogOf(context), ports.maxTools);
   const route = ports.models.resolve(request.model);
-  const messages = await conversationOf(request, context.principal, ports.runs);
+  const { messages } = await conversationOf(request, context.principal, ports.runs);
   const { requestId, deadline, signal, traceparent } = context;
   const call = { requestId, deadline, signal, ...(traceparent === undefined ? {} : { traceparent }) };
   return ports.models.countTokens(route, toModelRequest(request, messages, offer), call);

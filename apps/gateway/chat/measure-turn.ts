@@ -88,7 +88,7 @@ export class TurnMeasure {
         summary.firstTokenMs ??= performance.now() - this.startedAt;
         break;
       case 'tool_progress':
-        this.ran.add(event.callId);
+        if (event.status !== 'waiting_approval') this.ran.add(event.callId);
         summary.toolCalls = this.ran.size;
         break;
       case 'tool_result':

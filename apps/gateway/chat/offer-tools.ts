@@ -2,12 +2,14 @@
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
-import type { RequestedTool, TurnRequest } from './turn-request.js';
+import type { RequestedTool, ToolFilter, TurnRequest } from './turn-request.js';
 
 /** A name that the model may call: `tool` is set when it runs here, absent when the call goes back to the caller. */
 export interface OfferedTool {
   definition: ToolDefinition;
   tool?: CatalogTool;
+  /** The request asks for an approval of each call, whatever the policy says. */
+  requiresApproval?: boolean;
 }
 
 export interface ToolOffer {
@@ -51,8 +53,10 @@ function offerFunction(definition: ToolDefinition, request: TurnRequest, catalog
   return { definition: { ...definition, description, parameters }, tool };
 }
 
+type McpTool = Extract<RequestedTool, { type: 'mcp' }>;
+
 function offerServer(
-  requested: Extract<RequestedTool, { type: 'mcp' }>,
+  requested: McpTool,
   request: TurnRequest,
   catalog: ToolCatalog,
   tools: Map<string, OfferedTool>,
@@ -71,8 +75,23 @@ function offerServer(
     if (allowed !== undefined && !allowed.has(tool.name) && !allowed.has(tool.tool)) continue;
     if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name)) continue;
     const definition = definitionOf(tool);
-    tools.set(tool.name, request.toolMode === 'manual' ? { definition } : { definition, tool });
+    if (request.toolMode === 'manual') tools.set(tool.name, { definition });
+    else tools.set(tool.name, needsApproval(requested, tool) ? { definition, tool, requiresApproval: true } : { definition, tool });
   }
+}
+
+function needsApproval({ requireApproval: asked }: McpTool, tool: CatalogTool): boolean {
+  if (asked === undefined || asked === 'always') return asked === 'always';
+  return asked.always === undefined ? !isAmong(asked.never, tool) : isAmong(asked.always, tool);
+}
+
+function isAmong(filter: ToolFilter | undefined, { name, tool, readOnly }: CatalogTool): boolean {
+  if (filter === undefined) return false;
+  const { toolNames, readOnly: asked } = filter;
+  return (
+    (toolNames === undefined || toolNames.includes(name) || toolNames.includes(tool)) &&
+    (asked === undefined || asked === readOnly)
+  );
 }
 
 /** One object for as long as the catalog keeps its tool: what is made of it for a model is kept by it. */

@@ -8,21 +8,24 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
-import { type Decide, refusalOf } from '../tools/policy/decide.js';
+import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../tools/policy/decide.js';
 import type { ArgumentValidator } from '../tools/catalog/tool-catalog.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import type { AssembledCall } from './assemble-message.js';
-import type { ToolOffer } from './offer-tools.js';
+import type { OfferedTool, ToolOffer } from './offer-tools.js';
 
 export interface TurnCall {
   planned: PlannedCall;
-  /** A server call that may run. */
+  /** A server call that may run; with `awaits` once that is approved. */
   runs?: ServerCall;
+  /** `tool`: as it is offered, whatever the arguments. */
+  awaits?: { approvalId: string; tool: CatalogTool };
 }
 
 export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
+  approval: ApprovalSettings;
   /** A tool that the caller was not offered, because the policy denies it whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
@@ -61,10 +64,18 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
     return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), offered.tool);
   }
   const tool = toolOfCall(offered.tool, validated.arguments);
-  const decision = ports.decide(tool, validated.arguments, context);
-  if (decision.effect !== 'allow') return decidedAgainst(call, context, tool, decision);
+  const decision = tightened(ports.decide(tool, validated.arguments, context), offered);
+  if (decision.effect === 'deny') return decidedAgainst(call, context, tool, decision);
   const runs = ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
-  return { planned: runs.planned, runs };
+  if (decision.effect === 'allow') return { planned: runs.planned, runs };
+  const approval = newApproval(validated.arguments, decision, ports.approval);
+  return { planned: { ...runs.planned, approval }, runs, awaits: { approvalId: approval.id, tool: offered.tool } };
+}
+
+/** A request may ask for approvals that the policy does not ask for. */
+function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decision {
+  if (decision.effect !== 'allow' || requiresApproval !== true) return decision;
+  return { effect: 'require_approval', rule: 'request', reason: 'The request asks for an approval of this tool' };
 }
 
 /** The rule that decided is in the row of the audit, with the arguments that it decided on. */

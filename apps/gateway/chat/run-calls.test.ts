@@ -17,6 +17,11 @@ const plan = (): never => {
   throw new Error('planned already');
 };
 
+const unasked = (): never => {
+  throw new Error('no call needs an approval');
+};
+const noApprovals = { decided: unasked, cancel: unasked };
+
 /** A worker whose tools end when all of the round are under way, as they never are one after the other. */
 function heldUntil(count: number): ToolRunner {
   let release: () => void = () => undefined;
@@ -37,7 +42,7 @@ function heldUntil(count: number): ToolRunner {
 verifies('chat.auto.parallel', 'those that only read are all dispatched before the first has ended', async () => {
   const told: string[] = [];
   const runner = heldUntil(ids.length);
-  await runCalls(ids.map(callOf), runner, {
+  await runCalls(ids.map(callOf), { runner, approvals: noApprovals }, {
     parallel: true,
     tell: (events) => void told.push(...events.map(({ type }) => type)),
   });
@@ -56,7 +61,7 @@ verifies('chat.auto.parallel', 'of a reader that is behind only the newest progr
       return { state: 'completed', blocks: [], durationMs: 1 };
     },
   };
-  await runCalls([callOf('one')], runner, {
+  await runCalls([callOf('one')], { runner, approvals: noApprovals }, {
     parallel: true,
     tell(events) {
       told.push(...events.map((event) => (event.type === 'tool_progress' ? event.progress : event.type)));

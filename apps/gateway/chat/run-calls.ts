@@ -5,9 +5,22 @@ import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ToolProgress, ToolRunner } from '../tools/calls/tool-runner.js';
+import type { Approvals } from '../tools/approvals/approvals.js';
+import { AwaitedApprovals } from './awaited-approvals.js';
 import { CallEvents } from './call-events.js';
 import type { TurnCall } from './plan-calls.js';
 import { toShownResult } from './turn-state.js';
+
+export interface RunCallsPorts {
+  runner: ToolRunner;
+  approvals: Pick<Approvals, 'decided' | 'cancel'>;
+}
+
+export interface RoundOutcomes {
+  outcomes: Map<TurnCall, ToolOutcome>;
+  /** How long the round was held for approvals. */
+  waitedMs: number;
+}
 
 /**
  * The outcome of each call. Every call ends with one `tool_result`; failures of tools are results, never exceptions.
@@ -15,26 +28,33 @@ import { toShownResult } from './turn-state.js';
  */
 export async function runCalls(
   calls: readonly TurnCall[],
-  runner: ToolRunner,
+  ports: RunCallsPorts,
   { parallel, tell }: { parallel: boolean; tell: (events: readonly TurnEvent[]) => Flow },
-): Promise<Map<TurnCall, ToolOutcome>> {
+): Promise<RoundOutcomes> {
   const outcomes = new Map<TurnCall, ToolOutcome>();
   const events = new CallEvents(tell);
+  // All are asked for at once, whatever order the calls run in.
+  const approvals = new AwaitedApprovals(calls, ports, events);
   const lines = parallel ? inLines(calls) : [calls];
-  await Promise.all(
-    lines.map(async (line) => {
-      for (const call of line) {
-        const callId = call.planned.id;
-        const outcome = await outcomeOf(call, runner, (progress) =>
-          events.add({ type: 'tool_progress', callId, ...progress }),
-        );
-        outcomes.set(call, outcome);
-        events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
-      }
-    }),
-  );
+  try {
+    await Promise.all(
+      lines.map(async (line) => {
+        for (const call of line) {
+          const callId = call.planned.id;
+          const approved = call.awaits === undefined ? call : await approvals.of(call);
+          const outcome = await outcomeOf(approved, ports.runner, (progress) =>
+            events.add({ type: 'tool_progress', callId, ...progress }),
+          );
+          outcomes.set(call, outcome);
+          events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
+        }
+      }),
+    );
+  } finally {
+    approvals.close();
+  }
   await events.told;
-  return outcomes;
+  return { outcomes, waitedMs: approvals.waitedMs };
 }
 
 /** Calls that are not read-only and share a server and session stand in one line. */

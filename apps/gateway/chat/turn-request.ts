@@ -7,7 +7,20 @@ import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.j
 export type RequestedTool =
   | { type: 'function'; definition: ToolDefinition }
   /** `serverLabel` `*`: every server that the caller may use. */
-  | { type: 'mcp'; serverLabel: string; allowedTools?: string[]; deniedTools?: string[] };
+  | {
+      type: 'mcp';
+      serverLabel: string;
+      allowedTools?: string[];
+      deniedTools?: string[];
+      /** Calls that need an approval beside those of the policy. Only `never`: all but those. */
+      requireApproval?: 'always' | { always?: ToolFilter; never?: ToolFilter };
+    };
+
+/** Tools that have one of these names and are, or are not, read-only; absent: both. */
+export interface ToolFilter {
+  toolNames?: string[];
+  readOnly?: boolean;
+}
 
 export interface TurnRequest {
   dialect: Dialect;
@@ -35,5 +48,7 @@ export interface TurnRequest {
   toolMode?: 'auto' | 'manual';
   onDisconnect: 'cancel' | 'detach';
   maxToolRounds?: number;
+  /** A call that needs an approval holds the turn; absent: it ends the turn, and the caller is asked. */
+  approval?: 'hold';
   priority: 'interactive' | 'batch';
 }

@@ -40,7 +40,7 @@ export class TurnState {
     private readonly limits: Config['limits'],
     private readonly maxRounds: number,
     /** Epoch ms. */
-    private readonly timeIsUpAt: number,
+    private timeIsUpAt: number,
   ) {}
 
   /** The bound that says: no more tools, one last answer. */
@@ -55,6 +55,11 @@ export class TurnState {
   /** Counts a server call that the model asks for; false when the turn has had its share. */
   admitCall(): boolean {
     return ++this.serverCalls <= this.limits.calls;
+  }
+
+  /** The turn was held for so long: that does not count. */
+  extend(ms: number): void {
+    this.timeIsUpAt += ms;
   }
 
   addUsage(usage: Usage): void {

@@ -4,9 +4,10 @@ import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
+import type { Approval } from '#libs/approvals/approval.js';
 import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
-import type { EndedToolCall, ToolCalls } from '../tools/calls/call-tool.js';
+import { ApprovalNeeded, type EndedToolCall, type ToolCalls } from '../tools/calls/call-tool.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
@@ -35,6 +36,7 @@ export async function runCall(
     );
     return toCallResult(await prepared.run(progressTo(request, exchange)));
   } catch (error) {
+    if (error instanceof ApprovalNeeded) return failedResult(waitsFor(error.approval));
     if (!isToolFailure(error)) throw error;
     return failedResult(error);
   }
@@ -90,6 +92,14 @@ function toCallResult({ id, sessionId, outcome }: EndedToolCall): CallToolResult
       ...(error === undefined ? {} : { [errorCodeMetaKey]: error.code }),
     },
   };
+}
+
+/** The same call again, once it is approved, runs it. */
+function waitsFor({ id, name, reason }: Approval): AppError {
+  const message =
+    `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: it can be given with ` +
+    `POST /api/approvals/${id} {"decision": "approve"}; then make the same call again`;
+  return new AppError('tool_denied', message);
 }
 
 /** To this caller. */

@@ -51,7 +51,7 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
 /** The request after the turn that it goes on from. @throws AppError invalid_value, request_too_large */
 export function continueFrom(previous: RecalledTurn, request: TurnRequest, limits: Config['limits']): TurnRequest {
   const { history, open } = previous;
-  const messages = open === undefined ? request.messages : [open, ...request.messages];
+  const messages = open === undefined ? request.messages : [...open, ...request.messages];
   refuseStrayResults(messages, () => 'input');
   refuseTooMany([...history, ...messages], limits.messages, 'previous_response_id');
   // As if it had been sent along: each turn that is stored holds all before it.

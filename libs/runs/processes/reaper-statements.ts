@@ -61,12 +61,13 @@ const belongsToRun = (turnMs: string, expiry: string): string => `exists (
     select from runs where runs.id = call.run_id
       and (${canBeResumed(turnMs)} or (runs.state = 'running' and not ${nobody('runs.owner', expiry)})))`;
 
-/** `$4` is how long a turn may take. */
+/** `$4` is how long a turn may take. A call that was approved after its run may belong to a later turn. */
 export const cancelOrphans = endCallsWhere(
   'cancel-orphans',
   `call.state = 'planned' and exists (
     select from runs where runs.id = call.run_id and runs.state not in ('running', 'waiting')
-      and not ${canBeResumed('$4')})`,
+      and not ${canBeResumed('$4')}
+      and not (runs.state = 'done' and call.audit->>'approvalId' is not null))`,
 );
 
 export const judgeUnsafe = endCallsWhere(

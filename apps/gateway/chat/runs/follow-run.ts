@@ -1,6 +1,7 @@
 // The stored events of a run, from any number on, as they come: for resume and for a second caller of the same run, on
 // whichever gateway they arrive.
 import type { Channels } from '#libs/backing/channels.js';
+import { Bell } from '#libs/concurrency/bell.js';
 import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
@@ -47,33 +48,5 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
     }
   } finally {
     await unsubscribe();
-  }
-}
-
-/** One waiter, rung from outside; a ring that came before the waiting counts. */
-class Bell {
-  private rung = false;
-  private wake: (() => void) | undefined;
-
-  ring(): void {
-    this.rung = true;
-    this.wake?.();
-  }
-
-  async heard(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    if (!this.rung && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const settle = () => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', settle);
-          resolve();
-        };
-        const timer = setTimeout(settle, timeoutMs);
-        this.wake = settle;
-        signal.addEventListener('abort', settle, { once: true });
-      });
-    }
-    this.wake = undefined;
-    this.rung = false;
   }
 }

@@ -11,16 +11,17 @@ export interface RecalledTurn {
   sessionId?: string;
   /** Complete; instructions are of their own turn and not among them. */
   history: ChatMessage[];
-  /** The message whose calls wait for the caller's results, where the turn ended with some. */
-  open?: AssistantMessage;
+  /** Where the turn ended with calls that wait for the caller's results: the message with these, and what is looked up again. */
+  open?: ChatMessage[];
 }
 
 /** Of a run that is done. */
 export async function recallTurn(run: StoredRun, runs: RunStore): Promise<RecalledTurn> {
   const request = run.request as unknown as TurnRequest;
   const answer = run.answer as unknown as TurnAnswer;
-  const asked = await restoreHistory(request.messages, run.principal, runs);
-  const past = [...(request.history ?? []), ...asked];
+  const { history = [] } = request;
+  const rounds = await runs.rounds(run.id);
+  const past = async () => [...history, ...(await restoreHistory(request.messages, run.principal, runs)).messages];
   const session = run.sessionId === undefined ? {} : { sessionId: run.sessionId };
   if (answer.toolCalls.length > 0) {
     const { text } = answer.choices[0]!;
@@ -29,11 +30,12 @@ export async function recallTurn(run: StoredRun, runs: RunStore): Promise<Recall
       content: text === '' ? null : text,
       tool_calls: answer.toolCalls,
     };
-    return { ...session, history: past, open };
+    // A turn that only asked for an approval again ends with calls of an earlier one, which bring its rounds with them.
+    if (rounds.length === 0) return { ...session, history, open: [...request.messages, open] };
+    return { ...session, history: await past(), open: [open] };
   }
-  const rounds = await runs.rounds(run.id);
   const said = rounds.flatMap((round): ChatMessage[] => [toAssistant(round), ...restoredResults(round, new Map())]);
   const { content } = lastRound(answer, rounds);
   if (content !== '') said.push({ role: 'assistant', content });
-  return { ...session, history: [...past, ...said] };
+  return { ...session, history: [...(await past()), ...said] };
 }

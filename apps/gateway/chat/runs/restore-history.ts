@@ -3,17 +3,34 @@
 import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
-import type { AssistantMessage, ChatMessage, ToolMessage } from '#libs/schemas/message.js';
+import { type AssistantMessage, type ChatMessage, messageText, type ToolMessage } from '#libs/schemas/message.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import { approvalIdOf } from '../ask-approval.js';
 import type { TurnRequest } from '../turn-request.js';
 import { toToolMessage } from '../turn-state.js';
+import { hasEnded } from './settle-round.js';
+
+/** A conversation as the model must see it. */
+export interface Restored {
+  messages: ChatMessage[];
+  /** Rounds with calls that have not ended: they wait for an approval, or ran when their turn was cut. */
+  open: OpenRound[];
+}
+
+export interface OpenRound {
+  round: StoredRound;
+  /** What stands in the conversation for its calls, by their ids, until they have ended. */
+  results: Map<string, ToolMessage>;
+  /** What the caller has answered to its calls, by their ids. Those of the reserved function may have several answers. */
+  answers: Map<string, string[]>;
+}
 
 /** All that the model is shown. @throws as restoreHistory */
-export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<ChatMessage[]> {
+export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
   const { instructions, history = [], messages } = request;
   const restored = await restoreHistory(messages, principal, runs);
   const first: ChatMessage[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
-  return [...first, ...history, ...restored];
+  return { ...restored, messages: [...first, ...history, ...restored.messages] };
 }
 
 type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
@@ -26,11 +43,11 @@ export async function restoreHistory(
   messages: ChatMessage[],
   principal: string,
   runs: RunStore,
-): Promise<ChatMessage[]> {
+): Promise<Restored> {
   const ids = messages.flatMap((message) =>
     message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
   );
-  if (ids.length === 0) return messages;
+  if (ids.length === 0) return { messages, open: [] };
   const kept = ids.filter(isKeptCallId);
   const found = await find(runs, principal, ids, kept.length > 0);
   const expired = kept.find((id) => !found.has(id));
@@ -39,7 +56,7 @@ export async function restoreHistory(
       param: 'messages',
     });
   }
-  return found.size === 0 ? messages : rewrite(messages, found);
+  return found.size === 0 ? { messages, open: [] } : rewrite(messages, found);
 }
 
 async function find(runs: RunStore, principal: string, ids: string[], needed: boolean): Promise<Found> {
@@ -52,8 +69,11 @@ async function find(runs: RunStore, principal: string, ids: string[], needed: bo
   }
 }
 
-function rewrite(messages: ChatMessage[], found: Found): ChatMessage[] {
+function rewrite(messages: ChatMessage[], found: Found): Restored {
   const restored: ChatMessage[] = [];
+  const open: OpenRound[] = [];
+  const answers = answersIn(messages);
+  const put = new Set<StoredRound>();
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at]!;
     const turn = message.role === 'assistant' ? turnOf(message, found) : undefined;
@@ -66,9 +86,29 @@ function rewrite(messages: ChatMessage[], found: Found): ChatMessage[] {
       given.set(next.tool_call_id, next);
       at++;
     }
-    for (const round of turn) restored.push(toAssistant(round), ...restoredResults(round, given));
+    // A caller that was asked again for an approval sends the message of the same round twice.
+    for (const round of turn.filter((each) => !put.has(each))) {
+      put.add(round);
+      const results = restoredResults(round, given);
+      restored.push(toAssistant(round), ...results);
+      if (round.calls.every(hasEnded)) continue;
+      const byId = new Map(results.map((result) => [result.tool_call_id, result]));
+      open.push({ round, results: byId, answers });
+    }
   }
-  return restored;
+  return { messages: restored, open };
+}
+
+function answersIn(messages: readonly ChatMessage[]): Map<string, string[]> {
+  const answers = new Map<string, string[]>();
+  for (const message of messages) {
+    if (message.role !== 'tool') continue;
+    const content = messageText(message.content);
+    const known = answers.get(message.tool_call_id);
+    if (known === undefined) answers.set(message.tool_call_id, [content]);
+    else known.push(content);
+  }
+  return answers;
 }
 
 function turnOf(message: AssistantMessage, found: Found): StoredRound[] | undefined {
@@ -92,6 +132,8 @@ export function toAssistant(round: StoredRound): AssistantMessage {
 /** One message a call, in call order: ours from the journal, the caller's as posted. */
 export function restoredResults(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
   return round.calls.flatMap((call) => {
+    // The model knows nothing of approvals.
+    if (approvalIdOf(call) !== undefined) return [];
     if (call.kind === 'client') return given.get(call.id) ?? [];
     return toToolMessage(call.id, call.outcome ?? unknownOutcome);
   });

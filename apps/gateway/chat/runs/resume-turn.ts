@@ -1,133 +1,76 @@
-// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again. Calls of
-// that round that never began run now.
-import { steadyNow } from '#libs/concurrency/steady-now.js';
+// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again.
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
-import type { CallContext } from '#libs/schemas/call-context.js';
-import { AppError } from '#libs/schemas/errors.js';
-import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import { toolOfCall } from '../../tools/catalog/tool-of-call.js';
-import type { ToolRunner } from '../../tools/calls/tool-runner.js';
-import type { DoneEvent, Turn } from '../chat-turn.js';
+import { approvalIdOf, requestEvents } from '../ask-approval.js';
+import type { DoneEvent, Turn, TurnRecord } from '../chat-turn.js';
+import { toShownResult, toToolMessage } from '../turn-state.js';
 import { toAssistant, unknownOutcome } from './restore-history.js';
 import { readLog } from './retell-run.js';
-import { toShownResult, toToolMessage } from '../turn-state.js';
+import { isServer, type SettlePorts, settleRound } from './settle-round.js';
 
 export interface ResumedTurn {
   /** What the caller was told up to the last stored round, from the log. */
   told: NumberedEvent[];
   lastN: number;
-  /** The results of that round, which the log may have missed. */
-  results: TurnEvent[];
-  /** Instead of another model call, where the round gave calls to the caller. */
-  ends?: DoneEvent;
+  /** Its calls may not have ended. */
+  last?: StoredRound;
 }
 
-interface ResumePorts {
-  runs: RunStore;
-  log: EventLog;
-  runner: ToolRunner;
-}
-
-const settleMs = 20_000;
-const askAgainMs = 250;
-
-export async function resumeTurn(turn: Turn, run: StoredRun, ports: ResumePorts): Promise<ResumedTurn> {
-  const rounds = await settledRounds(run.id, turn, ports);
-  const last = rounds.at(-1);
-  const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, ports.log));
-  const lastN = await ports.log.truncate(run.id, told.at(-1)?.n ?? 0);
+/** All rounds but the last one are in the turn's state afterwards. */
+export async function resumeTurn(
+  turn: Turn,
+  run: StoredRun,
+  { runs, log }: { runs: RunStore; log: EventLog },
+): Promise<ResumedTurn> {
+  const rounds = await runs.rounds(run.id);
+  const last = rounds.pop();
+  const told = last === undefined ? [] : belongingTo(last, await readLog(run.id, log));
+  const lastN = await log.truncate(run.id, told.at(-1)?.n ?? 0);
   for (const round of rounds) replay(turn, round);
   turn.announce = !told.some(({ event }) => event.type === 'start');
-  const ended = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
-  const untold = (last?.calls ?? []).filter((call) => isServer(call) && !ended.has(call.id));
-  const results: TurnEvent[] = untold.map((call) => ({
-    type: 'tool_result',
-    callId: call.id,
-    result: toShownResult(call.outcome ?? unknownOutcome),
-  }));
-  const givesBack = last?.calls.some((call) => call.kind === 'client') === true;
-  return { told, lastN, results, ...(givesBack ? { ends: withCalls(turn) } : {}) };
+  return { told, lastN, ...(last === undefined ? {} : { last }) };
+}
+
+/**
+ * The last round, once its calls have ended: those of it that never began run now. Returns the end of the turn where the
+ * round gave calls to the caller.
+ */
+export async function resumeRound(
+  turn: Turn,
+  { told, last }: ResumedTurn & { last: StoredRound },
+  ports: SettlePorts,
+  record: TurnRecord,
+): Promise<DoneEvent | undefined> {
+  const shown = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
+  const settled = await settleRound(last, turn, ports, (events) => {
+    for (const event of events) if (event.type === 'tool_result') shown.add(event.callId);
+    return record.tell(events);
+  });
+  const missed: TurnEvent[] = settled.calls
+    .filter((call) => isServer(call) && call.state !== 'parked' && !shown.has(call.id))
+    .map(({ id, outcome = unknownOutcome }) => ({ type: 'tool_result', callId: id, result: toShownResult(outcome) }));
+  replay(turn, settled);
+  const toldCalls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
+  const { numbering } = turn.state;
+  numbering.clientCalls = last.calls.filter((call) => !isServer(call) && toldCalls.has(call.id)).length;
+  missed.push(...requestEvents(requestsOf(last).filter(({ id }) => !toldCalls.has(id)), numbering));
+  if (missed.length > 0) await record.tell(missed);
+  return last.calls.some((call) => !isServer(call)) ? withCalls(turn) : undefined;
 }
 
 /** Up to the round's message, and what was told of its calls after it; the rest is of a round that never was. */
 function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent[] {
-  const ofCalls = (event: TurnEvent) => event.type === 'tool_progress' || event.type === 'tool_result';
+  const requests = new Set(requestsOf(round).map(({ id }) => id));
+  const ofCalls = (event: TurnEvent) =>
+    event.type === 'tool_progress' ||
+    event.type === 'tool_result' ||
+    event.type === 'approval_required' ||
+    (event.type === 'tool_call' && event.id !== undefined && requests.has(event.id));
   const end = events.findIndex(({ n, event }) => n > round.lastEvent && !ofCalls(event));
   return end === -1 ? events : events.slice(0, end);
 }
 
-/**
- * Calls that were dispatched end by themselves or are judged within the lease time. Those that are planned run, in the order
- * of the calls and after what goes before them: that may change the same session.
- */
-async function settledRounds(runId: string, turn: Turn, { runs, runner }: ResumePorts): Promise<StoredRound[]> {
-  let until = steadyNow() + settleMs;
-  const begun = new Set<string>();
-  for (;;) {
-    const rounds = await runs.rounds(runId);
-    const last = rounds.at(-1);
-    const next = last?.calls.find((call) => !hasEnded(call));
-    if (last === undefined || next === undefined) return rounds;
-    if (next.state === 'planned' && !begun.has(next.id)) {
-      begun.add(next.id);
-      await runPlanned(next, last, turn, runner);
-      until = steadyNow() + settleMs;
-      continue;
-    }
-    turn.context.signal.throwIfAborted();
-    if (steadyNow() > until)
-      throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
-    // The journal has no event for another gateway's calls; this wait happens after a crash only.
-    await new Promise((resolve) => setTimeout(resolve, askAgainMs));
-  }
-}
-
-/** Under its own id; the journal has its outcome afterwards, or says who runs it. */
-async function runPlanned(call: StoredCall, round: StoredRound, turn: Turn, runner: ToolRunner): Promise<void> {
-  const context: CallContext = {
-    ...turn.context,
-    callId: call.id,
-    runId: turn.runId,
-    round: round.round,
-    sessionId: call.sessionId,
-    model: `${round.provider}/${round.model}`,
-    priority: turn.request.priority,
-  };
-  try {
-    await runner.run(runner.plan(toolOf(call, turn), call.arguments, context, { again: true }), () => undefined);
-  } catch (error) {
-    // Others say that the call was refused a place, and was ended in the journal.
-    if (!(error instanceof AppError) || error.code === 'store_unavailable') throw error;
-  }
-}
-
-/** As it was planned. Where it is not offered like that any more, what its job says: the worker knows whether it is there. */
-function toolOf(call: StoredCall, turn: Turn): CatalogTool {
-  const offered = turn.offer.tools.get(call.name)?.tool;
-  if (offered?.definitionHash === call.definitionHash) return toolOfCall(offered, call.arguments);
-  const { name, server, tool, definitionHash, safe, job } = call;
-  return {
-    name,
-    server,
-    tool,
-    definitionHash,
-    safe,
-    readOnly: false,
-    stateful: job?.stateful === true,
-    description: '',
-    inputSchema: {},
-    annotations: {},
-    available: true,
-    timeoutMs: job?.timeoutMs ?? settleMs,
-    maxTimeoutMs: job?.maxTimeoutMs ?? settleMs,
-  };
-}
-
-const isServer = (call: StoredCall): boolean => call.kind === 'server';
-const hasEnded = (call: StoredCall): boolean =>
-  !isServer(call) || (terminalStates as readonly string[]).includes(call.state);
+const requestsOf = ({ calls }: StoredRound): StoredCall[] => calls.filter((call) => approvalIdOf(call) !== undefined);
 
 function replay(turn: Turn, round: StoredRound): void {
   const { state } = turn;
@@ -135,8 +78,10 @@ function replay(turn: Turn, round: StoredRound): void {
   state.addUsage(round.usage);
   state.addText(round.content);
   state.numbering.calls += round.toolCalls.length;
-  for (const call of round.calls.filter(isServer)) {
+  const server = round.calls.filter(isServer);
+  for (const call of server) {
     state.admitCall();
+    if (call.state === 'parked') continue;
     state.addEnded({
       id: call.id,
       name: call.name,
@@ -147,7 +92,7 @@ function replay(turn: Turn, round: StoredRound): void {
       outcome: call.outcome ?? unknownOutcome,
     });
   }
-  const results = round.calls.filter(isServer).map((call) => toToolMessage(call.id, call.outcome ?? unknownOutcome));
+  const results = server.map((call) => toToolMessage(call.id, call.outcome ?? unknownOutcome));
   state.messages.push(toAssistant(round), ...results);
 }
 

@@ -3,6 +3,7 @@
 import type { EventLog, NumberedEvent, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { approvalIdOf } from '../ask-approval.js';
 import type { TurnAnswer } from '../fold-turn.js';
 import { roundSeparator, toShownResult } from '../turn-state.js';
 import { type FollowPorts, followRun } from './follow-run.js';
@@ -75,8 +76,10 @@ export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): G
       separator = roundSeparator;
     }
     for (const call of round.calls) yield callEvent(call, round, numbering);
+    const requested = new Set(round.calls.map(approvalIdOf));
     for (const call of round.calls) {
-      if (call.kind === 'client') continue;
+      // The result of a call that its caller was asked about belongs to a later turn.
+      if (call.kind === 'client' || (call.approvalId !== undefined && requested.has(call.approvalId))) continue;
       yield { type: 'tool_result', callId: call.id, result: toShownResult(call.outcome ?? unknownOutcome) };
     }
   }

@@ -10,22 +10,18 @@ import {
   Query,
   Req,
   UseGuards,
-  ValidationPipe,
 } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
-import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { requestContext } from '../request-context.js';
 import { AdministratorGuard } from './administrator.guard.js';
 import { CreateKeyDto, newKeyOf, RotateKeyDto } from './keys.dto.js';
+import { readAfter, readLimit } from './read-page.js';
 import { showKey } from './shown-key.js';
+import { validatedBody } from './validated-body.js';
 
-const defaultPage = 100;
-const maxPage = 1_000;
-const body = (expectedType: typeof CreateKeyDto | typeof RotateKeyDto) =>
-  new ValidationPipe({ expectedType, transform: true, whitelist: true, forbidNonWhitelisted: true });
 
 @Controller('api/keys')
 @UseGuards(AdministratorGuard)
@@ -36,7 +32,7 @@ export class KeysController {
   ) {}
 
   @Post()
-  async create(@Req() request: FastifyRequest, @Body(body(CreateKeyDto)) dto: CreateKeyDto): Promise<JsonObject> {
+  async create(@Req() request: FastifyRequest, @Body(validatedBody(CreateKeyDto)) dto: CreateKeyDto): Promise<JsonObject> {
     const { key, stored } = await this.store.create(newKeyOf(dto), requestContext(request));
     await this.ring.refresh();
     return { ...showKey(stored), key };
@@ -59,7 +55,7 @@ export class KeysController {
   async rotate(
     @Req() request: FastifyRequest,
     @Param('id') id: string,
-    @Body(body(RotateKeyDto)) dto: RotateKeyDto | undefined,
+    @Body(validatedBody(RotateKeyDto)) dto: RotateKeyDto | undefined,
   ): Promise<JsonObject> {
     const { key, stored } = await this.store.rotate(id, dto?.grace_s ?? 0, requestContext(request));
     await this.ring.refresh();
@@ -73,17 +69,4 @@ export class KeysController {
     await this.ring.refresh();
     return showKey(stored);
   }
-}
-
-function readLimit(limit: unknown): number {
-  if (limit === undefined) return defaultPage;
-  if (typeof limit === 'string' && /^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxPage) {
-    return Number(limit);
-  }
-  throw new AppError('invalid_value', `limit must be 1 to ${maxPage}`, { param: 'limit' });
-}
-
-function readAfter(after: unknown): string {
-  if (typeof after === 'string') return after;
-  throw new AppError('invalid_value', 'after must be the id of a key', { param: 'after' });
 }

@@ -1,8 +1,8 @@
 // Which scope each route needs: the one table. A route that is not in it stops the start.
 import type { Scope } from '#libs/schemas/call-context.js';
 
-/** open: anyone. operator: this machine, METRICS_TOKEN, or a key with the scope `admin`. */
-export type RouteAccess = Scope | 'open' | 'operator';
+/** open: anyone. key: any key. operator: this machine, METRICS_TOKEN, or a key with the scope `admin`. */
+export type RouteAccess = Scope | 'open' | 'key' | 'operator';
 
 export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'POST /v1/chat/completions': 'chat',
@@ -27,6 +27,9 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /api/tools': 'tools',
   'GET /api/tools/*': 'tools',
   'POST /api/tools/call': 'tools',
+  'GET /api/approvals': 'key',
+  'GET /api/approvals/:id': 'key',
+  'POST /api/approvals/:id': 'key',
   'GET /mcp': 'tools',
   'POST /mcp': 'tools',
   'DELETE /mcp': 'tools',

@@ -1,7 +1,9 @@
 // The tools API: what there is, and one call through the same queue, policy, journal and audit as a chat's.
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { shownApproval } from '#libs/approvals/approval.js';
 import type { Flow } from '#libs/concurrency/flow.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import type { AppError } from '#libs/schemas/errors.js';
@@ -11,7 +13,7 @@ import { CallEvents } from '../../chat/call-events.js';
 import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
 import { toShownResult } from '../../chat/turn-state.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
-import { failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
+import { ApprovalNeeded, failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
 import { type KeyedToolCall, KeyedToolCalls } from '../../tools/calls/keyed-tool-calls.js';
 import { ToolPolicy } from '../../tools/policy/tool-policy.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
@@ -34,22 +36,26 @@ export class ToolsController {
 
   @Get()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const catalog = this.policy.catalogOf(requestContext(request));
-    const etag = `"${catalog.version}"`;
+    const caller = requestContext(request);
+    const catalog = this.policy.catalogOf(caller);
+    const asked = new Set(catalog.list().filter((tool) => this.policy.mayNeedApproval(tool, caller)));
+    const names = [...asked].map(({ name }) => name);
+    const etag = `"${names.length === 0 ? catalog.version : canonicalHash([catalog.version, names])}"`;
     reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (matches(request.headers['if-none-match'], etag)) {
       await reply.status(304).send();
       return;
     }
-    await reply.send({ object: 'list', data: catalog.list().map((tool) => show(tool)) });
+    await reply.send({ object: 'list', data: catalog.list().map((tool) => show(tool, asked.has(tool))) });
   }
 
   /** Names may contain slashes. */
   @Get('*')
   one(@Param('*') name: string, @Req() request: FastifyRequest): JsonObject {
-    const tool = this.policy.catalogOf(requestContext(request)).find(name);
+    const caller = requestContext(request);
+    const tool = this.policy.catalogOf(caller).find(name);
     if (tool === undefined) throw toolNotFound(name);
-    return show(tool);
+    return show(tool, this.policy.mayNeedApproval(tool, caller));
   }
 
   @Post('call')
@@ -60,6 +66,9 @@ export class ToolsController {
     const leave = await this.admission.enter(principal, access?.limits.turns);
     try {
       await this.callTool(request, reply);
+    } catch (error) {
+      if (!(error instanceof ApprovalNeeded)) throw error;
+      await reply.status(202).send({ approval: shownApproval(error.approval) });
     } finally {
       leave();
     }
@@ -128,13 +137,13 @@ function answer({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): JsonOb
   };
 }
 
-function show(tool: CatalogTool): JsonObject {
+function show(tool: CatalogTool, requiresApproval: boolean): JsonObject {
   return {
     type: 'function',
     function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
     server: tool.server,
     annotations: tool.annotations as unknown as JsonObject,
-    requires_approval: false,
+    requires_approval: requiresApproval,
     available: tool.available,
     ...(tool.title === undefined ? {} : { title: tool.title }),
     ...(tool.outputSchema === undefined ? {} : { output_schema: tool.outputSchema }),

@@ -2,6 +2,7 @@
 // described here fails a test, a description without a route is left out; another test holds real answers against it.
 import type { DescribedOperation } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
+import { approval, approvalOperations } from '../admin/open-api-approval-operations.js';
 import { keyOperations } from '../admin/open-api-key-operations.js';
 import {
   anything,
@@ -68,6 +69,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 200: json(object({ decided: list(object({ server: text, tool: text, change: text })) })) },
   },
   ...keyOperations,
+  ...approvalOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     tag: 'tools',
@@ -75,11 +77,13 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'POST /api/tools/call': {
     summary: 'Runs one tool through the same queue and journal as a chat',
-    description: 'With `Accept: text/event-stream` it tells `tool_progress` as it comes, then one `tool_result`.',
+    description:
+      'With `Accept: text/event-stream` it tells `tool_progress` as it comes, then one `tool_result`. 202: the call needs an ' +
+      'approval; once that is given, the same request again runs it.',
     tag: 'tools',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
     body: object({ name: text, arguments: anything, session_id: text, timeout_ms: integer }, ['name']),
-    answers: { 200: { ...json(callResult), ...sse('ChatEvent') } },
+    answers: { 200: { ...json(callResult), ...sse('ChatEvent') }, 202: json(object({ approval })) },
   },
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',

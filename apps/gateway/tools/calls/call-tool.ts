@@ -1,15 +1,18 @@
 // One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
 // model's call; what is refused is journaled and audited too.
 import { allowsTool } from '#libs/access/access.js';
+import type { Approval } from '#libs/approvals/approval.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { Decision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { jsonObjectOf } from '#libs/schemas/json.js';
+import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { LateCancels } from './late-cancels.js';
-import { type Decide, refusalOf } from '../policy/decide.js';
+import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../policy/decide.js';
 import type { ServerCall } from './server-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
 import { toolOfCall } from '../catalog/tool-of-call.js';
@@ -44,6 +47,8 @@ export interface ToolCallPorts {
   catalog: ToolCatalog;
   validator: ArgumentValidator;
   decide: Decide;
+  approval: ApprovalSettings;
+  approvals: { store: Pick<ApprovalStore, 'get' | 'ofRepeatedCall'>; notify: () => void };
   /** A tool that the policy denies to the caller, whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   journal: Journal;
@@ -53,10 +58,27 @@ export interface ToolCallPorts {
   untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
 }
 
+/** Thrown for a call that runs once somebody has approved it. It is journaled, and waits. */
+export class ApprovalNeeded extends Error {
+  constructor(readonly approval: Approval) {
+    super(`the call of '${approval.name}' needs an approval`);
+  }
+}
+
+interface Undecided {
+  tool: CatalogTool;
+  decision: Decision;
+  context: CallContext;
+  arguments: JsonObject;
+}
+
 export class ToolCalls {
   constructor(private readonly ports: ToolCallPorts) {}
 
-  /** @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, store_unavailable, no_worker */
+  /**
+   * @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, store_unavailable, no_worker
+   * @throws ApprovalNeeded
+   */
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
     if (found === undefined) throw toolNotFound(request.name);
@@ -87,11 +109,50 @@ export class ToolCalls {
     }
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
+    if (decision.effect === 'require_approval') return this.whenApproved(request, { tool, decision, context, ...validated });
     const call = this.ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
-    if (decision.effect !== 'allow') return this.refuse(call, refusalOf(tool, decision));
+    if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
     // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
     await this.ports.untilWorker(tool, context);
     await this.plan(call, request);
+    return this.prepared(call);
+  }
+
+  /** The parked call of an approval that was given: it runs once, whoever asks for it and how often. */
+  async approved(approval: Approval, from: RequestContext): Promise<PreparedToolCall> {
+    const found = this.ports.catalog.find(approval.name);
+    if (found === undefined) throw toolNotFound(approval.name);
+    const { callId, sessionId, definitionHash, arguments: args } = approval;
+    const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
+    const tool = toolOfCall({ ...found, definitionHash }, args);
+    await this.ports.untilWorker(tool, context);
+    return this.prepared(this.ports.runner.plan(tool, args, context, { again: true }));
+  }
+
+  /** The same call again finds the approval of the first one. A call with a key is found by its id. */
+  private async whenApproved(
+    { callId, sessionId, name }: ToolCallRequest,
+    { tool, decision, context, arguments: args }: Undecided,
+  ): Promise<PreparedToolCall> {
+    const { approvals, approval: settings, journal, runner } = this.ports;
+    const approval = newApproval(args, decision, settings);
+    if (callId === undefined) {
+      const { argumentsHash } = approval;
+      const known = { principal: context.principal, name: tool.name, argumentsHash, sessionId };
+      const found = await approvals.store.ofRepeatedCall(known);
+      if (found?.state === 'approved') return this.approved(found, context);
+      if (found !== undefined) throw new ApprovalNeeded(found);
+    }
+    const call = runner.plan(tool, args, context, { policyRule: decision.rule });
+    await journal.plan({ ...call.planned, approval }, call.audit);
+    approvals.notify();
+    const written = await approvals.store.get(approval.id);
+    if (written === undefined) throw toolNotFound(name);
+    throw new ApprovalNeeded(written);
+  }
+
+  private prepared(call: ServerCall): PreparedToolCall {
+    const { tool, context } = call;
     return {
       tool,
       context,

@@ -5,19 +5,21 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { noUsage } from '#libs/schemas/usage.js';
-import type { EndedToolCall, ToolCallRequest, ToolCalls } from './call-tool.js';
+import { ApprovalNeeded, type EndedToolCall, type ToolCallRequest, type ToolCalls } from './call-tool.js';
 import type { ToolProgress } from './tool-runner.js';
 
 export interface KeyedToolCallPorts {
   calls: ToolCalls;
   runs: RunStore;
   journal: Journal;
+  approvals: Pick<ApprovalStore, 'get'>;
   gatewayId: string;
   /** Tells that a run of ours goes on here, until the returned function is called: others would interrupt it. */
   hold: (runId: string) => () => void;
@@ -74,7 +76,8 @@ export class KeyedToolCalls {
     if (run.requestHash !== requestHash) {
       throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     }
-    const { callId } = await this.attempt(run);
+    const { callId, stored } = await this.attempt(run);
+    if (stored?.state === 'parked') return this.parked(stored, from);
     return { context: { callId }, run: (onProgress) => this.attach(keyed, onProgress) };
   }
 
@@ -140,6 +143,7 @@ export class KeyedToolCalls {
       if (stored?.outcome !== undefined) {
         return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome: stored.outcome };
       }
+      if (stored?.state === 'parked') return (await this.parked(stored, from)).run(onProgress);
       if (stored === undefined && (await this.takesOver(run))) {
         return (await this.start({ request, from, run }, attempt)).run(onProgress);
       }
@@ -149,6 +153,14 @@ export class KeyedToolCalls {
       await delay(pause, undefined, { signal: from.signal });
       run = (await this.ports.runs.get(from.principal, run.id)) ?? run;
     }
+  }
+
+  /** @throws ApprovalNeeded while nobody has approved it */
+  private async parked({ approvalId = '' }: StoredCall, from: RequestContext): Promise<KeyedToolCall> {
+    const approval = await this.ports.approvals.get(approvalId);
+    if (approval === undefined) throw new AppError('approval_not_found', 'The approval of this call is gone');
+    if (approval.state !== 'approved') throw new ApprovalNeeded(approval);
+    return this.ports.calls.approved(approval, from);
   }
 
   /** The key's call as the journal has it; those that never began are passed over. */

@@ -25,7 +25,7 @@ export class ServerCall {
   readonly arguments: JsonObject;
   readonly argumentsText: string;
   readonly again: boolean;
-  private readonly policyRule: string | undefined;
+  readonly policyRule: string | undefined;
   readonly audit: AuditContext;
   /** Headers of the caller that the tool's server is sent, by names in small letters. Undefined if there are none. */
   readonly forwarded: Readonly<Record<string, string>> | undefined;

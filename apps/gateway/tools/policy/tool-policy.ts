@@ -45,6 +45,11 @@ export class ToolPolicy {
     return decision;
   };
 
+  /** Whether some call of the tool by this caller needs an approval. */
+  mayNeedApproval(tool: CatalogTool, caller: Caller): boolean {
+    return this.policy.mayNeedApproval(tool, caller);
+  }
+
   /** A tool that this caller is not offered, for a call of it all the same. */
   readonly deniedTool = (name: string, caller: Caller): CatalogTool | undefined => {
     const tool = this.catalog.find(name);

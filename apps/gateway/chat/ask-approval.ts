@@ -1,0 +1,90 @@
+// How a caller is asked for approvals on any chat API: by calls of a reserved function, which it answers as it answers its
+// own. The caller's copy of a call decides nothing: what runs is what is stored.
+import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import type { PlannedCall, StoredCall } from '#libs/runs/run-store.js';
+import { mintCallId } from '#libs/schemas/identifiers.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { CallNumbering } from './assemble-message.js';
+
+/** No caller may bring a tool of this name. */
+export const approvalRequestName = 'approval_request';
+
+/** The row of the journal by which the caller's answer is found; undefined for a call that needs no approval. */
+export function approvalRequest({ approval, name, arguments: args, ...call }: PlannedCall): PlannedCall | undefined {
+  if (approval === undefined) return undefined;
+  const { id, reason, expiresMs } = approval;
+  return {
+    id: mintCallId(true),
+    kind: 'client',
+    principal: call.principal,
+    sessionId: call.sessionId,
+    name: approvalRequestName,
+    server: '',
+    tool: '',
+    definitionHash: '',
+    arguments: {
+      id,
+      tool: name,
+      arguments: args,
+      ...(reason === undefined ? {} : { reason }),
+      expires_at: new Date(Date.now() + expiresMs).toISOString(),
+    },
+    safe: false,
+  };
+}
+
+/** As the caller sees it. */
+export function requestEvents(
+  requests: readonly Pick<PlannedCall, 'id' | 'name' | 'arguments'>[], numbering: CallNumbering,
+): TurnEvent[] {
+  return requests.map(({ id, name, arguments: args }) => ({
+    type: 'tool_call',
+    index: numbering.calls++,
+    clientIndex: numbering.clientCalls++,
+    id,
+    name,
+    arguments: JSON.stringify(args),
+  }));
+}
+
+/** The approval that a stored call of the reserved function asks for. */
+export function approvalIdOf({ kind, name, arguments: args }: StoredCall): string | undefined {
+  const { id } = args;
+  return kind === 'client' && name === approvalRequestName && typeof id === 'string' ? id : undefined;
+}
+
+/** What a caller that waits for `hold` is told. */
+export function approvalEvent({ id, callId, name, arguments: args, reason, expiresAt }: Approval): TurnEvent {
+  const approval: JsonObject = {
+    id,
+    tool_call_id: callId,
+    tool: name,
+    arguments: args,
+    expires_at: expiresAt.toISOString(),
+    ...(reason === null ? {} : { reason }),
+  };
+  return { type: 'approval_required', approval };
+}
+
+/**
+ * The decision in the caller's answer. Undefined for anything else: agent loops answer functions that they do not know by
+ * themselves.
+ */
+export function readDecision(content: string): Decision | undefined {
+  let read: unknown;
+  try {
+    read = JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(read)) return undefined;
+  const { decision, reason, arguments: args } = read;
+  if (decision !== 'approve' && decision !== 'deny') return undefined;
+  if (args !== undefined && args !== null && !isJsonObject(args)) return undefined;
+  return {
+    decision,
+    ...(typeof reason === 'string' ? { reason: reason.slice(0, maxReasonLength) } : {}),
+    ...(decision === 'approve' && isJsonObject(args) ? { arguments: args } : {}),
+  };
+}

@@ -1,0 +1,68 @@
+// The approvals that hold a round: all asked for at once, each awaited where its call would run.
+import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import { toolOfCall } from '../tools/catalog/tool-of-call.js';
+import { approvalEvent } from './ask-approval.js';
+import type { CallEvents } from './call-events.js';
+import type { TurnCall } from './plan-calls.js';
+import type { RunCallsPorts } from './run-calls.js';
+
+export class AwaitedApprovals {
+  /** How long the round was held: waits overlap, and the longest one counts. */
+  waitedMs = 0;
+  private readonly over = new AbortController();
+  private readonly approved = new Map<TurnCall, Promise<TurnCall>>();
+
+  constructor(
+    calls: readonly TurnCall[],
+    private readonly ports: RunCallsPorts,
+    private readonly events: CallEvents,
+  ) {
+    for (const call of calls) {
+      if (call.awaits === undefined) continue;
+      const approved = this.whenApproved(call, call.awaits);
+      // Thrown where it is awaited.
+      approved.catch(() => undefined);
+      this.approved.set(call, approved);
+    }
+  }
+
+  /** As it was approved, or with the outcome that says why it does not run. Its own time begins with the approval. */
+  of(call: TurnCall): Promise<TurnCall> {
+    return this.approved.get(call)!;
+  }
+
+  close(): void {
+    if (this.approved.size > 0) this.over.abort();
+  }
+
+  private async whenApproved(
+    { planned, runs }: TurnCall,
+    { approvalId: id, tool }: NonNullable<TurnCall['awaits']>,
+  ): Promise<TurnCall> {
+    if (runs === undefined) throw new Error('a parked call that could not run');
+    const { approvals, runner } = this.ports;
+    const { context, policyRule } = runs;
+    const since = steadyNow();
+    let approval: Approval;
+    try {
+      const signal = AbortSignal.any([context.signal, this.over.signal]);
+      approval = await approvals.decided(id, signal, (waiting) => {
+        this.events.add(approvalEvent(waiting));
+        this.events.add({ type: 'tool_progress', callId: planned.id, status: 'waiting_approval' });
+      });
+    } catch (error) {
+      if (!context.signal.aborted) throw error;
+      await approvals.cancel(id);
+      const outcome = failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it was approved');
+      return { planned: { ...planned, outcome } };
+    }
+    if (approval.state !== 'approved') return { planned: { ...planned, outcome: refusedOutcome(approval) } };
+    const waitedMs = steadyNow() - since;
+    this.waitedMs = Math.max(this.waitedMs, waitedMs);
+    const later = { ...context, deadline: context.deadline + waitedMs };
+    const how = { again: true, ...(policyRule === undefined ? {} : { policyRule }) };
+    return { planned, runs: runner.plan(toolOfCall(tool, approval.arguments), approval.arguments, later, how) };
+  }
+}

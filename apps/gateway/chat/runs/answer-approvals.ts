@@ -1,0 +1,101 @@
+// A turn that answers calls of an earlier one: its caller's decisions are taken, what was approved runs, and the turn goes
+// on, or asks again for what nobody has decided.
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import type { StoredCall } from '#libs/runs/run-store.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Approvals } from '../../tools/approvals/approvals.js';
+import { approvalIdOf, approvalRequestName, readDecision, requestEvents } from '../ask-approval.js';
+import type { DoneEvent, Turn, TurnRecord } from '../chat-turn.js';
+import { toToolMessage } from '../turn-state.js';
+import type { OpenRound } from './restore-history.js';
+import { hasEnded, type SettlePorts, settleRound } from './settle-round.js';
+
+/** How often a caller whose answer decides nothing is asked again. */
+const maxAsked = 3;
+
+/**
+ * Decides what the answers decide; what was decided before stays as it is.
+ * @throws AppError invalid_value for a caller that never decides; as Approvals.decide for edited arguments
+ */
+export async function takeDecisions(
+  open: readonly OpenRound[],
+  context: RequestContext,
+  approvals: Pick<Approvals, 'decide'>,
+): Promise<void> {
+  for (const { round, answers } of open) {
+    for (const request of round.calls) {
+      const id = approvalIdOf(request);
+      const call = round.calls.find(({ approvalId }) => approvalId !== undefined && approvalId === id);
+      if (id === undefined || call?.state !== 'parked') continue;
+      const given = answers.get(request.id) ?? [];
+      const decision = given.map(readDecision).find((read) => read !== undefined);
+      if (decision !== undefined) await decideOnce(id, decision, context, approvals);
+      else if (given.length > maxAsked) throw undecided();
+    }
+  }
+}
+
+async function decideOnce(
+  id: string,
+  decision: Parameters<Approvals['decide']>[1],
+  context: RequestContext,
+  approvals: Pick<Approvals, 'decide'>,
+): Promise<void> {
+  try {
+    await approvals.decide(id, decision, context);
+  } catch (error) {
+    // By the API, by another request with the same history, or by the clock: that counts.
+    if (!(error instanceof AppError) || error.code !== 'approval_already_decided') throw error;
+  }
+}
+
+function undecided(): AppError {
+  const message =
+    `A call of ${approvalRequestName} must be answered with {"decision": "approve"} or {"decision": "deny"}; ` +
+    'these answers decide nothing';
+  return new AppError('invalid_value', message, { param: 'messages' });
+}
+
+/**
+ * Runs what was approved and puts the outcomes into the conversation. Returns the end of the turn where calls still wait for
+ * a decision: the caller has been asked again then.
+ */
+export async function answerOpenRounds(
+  turn: Turn,
+  open: readonly OpenRound[],
+  ports: SettlePorts,
+  record: TurnRecord,
+): Promise<DoneEvent | undefined> {
+  if (open.length === 0) return undefined;
+  if (turn.announce) {
+    turn.announce = false;
+    const { sessionId } = turn.request;
+    const session = sessionId === undefined ? {} : { sessionId };
+    await record.tell([{ type: 'start', model: open[0]!.round.model, runId: turn.runId, ...session }]);
+  }
+  const waiting: StoredCall[] = [];
+  for (const { round, results } of open) {
+    const settled = await settleRound(round, turn, ports, (events) => record.tell(events));
+    for (const [index, call] of settled.calls.entries()) {
+      const { id, name, server, outcome } = call;
+      const result = results.get(id);
+      if (call.state === 'parked') {
+        waiting.push(...settled.calls.filter((each) => approvalIdOf(each) === call.approvalId));
+      } else if (result !== undefined && outcome !== undefined && !hasEnded(round.calls[index]!)) {
+        Object.assign(result, toToolMessage(id, outcome));
+        const dispatched = outcome.state !== 'denied' && outcome.state !== 'cancelled';
+        const argumentsText = JSON.stringify(call.arguments);
+        turn.state.addEnded({ id, name, server, argumentsText, round: 0, dispatched, outcome });
+      }
+    }
+  }
+  if (waiting.length === 0) return undefined;
+  await record.tell(requestEvents(waiting, turn.state.numbering));
+  const toolExecution = turn.state.toolExecution(turn.sessionId, null);
+  return {
+    type: 'done',
+    finishReason: 'tool_calls',
+    usage: turn.state.usage,
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+  };
+}

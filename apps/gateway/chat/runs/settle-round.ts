@@ -1,0 +1,117 @@
+// Brings the calls of a stored round to their end: those that never began run now, those that are under way are waited for.
+// For a run that is continued, and for a turn that answers approvals of an earlier one.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Flow } from '#libs/concurrency/flow.js';
+import type { Approval } from '#libs/approvals/approval.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { terminalStates } from '#libs/schemas/tool-outcome.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import { toolOfCall } from '../../tools/catalog/tool-of-call.js';
+import { holdTurn, type Turn } from '../chat-turn.js';
+import type { TurnCall } from '../plan-calls.js';
+import { runCalls, type RunCallsPorts } from '../run-calls.js';
+
+export interface SettlePorts extends RunCallsPorts {
+  journal: Pick<Journal, 'get'>;
+  approvalStore: Pick<ApprovalStore, 'byIds'>;
+}
+
+const settleMs = 20_000;
+const askAgainMs = 250;
+
+/** The calls as they ended. Without `hold`, those whose approval nobody has given yet stay as they are. */
+export async function settleRound(
+  round: StoredRound,
+  turn: Turn,
+  ports: SettlePorts,
+  tell: (events: readonly TurnEvent[]) => Flow,
+): Promise<StoredRound> {
+  const open = round.calls.filter((call) => !hasEnded(call));
+  if (open.length === 0) return round;
+  // What is under way may change the session that others need.
+  await Promise.all(open.filter(({ state }) => state === 'dispatched').map((call) => ended(call, turn, ports)));
+  const approvals = await approvalsOf(open, ports);
+  const calls = open.flatMap((call) => toTurnCall(call, { round, turn, approval: approvals.get(call.id) }, ports) ?? []);
+  const { waitedMs } = await runCalls(calls, ports, { parallel: turn.request.parallelToolCalls !== false, tell });
+  if (waitedMs > 0) holdTurn(turn, waitedMs);
+  turn.context.signal.throwIfAborted();
+  const now = await Promise.all(round.calls.map((call) => (hasEnded(call) ? call : ports.journal.get(call.id))));
+  return { ...round, calls: round.calls.map((call, index) => now[index] ?? call) };
+}
+
+export const isServer = (call: StoredCall): boolean => call.kind === 'server';
+export const hasEnded = (call: StoredCall): boolean =>
+  !isServer(call) || (terminalStates as readonly string[]).includes(call.state);
+
+/** It ends by itself, or is judged within the lease time. */
+async function ended(call: StoredCall, { context }: Turn, { journal }: SettlePorts): Promise<void> {
+  const until = steadyNow() + settleMs;
+  for (;;) {
+    const now = await journal.get(call.id);
+    if (now === undefined || hasEnded(now)) return;
+    context.signal.throwIfAborted();
+    if (steadyNow() > until)
+      throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
+    // The journal has no event for another gateway's calls; this wait happens after a crash only.
+    await new Promise((resolve) => setTimeout(resolve, askAgainMs));
+  }
+}
+
+async function approvalsOf(calls: readonly StoredCall[], ports: SettlePorts): Promise<Map<string, Approval>> {
+  const ids = calls.flatMap(({ approvalId }) => approvalId ?? []);
+  const found = ids.length === 0 ? [] : await ports.approvalStore.byIds(ids);
+  return new Map(found.map((approval) => [approval.callId, approval]));
+}
+
+interface Surroundings {
+  round: StoredRound;
+  turn: Turn;
+  approval: Approval | undefined;
+}
+
+/** Under its own id: the journal has its outcome afterwards, or says who runs it. */
+function toTurnCall(call: StoredCall, { round, turn, approval }: Surroundings, ports: SettlePorts): TurnCall | undefined {
+  if (call.state === 'dispatched') return undefined;
+  const waits = call.state === 'parked' && approval?.state !== 'approved';
+  if (waits && (approval === undefined || turn.request.approval !== 'hold')) return undefined;
+  const args = approval?.arguments ?? call.arguments;
+  const offered = toolOf(call, turn);
+  const context: CallContext = {
+    ...turn.context,
+    callId: call.id,
+    ...(call.runId === null ? {} : { runId: call.runId }),
+    round: round.round,
+    sessionId: call.sessionId,
+    model: `${round.provider}/${round.model}`,
+    priority: turn.request.priority,
+  };
+  const policyRule = call.policyRule === undefined ? {} : { policyRule: call.policyRule };
+  const runs = ports.runner.plan(toolOfCall(offered, args), args, context, { again: true, ...policyRule });
+  return { planned: runs.planned, runs, ...(waits ? { awaits: { approvalId: approval!.id, tool: offered } } : {}) };
+}
+
+/** As it was planned. Where it is not offered like that any more, what its job says: the worker knows whether it is there. */
+function toolOf(call: StoredCall, turn: Turn): CatalogTool {
+  const offered = turn.offer.tools.get(call.name)?.tool;
+  if (offered?.definitionHash === call.definitionHash) return offered;
+  const { name, server, tool, definitionHash, safe, job } = call;
+  return {
+    name,
+    server,
+    tool,
+    definitionHash,
+    safe,
+    readOnly: false,
+    stateful: job?.stateful === true,
+    description: '',
+    inputSchema: {},
+    annotations: {},
+    available: true,
+    timeoutMs: job?.timeoutMs ?? settleMs,
+    maxTimeoutMs: job?.maxTimeoutMs ?? settleMs,
+  };
+}

@@ -1,0 +1,66 @@
+// Calls that wait for an approval: the caller's own, or everybody's for those who may decide for others.
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { type ApprovalState, approvalStates, type Decision, shownApproval } from '#libs/approvals/approval.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { Approvals } from '../../tools/approvals/approvals.js';
+import { requestContext } from '../request-context.js';
+import { DecideApprovalDto } from './approvals.dto.js';
+import { readAfter, readLimit } from './read-page.js';
+import { validatedBody } from './validated-body.js';
+
+@Controller('api/approvals')
+export class ApprovalsController {
+  constructor(private readonly approvals: Approvals) {}
+
+  @Get()
+  async list(
+    @Req() request: FastifyRequest,
+    @Query('state') state?: string,
+    @Query('limit') limit?: string,
+    @Query('after') after?: string,
+  ): Promise<{ data: JsonObject[]; has_more: boolean }> {
+    const size = readLimit(limit);
+    const query = {
+      limit: size + 1,
+      ...(state === undefined ? {} : { state: readState(state) }),
+      ...(after === undefined ? {} : { after: readAfter(after) }),
+    };
+    const found = await this.approvals.list(query, requestContext(request));
+    return { data: found.slice(0, size).map(shownApproval), has_more: found.length > size };
+  }
+
+  @Get(':id')
+  async one(@Req() request: FastifyRequest, @Param('id') id: string): Promise<JsonObject> {
+    return shownApproval(await this.approvals.get(id, requestContext(request)));
+  }
+
+  @Post(':id')
+  @HttpCode(200)
+  async decide(
+    @Req() request: FastifyRequest,
+    @Param('id') id: string,
+    @Body(validatedBody(DecideApprovalDto)) { decision, reason }: DecideApprovalDto,
+  ): Promise<JsonObject> {
+    // As they were sent: the validated copy lacks members with special names.
+    const { arguments: args } = request.body as { arguments?: JsonObject | null };
+    if (decision === 'deny' && args != null) {
+      throw new AppError('invalid_value', 'arguments belong to an approval', { param: 'arguments' });
+    }
+    const given: Decision = {
+      decision,
+      ...(reason == null ? {} : { reason }),
+      ...(args == null ? {} : { arguments: args }),
+    };
+    return shownApproval(await this.approvals.decide(id, given, requestContext(request)));
+  }
+}
+
+function readState(state: unknown): ApprovalState {
+  const known = approvalStates.find((each) => each === state);
+  if (known === undefined) {
+    throw new AppError('invalid_value', `state must be one of ${approvalStates.join(', ')}`, { param: 'state' });
+  }
+  return known;
+}

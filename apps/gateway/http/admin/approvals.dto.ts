@@ -1,0 +1,17 @@
+// The body of `POST /api/approvals/{id}`.
+import { IsIn, IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
+import { type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+
+export class DecideApprovalDto {
+  @IsIn(['approve', 'deny'])
+  decision!: Decision['decision'];
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(maxReasonLength)
+  reason?: string | null;
+
+  @IsOptional()
+  @IsObject({ message: 'arguments must be an object' })
+  arguments?: Record<string, unknown> | null;
+}

@@ -1,0 +1,91 @@
+// Tells a webhook of approvals that wait, signed as Standard Webhooks describes (standardwebhooks.com). What is to be sent
+// stands in the database: whichever gateway comes first sends it, and tries again after a failure, also after a restart.
+import { createHmac } from 'node:crypto';
+import { type Approval, shownApproval } from '#libs/approvals/approval.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { redact } from '#libs/audit/redact.js';
+import type { Logger } from '#libs/logging/logger.js';
+
+export interface ApprovalWebhookParts {
+  url: string;
+  secret: string;
+  store: Pick<ApprovalStore, 'takeDue' | 'notified'>;
+  onSent: (outcome: 'delivered' | 'failed') => void;
+  logger: Logger;
+}
+
+/** After the first try, the second, … No more than these. */
+const retryMs = [1_000, 5_000, 30_000, 120_000, 300_000];
+const timeoutMs = 10_000;
+const atOnce = 8;
+const maxArgumentsBytes = 16 * 1024;
+
+export class ApprovalWebhook {
+  private readonly stop = new AbortController();
+  private sending: Promise<void> | undefined;
+  private again = false;
+
+  constructor(private readonly parts: ApprovalWebhookParts) {}
+
+  /** Sends what is due. Never throws. */
+  send(): void {
+    this.again = true;
+    this.sending ??= this.sendDue().finally(() => (this.sending = undefined));
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort();
+    await this.sending;
+  }
+
+  private async sendDue(): Promise<void> {
+    const { store, logger } = this.parts;
+    while (this.again && !this.stop.signal.aborted) {
+      this.again = false;
+      try {
+        for (;;) {
+          const due = await store.takeDue(atOnce, retryMs);
+          await Promise.all(due.map((approval) => this.post(approval)));
+          if (due.length < atOnce) break;
+        }
+      } catch (error) {
+        logger.debug({ error }, 'approvals to be told of could not be read');
+      }
+    }
+  }
+
+  private async post(approval: Approval): Promise<void> {
+    const { url, secret, store, onSent, logger } = this.parts;
+    try {
+      const body = JSON.stringify(bodyOf(approval));
+      const headers = { 'content-type': 'application/json', ...signature(secret, approval.id, body) };
+      const signal = AbortSignal.any([this.stop.signal, AbortSignal.timeout(timeoutMs)]);
+      const response = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal });
+      await response.body?.cancel();
+      if (!response.ok) throw new Error(`the webhook answered ${response.status}`);
+      await store.notified(approval.id);
+      onSent('delivered');
+    } catch (error) {
+      onSent('failed');
+      logger.warn({ error, metadata: { approval: approval.id } }, 'the webhook was not told of an approval');
+    }
+  }
+}
+
+function bodyOf(approval: Approval) {
+  const shown = shownApproval(approval);
+  const isShort = Buffer.byteLength(JSON.stringify(approval.arguments)) <= maxArgumentsBytes;
+  return {
+    type: 'approval.waiting',
+    timestamp: new Date().toISOString(),
+    // Long ones are looked up by the id.
+    data: { ...shown, arguments: isShort ? redact(approval.arguments) : null },
+  };
+}
+
+/** `now`: epoch seconds. */
+export function signature(secret: string, id: string, body: string, now = Math.floor(Date.now() / 1_000)) {
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : secret;
+  const digest = createHmac('sha256', key).update(`${id}.${now}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': String(now), 'webhook-signature': `v1,${digest}` };
+}

@@ -1,0 +1,212 @@
+// What the gateway does with approvals: shows them, takes decisions, wakes the turns that wait for one, and ends calls
+// that nobody decided about. The store decides which decision counts; every gateway sees it.
+import type { Channels } from '#libs/backing/channels.js';
+import { type Approval, type ApprovalState, type Decision, refusedOutcome } from '#libs/approvals/approval.js';
+import type { ApprovalQuery, ApprovalStore, Approver } from '#libs/approvals/approval-store.js';
+import { Bell } from '#libs/concurrency/bell.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import type { Journal } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import { toolOfCall } from '../catalog/tool-of-call.js';
+import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
+import type { Decide } from '../policy/decide.js';
+import type { ApprovalWebhook } from './approval-webhook.js';
+
+export interface ApprovalPorts {
+  store: ApprovalStore;
+  journal: Pick<Journal, 'end'>;
+  channels: Pick<Channels, 'publish' | 'subscribe'>;
+  catalog: Pick<ToolCatalog, 'find'>;
+  validator: ArgumentValidator;
+  decide: Decide;
+  webhook: ApprovalWebhook | undefined;
+  /** A run whose caller has gone and whose gateway is gone too may go on now. */
+  onDecided: (approval: Approval) => void;
+  /** Counts what became of an approval, once. */
+  onEnded: (state: ApprovalState) => void;
+  clocks: Pick<TurnClocks, 'enter'>;
+  logger: Logger;
+}
+
+export const approverRole = 'approver';
+
+const sweepMs = 2_000;
+const forgetMs = 600_000;
+/** A channel may lose a message; the store does not. */
+const pollMs = 1_000;
+const maxSwept = 200;
+const publishMs = 2_000;
+
+export class Approvals {
+  private readonly waiting = new Map<string, Bell>();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private sweeping: Promise<void> | undefined;
+  private unsubscribe: (() => Promise<void>) | undefined;
+
+  constructor(private readonly ports: ApprovalPorts) {}
+
+  async start(): Promise<void> {
+    this.unsubscribe = await this.ports.channels.subscribe(channelNames.approvals, (id) => this.waiting.get(id)?.ring());
+    this.timers.push(setInterval(() => void this.sweep(), sweepMs).unref());
+    this.timers.push(setInterval(() => void this.ports.store.forget().catch(() => undefined), forgetMs).unref());
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    await this.unsubscribe?.();
+    await this.sweeping;
+    await this.ports.webhook?.close();
+  }
+
+  /** Of the caller, or of anyone where the caller may decide for others. */
+  async get(id: string, caller: RequestContext): Promise<Approval> {
+    const approval = await this.ports.store.get(id);
+    if (approval === undefined || (approval.principal !== caller.principal && !decidesForOthers(caller))) {
+      throw new AppError('approval_not_found', `Approval '${id.slice(0, 64)}' not found`);
+    }
+    return approval;
+  }
+
+  list(query: Omit<ApprovalQuery, 'principal'>, caller: RequestContext): Promise<Approval[]> {
+    return this.ports.store.list({ ...query, ...(decidesForOthers(caller) ? {} : { principal: caller.principal }) });
+  }
+
+  /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, tool_denied */
+  async decide(id: string, decision: Decision, caller: RequestContext): Promise<Approval> {
+    const approval = await this.get(id, caller);
+    // Checked first, so that a late approver is not told about arguments.
+    if (approval.state !== 'waiting') throw alreadyDecided(approval);
+    const edited = decision.arguments === undefined ? undefined : await this.edited(approval, decision.arguments, caller);
+    const given: Decision = { ...decision, ...(edited === undefined ? {} : { arguments: edited }) };
+    const decided = await this.ports.store.decide(id, given, approverOf(caller));
+    if (decided === undefined) {
+      await this.sweep();
+      throw alreadyDecided(await this.get(id, caller));
+    }
+    this.ports.onEnded(decided.state);
+    if (decided.state === 'denied') await this.end(decided);
+    await this.announce(id);
+    this.ports.onDecided(decided);
+    return decided;
+  }
+
+  /**
+   * Waits until somebody has decided, or the time for it is up. `onWaiting`: once, if nobody has yet.
+   * @throws the signal's reason
+   */
+  async decided(id: string, signal: AbortSignal, onWaiting: (approval: Approval) => void): Promise<Approval> {
+    const bell = this.waiting.get(id) ?? new Bell();
+    this.waiting.set(id, bell);
+    let leave: (() => void) | undefined;
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const approval = await this.ports.store.get(id).catch((error: unknown) => {
+          // The store may come back before the time is up.
+          this.ports.logger.debug({ error }, 'an approval could not be read');
+          return undefined;
+        });
+        if (approval !== undefined && approval.state !== 'waiting') {
+          if (approval.state !== 'approved') await this.end(approval);
+          return approval;
+        }
+        if (approval !== undefined) {
+          if (leave === undefined) onWaiting(approval);
+          // Nothing of a turn's own time.
+          leave ??= this.ports.clocks.enter(approval.runId ?? undefined);
+          if (approval.expiresAt.getTime() <= Date.now()) await this.sweep();
+        }
+        await bell.heard(pollMs, signal);
+      }
+    } finally {
+      leave?.();
+      this.waiting.delete(id);
+    }
+  }
+
+  /** The call of a turn that ended while it waited. */
+  async cancel(id: string): Promise<void> {
+    if (await this.ports.store.close(id, 'cancelled')) this.ports.onEnded('cancelled');
+    const approval = await this.ports.store.get(id);
+    if (approval !== undefined) await this.end(approval);
+  }
+
+  /** A new approval has been written. */
+  notify(): void {
+    this.ports.webhook?.send();
+  }
+
+  /** The call's row ends with its approval. Writing it again changes nothing. */
+  private async end(approval: Approval): Promise<void> {
+    const { callId, requestId, keyId } = approval;
+    const context = { requestId, ...(keyId === null ? {} : { keyId }) };
+    await this.ports.journal.end({ ...context, callId, outcome: refusedOutcome(approval) });
+  }
+
+  private async edited(approval: Approval, args: JsonObject, caller: RequestContext): Promise<JsonObject> {
+    const { catalog, validator, decide } = this.ports;
+    const found = catalog.find(approval.name);
+    if (found === undefined || found.definitionHash !== approval.definitionHash) {
+      const message = `'${approval.name}' has changed since the call was made: its arguments cannot be edited`;
+      throw new AppError('invalid_tool_arguments', message, { http: 400, param: 'arguments' });
+    }
+    const validated = await validator.validate(found, JSON.stringify(args));
+    if (!validated.ok) {
+      throw new AppError('invalid_tool_arguments', validated.message, { http: 400, param: 'arguments' });
+    }
+    // The rules judge who asks, not who approves.
+    const asker = { ...caller, principal: approval.principal, ...(approval.keyId === null ? {} : { keyId: approval.keyId }) };
+    const { effect, reason } = decide(toolOfCall(found, validated.arguments), validated.arguments, asker);
+    if (effect === 'deny') {
+      throw new AppError('tool_denied', reason ?? `'${approval.name}' is not allowed with these arguments`, {
+        param: 'arguments',
+      });
+    }
+    return validated.arguments;
+  }
+
+  /** One at a time. Whatever fails is tried again a moment later. */
+  private sweep(): Promise<void> {
+    return (this.sweeping ??= this.endLapsed()
+      .catch((error: unknown) => this.ports.logger.debug({ error }, 'approvals could not be looked through'))
+      .finally(() => (this.sweeping = undefined)));
+  }
+
+  private async endLapsed(): Promise<void> {
+    const { store, webhook } = this.ports;
+    for (const approval of await store.lapsed(maxSwept)) {
+      const { id, state } = approval;
+      if ((state === 'expired' || state === 'cancelled') && (await store.close(id, state))) this.ports.onEnded(state);
+      await this.end(approval);
+      await this.announce(approval.id);
+    }
+    webhook?.send();
+  }
+
+  private async announce(id: string): Promise<void> {
+    try {
+      await this.ports.channels.publish(channelNames.approvals, id, AbortSignal.timeout(publishMs));
+    } catch (error) {
+      this.ports.logger.warn({ error }, 'gateways could not be told of a decided approval: they look soon');
+    }
+  }
+}
+
+/** Without keys everybody is the same principal. */
+function decidesForOthers({ access, roles }: RequestContext): boolean {
+  return roles?.includes(approverRole) === true || access?.scopes.includes('admin') === true;
+}
+
+function approverOf({ principal, requestId, keyId, ip }: RequestContext): Approver {
+  return { principal, requestId, ...(keyId === undefined ? {} : { keyId }), ...(ip === undefined ? {} : { ip }) };
+}
+
+function alreadyDecided({ state, decidedBy }: Approval): AppError {
+  const how = state === 'waiting' ? 'can no longer be decided' : `is ${state} already`;
+  const who = decidedBy === null ? '' : ` (by ${decidedBy})`;
+  return new AppError('approval_already_decided', `This approval ${how}${who}`);
+}

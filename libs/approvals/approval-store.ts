@@ -1,0 +1,189 @@
+// Approvals in the database. They are written with their calls (libs/runs/write-parts.ts). A decision is one conditional
+// statement, so that of several exactly one counts. The journal lets a parked call run only if its approval says so.
+import { auditArguments } from '#libs/audit/call-audit.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import type { Approval, ApprovalState, Decision } from './approval.js';
+
+/** Who decides, for the audit. */
+export interface Approver {
+  principal: string;
+  requestId: string;
+  keyId?: string | undefined;
+  ip?: string | undefined;
+}
+
+export interface ApprovalQuery {
+  /** Only this principal's. */
+  principal?: string | undefined;
+  state?: ApprovalState | undefined;
+  /** The id of the last one of the page before. */
+  after?: string | undefined;
+  limit: number;
+}
+
+const columns = `id, call_id as "callId", request_id as "requestId", principal, key_id as "keyId",
+  session_id as "sessionId", run_id as "runId", server, tool, name, definition_hash as "definitionHash", arguments,
+  arguments_hash as "argumentsHash", rule, reason, state, created_at as "createdAt", expires_at as "expiresAt",
+  decided_at as "decidedAt", decided_by as "decidedBy", decision_reason as "decisionReason", edited`;
+
+/** The call's row carries the approver and the edited arguments, so that its audit row has both. */
+const decide = `/* approvals.decide */ with
+  decided as (
+    update approvals set state = $7, decided_at = clock_timestamp(), decided_by = $3, decision_reason = $8,
+      arguments = coalesce($9::json, arguments), arguments_hash = coalesce($10, arguments_hash),
+      edited = $9::json is not null, notify_at = null
+    where id = $6 and state = 'waiting' and expires_at > clock_timestamp()
+      and exists (select from tool_calls call where call.id = approvals.call_id and call.state = 'parked')
+    returning *),
+  called as (
+    update tool_calls call set arguments = coalesce($9::json, call.arguments),
+      audit = call.audit || jsonb_build_object('approver', $3::text) || coalesce($11::jsonb, '{}')
+    from decided where call.id = decided.call_id),
+  audited as (
+    insert into audit_events (id, at, kind, request_id, principal, key_id, ip, call_id, session_id, run_id, server, tool,
+      name, definition_hash, arguments, success, state, policy_rule, approval_id, approver, result)
+    select $1::uuid, clock_timestamp(), 'approval', $2, principal, $4, $5, call_id, session_id, run_id, server, tool, name,
+      definition_hash, coalesce($11::jsonb->>'arguments', (select call.audit->>'arguments' from tool_calls call
+        where call.id = call_id)), state = 'approved', state, rule, id, $3, $8
+    from decided where $12::boolean)
+  select ${columns} from decided`;
+
+/**
+ * Those whose time is up, or whose call nobody can continue. A call that was approved waits a day for its caller to come
+ * back. Rows of which only the call is left to be ended are among them.
+ */
+const lapsed = `/* approvals.lapsed */ with
+  open as (
+    select id from approvals where state = 'waiting'
+    union select approvals.id from tool_calls call join approvals on approvals.call_id = call.id
+    where call.state = 'parked'),
+  judged as (
+    select approval.*, case
+        when approval.state in ('denied', 'expired', 'cancelled') then approval.state
+        when call.state is distinct from 'parked' then 'cancelled'
+        when run.state in ('cancelled', 'failed')
+          or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached) then 'cancelled'
+        when approval.state = 'waiting' and approval.expires_at <= clock_timestamp() then 'expired'
+        when approval.state = 'approved' and approval.decided_at < clock_timestamp() - interval '1 day' then 'expired'
+      end as verdict
+    from open join approvals approval using (id)
+      left join tool_calls call on call.id = approval.call_id
+      left join runs run on run.id = approval.run_id)
+  select ${columns.replace(' state,', ' verdict as state,')} from judged where verdict is not null
+  order by id limit $1`;
+
+const close = `/* approvals.close */
+  update approvals set state = $2, decided_at = clock_timestamp(), notify_at = null
+  where id = $1 and state in ('waiting', 'approved') returning id`;
+
+const forget = `/* approvals.forget */ delete from approvals where id in (
+    select id from approvals where created_at < clock_timestamp() - interval '1 day'
+      and not exists (select from tool_calls call where call.id = approvals.call_id)
+    order by created_at limit 1000)`;
+
+export class ApprovalStore {
+  private readonly audit: boolean;
+
+  constructor(
+    private readonly database: Pick<Database, 'query'>,
+    /** `audit: false` writes no audit rows (`audit.enabled`). */
+    { audit = true }: { audit?: boolean } = {},
+  ) {
+    this.audit = audit;
+  }
+
+  async get(id: string): Promise<Approval | undefined> {
+    return (await this.byIds([id]))[0];
+  }
+
+  byIds(ids: readonly string[]): Promise<Approval[]> {
+    return this.database.query<Approval>(`/* approvals.get */ select ${columns} from approvals where id = any($1)`, [
+      ids.map(storedText),
+    ]);
+  }
+
+  /** Newest first. */
+  list({ principal, state, after, limit }: ApprovalQuery): Promise<Approval[]> {
+    return this.database.query<Approval>(
+      `/* approvals.list */ select ${columns} from approvals
+       where ($1::text is null or principal = $1) and ($2::text is null or state = $2)
+         and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
+       order by created_at desc, id desc limit $4`,
+      [storedTextOrNull(principal), state ?? null, storedTextOrNull(after), limit],
+    );
+  }
+
+  /** Undefined: it was decided before, its time is up, or its call has ended. */
+  async decide(id: string, { decision, reason, arguments: edited }: Decision, by: Approver) {
+    const [decided] = await this.database.query<Approval>(decide, [
+      uuidv7(),
+      storedText(by.requestId),
+      storedText(by.principal),
+      storedTextOrNull(by.keyId),
+      by.ip ?? null,
+      storedText(id),
+      decision === 'approve' ? 'approved' : 'denied',
+      storedTextOrNull(reason),
+      edited === undefined ? null : JSON.stringify(edited),
+      edited === undefined ? null : canonicalHash(edited),
+      edited === undefined ? null : JSON.stringify(auditArguments(edited)),
+      this.audit,
+    ]);
+    return decided;
+  }
+
+  /** What is to be ended, with the state that it ends in. */
+  lapsed(limit: number): Promise<Approval[]> {
+    return this.database.query<Approval>(lapsed, [limit]);
+  }
+
+  /** False: it was decided, or closed, before. */
+  async close(id: string, state: 'expired' | 'cancelled'): Promise<boolean> {
+    return (await this.database.query(close, [id, state])).length > 0;
+  }
+
+  /** Of calls that are no longer kept. */
+  async forget(): Promise<void> {
+    await this.database.query(forget, []);
+  }
+
+  async countWaiting(): Promise<number> {
+    const statement = `/* approvals.count */ select count(*)::int as waiting from approvals
+      where state = 'waiting' and expires_at > clock_timestamp()`;
+    const [row] = await this.database.query<{ waiting: number }>(statement, []);
+    return row!.waiting;
+  }
+
+  /** Calls outside of runs with these arguments that wait, or were approved and not made yet: newest first. */
+  async ofRepeatedCall(call: { principal: string; name: string; argumentsHash: string; sessionId?: string | undefined }) {
+    const [found] = await this.database.query<Approval>(
+      `/* approvals.repeated */ select ${columns} from approvals
+       where principal = $1 and run_id is null and name = $2 and asked_hash = $3
+         and ($4::text is null or session_id = $4)
+         and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))
+         and exists (select from tool_calls call where call.id = approvals.call_id and call.state = 'parked')
+       order by created_at desc limit 1`,
+      [storedText(call.principal), storedText(call.name), call.argumentsHash, storedTextOrNull(call.sessionId)],
+    );
+    return found;
+  }
+
+  /** Takes those that the webhook is to be told of now; each comes back after `retryMs`, until that succeeded. */
+  takeDue(limit: number, retryMs: readonly number[]): Promise<(Approval & { notices: number })[]> {
+    return this.database.query<Approval & { notices: number }>(
+      `/* approvals.due */ update approvals set notices = notices + 1,
+         notify_at = clock_timestamp() + ($2::float8[])[notices + 1] * interval '1 millisecond'
+       where id in (select id from approvals where notify_at <= clock_timestamp() and state = 'waiting'
+         order by notify_at limit $1 for update skip locked)
+       returning ${columns}, notices`,
+      [limit, retryMs],
+    );
+  }
+
+  async notified(id: string): Promise<void> {
+    await this.database.query(`/* approvals.notified */ update approvals set notify_at = null where id = $1`, [id]);
+  }
+}

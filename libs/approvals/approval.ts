@@ -1,0 +1,94 @@
+// A call that waits for a person's decision, and what becomes of it. Pure; the store is beside it.
+import type { JsonObject } from '#libs/schemas/json.js';
+import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+
+export const approvalStates = ['waiting', 'approved', 'denied', 'expired', 'cancelled'] as const;
+export type ApprovalState = (typeof approvalStates)[number];
+
+/** As it is written with its call, whose arguments and policy rule it has. */
+export interface NewApproval {
+  /** `appr_` + 24 hex digits. */
+  id: string;
+  /** SHA-256 of the canonical arguments (RFC 8785). */
+  argumentsHash: string;
+  reason?: string;
+  expiresMs: number;
+  /** A webhook is configured. */
+  notify: boolean;
+}
+
+export interface Approval {
+  id: string;
+  callId: string;
+  /** Who asks. */
+  principal: string;
+  keyId: string | null;
+  sessionId: string;
+  runId: string | null;
+  requestId: string;
+  server: string;
+  tool: string;
+  /** The name that was called. */
+  name: string;
+  definitionHash: string;
+  /** What runs once it is approved: as it was asked for, or as the approver edited it. */
+  arguments: JsonObject;
+  argumentsHash: string;
+  rule: string;
+  reason: string | null;
+  state: ApprovalState;
+  createdAt: Date;
+  expiresAt: Date;
+  decidedAt: Date | null;
+  decidedBy: string | null;
+  decisionReason: string | null;
+  edited: boolean;
+}
+
+export interface Decision {
+  decision: 'approve' | 'deny';
+  reason?: string;
+  /** In place of those that were asked for. */
+  arguments?: JsonObject;
+}
+
+export const maxReasonLength = 1_000;
+
+/** How a call ends that will not run. Every process that ends it writes the same. */
+export function refusedOutcome({ state, decisionReason, name }: Approval): ToolOutcome {
+  switch (state) {
+    case 'expired':
+      return failedOutcome('denied', 'approval_expired', `Nobody approved the call of '${name}' in time`);
+    case 'cancelled':
+      return failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it was approved');
+    default: {
+      const because = decisionReason === null ? '' : `: ${decisionReason}`;
+      return failedOutcome('denied', 'approval_denied', `The call of '${name}' was refused${because}`);
+    }
+  }
+}
+
+/** As the API, the events of a stream, and the webhook show it. */
+export function shownApproval(approval: Approval): JsonObject {
+  const time = (date: Date | null) => date?.toISOString() ?? null;
+  return {
+    id: approval.id,
+    state: approval.state,
+    tool_call_id: approval.callId,
+    tool: approval.name,
+    server: approval.server,
+    arguments: approval.arguments,
+    arguments_hash: approval.argumentsHash,
+    rule: approval.rule,
+    reason: approval.reason,
+    principal: approval.principal,
+    session_id: approval.sessionId,
+    run_id: approval.runId,
+    created_at: time(approval.createdAt),
+    expires_at: time(approval.expiresAt),
+    decided_at: time(approval.decidedAt),
+    decided_by: approval.decidedBy,
+    decision_reason: approval.decisionReason,
+    edited: approval.edited,
+  };
+}
