@@ -7,6 +7,7 @@ import { chatApisRequirements } from './requirements/chat-apis.js';
 import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
+import { approvalRequirements } from './requirements/approvals.js';
 import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
 import { toolRequirements } from './requirements/tools.js';
@@ -19,6 +20,7 @@ export const requirements = {
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,
+  ...approvalRequirements,
   ...policyRequirements,
   ...reliabilityRequirements,
   ...toolRequirements,

@@ -158,7 +158,12 @@ export class ApprovalStore {
   }
 
   /** Calls outside of runs with these arguments that wait, or were approved and not made yet: newest first. */
-  async ofRepeatedCall(call: { principal: string; name: string; argumentsHash: string; sessionId?: string | undefined }) {
+  async ofRepeatedCall(call: {
+    principal: string;
+    name: string;
+    argumentsHash: string;
+    sessionId?: string | undefined;
+  }) {
     const [found] = await this.database.query<Approval>(
       `/* approvals.repeated */ select ${columns} from approvals
        where principal = $1 and run_id is null and name = $2 and asked_hash = $3

@@ -49,7 +49,9 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   approvalsPending.set(0);
   const approvals = counter('approvals_total', 'Calls that needed an approval, by what became of them', ['state']);
   for (const state of ['approved', 'denied', 'expired', 'cancelled']) approvals.inc({ state }, 0);
-  const approvalNotices = counter('approval_notices_total', 'Tries to tell the webhook of a call that waits', ['outcome']);
+  const approvalNotices = counter('approval_notices_total', 'Tries to tell the webhook of a call that waits', [
+    'outcome',
+  ]);
   for (const outcome of ['delivered', 'failed']) approvalNotices.inc({ outcome }, 0);
 
   return {

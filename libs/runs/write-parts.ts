@@ -23,7 +23,9 @@ const insertCalls = (from: string) => `insert into tool_calls (id, run_id, round
   from ${from}`;
 
 /** Of the calls among them that wait for an approval. */
-const insertApprovals = (from: string) => `insert into approvals (id, call_id, request_id, principal, key_id, session_id,
+const insertApprovals = (
+  from: string,
+) => `insert into approvals (id, call_id, request_id, principal, key_id, session_id,
     run_id, server, tool, name, definition_hash, arguments, arguments_hash, asked_hash, rule, reason,
     created_at, expires_at, notify_at)
   select approval->>'id', id, audit->>'requestId', principal, audit->>'keyId', session_id, run_id, server, tool, name,

@@ -1,6 +1,4 @@
 export const policyRequirements = {
-  'policy.approvals-missing':
-    'a call that needs an approval is refused as long as there are none, and its answer says so and what to do',
   'policy.arguments-safe-side':
     'a condition of a rule that allows holds only where there is no doubt, of one that denies already where there is any',
   'policy.arguments-typed': 'a condition compares like with like; an argument that is absent matches nothing',

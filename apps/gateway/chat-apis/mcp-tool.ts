@@ -36,7 +36,10 @@ function readRequireApproval(asked: McpTool['require_approval']): McpServer['req
   if (asked == null || asked === 'never') return undefined;
   if (asked === 'always') return 'always';
   const { always, never } = asked;
-  return { ...(always == null ? {} : { always: readFilter(always) }), ...(never == null ? {} : { never: readFilter(never) }) };
+  return {
+    ...(always == null ? {} : { always: readFilter(always) }),
+    ...(never == null ? {} : { never: readFilter(never) }),
+  };
 }
 
 function readFilter({ tool_names: toolNames, read_only: readOnly }: z.output<typeof toolFilter>): ToolFilter {

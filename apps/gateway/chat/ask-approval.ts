@@ -36,7 +36,8 @@ export function approvalRequest({ approval, name, arguments: args, ...call }: Pl
 
 /** As the caller sees it. */
 export function requestEvents(
-  requests: readonly Pick<PlannedCall, 'id' | 'name' | 'arguments'>[], numbering: CallNumbering,
+  requests: readonly Pick<PlannedCall, 'id' | 'name' | 'arguments'>[],
+  numbering: CallNumbering,
 ): TurnEvent[] {
   return requests.map(({ id, name, arguments: args }) => ({
     type: 'tool_call',

@@ -76,7 +76,11 @@ function offerServer(
     if (denied.has(tool.name) || denied.has(tool.tool) || tools.has(tool.name)) continue;
     const definition = definitionOf(tool);
     if (request.toolMode === 'manual') tools.set(tool.name, { definition });
-    else tools.set(tool.name, needsApproval(requested, tool) ? { definition, tool, requiresApproval: true } : { definition, tool });
+    else
+      tools.set(
+        tool.name,
+        needsApproval(requested, tool) ? { definition, tool, requiresApproval: true } : { definition, tool },
+      );
   }
 }
 

@@ -42,10 +42,14 @@ function heldUntil(count: number): ToolRunner {
 verifies('chat.auto.parallel', 'those that only read are all dispatched before the first has ended', async () => {
   const told: string[] = [];
   const runner = heldUntil(ids.length);
-  await runCalls(ids.map(callOf), { runner, approvals: noApprovals }, {
-    parallel: true,
-    tell: (events) => void told.push(...events.map(({ type }) => type)),
-  });
+  await runCalls(
+    ids.map(callOf),
+    { runner, approvals: noApprovals },
+    {
+      parallel: true,
+      tell: (events) => void told.push(...events.map(({ type }) => type)),
+    },
+  );
   expect(told).toEqual([...ids.map(() => 'tool_progress'), ...ids.map(() => 'tool_result')]);
 });
 
@@ -61,12 +65,16 @@ verifies('chat.auto.parallel', 'of a reader that is behind only the newest progr
       return { state: 'completed', blocks: [], durationMs: 1 };
     },
   };
-  await runCalls([callOf('one')], { runner, approvals: noApprovals }, {
-    parallel: true,
-    tell(events) {
-      told.push(...events.map((event) => (event.type === 'tool_progress' ? event.progress : event.type)));
-      return told.length > 1 ? undefined : new Promise((resolve) => (taken = () => resolve(undefined)));
+  await runCalls(
+    [callOf('one')],
+    { runner, approvals: noApprovals },
+    {
+      parallel: true,
+      tell(events) {
+        told.push(...events.map((event) => (event.type === 'tool_progress' ? event.progress : event.type)));
+        return told.length > 1 ? undefined : new Promise((resolve) => (taken = () => resolve(undefined)));
+      },
     },
-  }).catch(() => undefined);
+  ).catch(() => undefined);
   expect(told).toEqual([1, 1_000, 'tool_result']);
 });

@@ -155,7 +155,11 @@ verifies('apis.responses.read', 'a mixed turn is one message, which the store kn
 verifies('apis.responses.read', 'a result may answer the response before', () => {
   const turn = read({ input: [output('call_1')], previous_response_id: 'resp_1' });
   const history = [{ role: 'user' as const, content: 'x' }];
-  const message = { role: 'assistant' as const, content: null, tool_calls: [toolCall('call_1', 'mine', '{}')] as never };
+  const message = {
+    role: 'assistant' as const,
+    content: null,
+    tool_calls: [toolCall('call_1', 'mine', '{}')] as never,
+  };
   const open = [message];
   const whole = continueFrom({ history, open }, turn, limits);
   expect(whole.history).toBe(history);

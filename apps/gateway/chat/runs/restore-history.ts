@@ -39,11 +39,7 @@ type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
  * The history as the model must see it. Nothing is taken from the caller that the store knows better.
  * @throws AppError turn_expired when a call of a stored turn is no longer kept, or was never this principal's
  */
-export async function restoreHistory(
-  messages: ChatMessage[],
-  principal: string,
-  runs: RunStore,
-): Promise<Restored> {
+export async function restoreHistory(messages: ChatMessage[], principal: string, runs: RunStore): Promise<Restored> {
   const ids = messages.flatMap((message) =>
     message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.id).filter(isMintedCallId) : [],
   );

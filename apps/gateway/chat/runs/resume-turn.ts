@@ -53,7 +53,12 @@ export async function resumeRound(
   const toldCalls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
   const { numbering } = turn.state;
   numbering.clientCalls = last.calls.filter((call) => !isServer(call) && toldCalls.has(call.id)).length;
-  missed.push(...requestEvents(requestsOf(last).filter(({ id }) => !toldCalls.has(id)), numbering));
+  missed.push(
+    ...requestEvents(
+      requestsOf(last).filter(({ id }) => !toldCalls.has(id)),
+      numbering,
+    ),
+  );
   if (missed.length > 0) await record.tell(missed);
   return last.calls.some((call) => !isServer(call)) ? withCalls(turn) : undefined;
 }

@@ -35,7 +35,9 @@ export async function settleRound(
   // What is under way may change the session that others need.
   await Promise.all(open.filter(({ state }) => state === 'dispatched').map((call) => ended(call, turn, ports)));
   const approvals = await approvalsOf(open, ports);
-  const calls = open.flatMap((call) => toTurnCall(call, { round, turn, approval: approvals.get(call.id) }, ports) ?? []);
+  const calls = open.flatMap(
+    (call) => toTurnCall(call, { round, turn, approval: approvals.get(call.id) }, ports) ?? [],
+  );
   const { waitedMs } = await runCalls(calls, ports, { parallel: turn.request.parallelToolCalls !== false, tell });
   if (waitedMs > 0) holdTurn(turn, waitedMs);
   turn.context.signal.throwIfAborted();
@@ -74,7 +76,11 @@ interface Surroundings {
 }
 
 /** Under its own id: the journal has its outcome afterwards, or says who runs it. */
-function toTurnCall(call: StoredCall, { round, turn, approval }: Surroundings, ports: SettlePorts): TurnCall | undefined {
+function toTurnCall(
+  call: StoredCall,
+  { round, turn, approval }: Surroundings,
+  ports: SettlePorts,
+): TurnCall | undefined {
   if (call.state === 'dispatched') return undefined;
   const waits = call.state === 'parked' && approval?.state !== 'approved';
   if (waits && (approval === undefined || turn.request.approval !== 'hold')) return undefined;

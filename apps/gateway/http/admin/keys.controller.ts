@@ -1,16 +1,5 @@
 // API keys: made, listed, rotated, revoked by an administrator.
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  Req,
-  UseGuards,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
@@ -22,7 +11,6 @@ import { readAfter, readLimit } from './read-page.js';
 import { showKey } from './shown-key.js';
 import { validatedBody } from './validated-body.js';
 
-
 @Controller('api/keys')
 @UseGuards(AdministratorGuard)
 export class KeysController {
@@ -32,7 +20,10 @@ export class KeysController {
   ) {}
 
   @Post()
-  async create(@Req() request: FastifyRequest, @Body(validatedBody(CreateKeyDto)) dto: CreateKeyDto): Promise<JsonObject> {
+  async create(
+    @Req() request: FastifyRequest,
+    @Body(validatedBody(CreateKeyDto)) dto: CreateKeyDto,
+  ): Promise<JsonObject> {
     const { key, stored } = await this.store.create(newKeyOf(dto), requestContext(request));
     await this.ring.refresh();
     return { ...showKey(stored), key };

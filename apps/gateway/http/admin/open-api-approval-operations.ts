@@ -1,7 +1,17 @@
 // What the OpenAPI document says of /api/approvals.
 import { approvalStates } from '#libs/approvals/approval.js';
 import type { DescribedOperation } from '../openapi/described-operation.js';
-import { anything, choice, describedAs, flag, json, list, object, pageLimit, text } from '../openapi/open-api-shapes.js';
+import {
+  anything,
+  choice,
+  describedAs,
+  flag,
+  json,
+  list,
+  object,
+  pageLimit,
+  text,
+} from '../openapi/open-api-shapes.js';
 import { maxPage } from './read-page.js';
 
 const textOrNull = { type: ['string', 'null'] };

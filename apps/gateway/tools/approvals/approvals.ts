@@ -50,7 +50,9 @@ export class Approvals {
   constructor(private readonly ports: ApprovalPorts) {}
 
   async start(): Promise<void> {
-    this.unsubscribe = await this.ports.channels.subscribe(channelNames.approvals, (id) => this.waiting.get(id)?.ring());
+    this.unsubscribe = await this.ports.channels.subscribe(channelNames.approvals, (id) =>
+      this.waiting.get(id)?.ring(),
+    );
     this.timers.push(setInterval(() => void this.sweep(), sweepMs).unref());
     this.timers.push(setInterval(() => void this.ports.store.forget().catch(() => undefined), forgetMs).unref());
   }
@@ -80,7 +82,8 @@ export class Approvals {
     const approval = await this.get(id, caller);
     // Checked first, so that a late approver is not told about arguments.
     if (approval.state !== 'waiting') throw alreadyDecided(approval);
-    const edited = decision.arguments === undefined ? undefined : await this.edited(approval, decision.arguments, caller);
+    const edited =
+      decision.arguments === undefined ? undefined : await this.edited(approval, decision.arguments, caller);
     const given: Decision = { ...decision, ...(edited === undefined ? {} : { arguments: edited }) };
     const decided = await this.ports.store.decide(id, given, approverOf(caller));
     if (decided === undefined) {
@@ -159,7 +162,11 @@ export class Approvals {
       throw new AppError('invalid_tool_arguments', validated.message, { http: 400, param: 'arguments' });
     }
     // The rules judge who asks, not who approves.
-    const asker = { ...caller, principal: approval.principal, ...(approval.keyId === null ? {} : { keyId: approval.keyId }) };
+    const asker = {
+      ...caller,
+      principal: approval.principal,
+      ...(approval.keyId === null ? {} : { keyId: approval.keyId }),
+    };
     const { effect, reason } = decide(toolOfCall(found, validated.arguments), validated.arguments, asker);
     if (effect === 'deny') {
       throw new AppError('tool_denied', reason ?? `'${approval.name}' is not allowed with these arguments`, {

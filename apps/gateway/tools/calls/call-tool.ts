@@ -109,7 +109,8 @@ export class ToolCalls {
     }
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
-    if (decision.effect === 'require_approval') return this.whenApproved(request, { tool, decision, context, ...validated });
+    if (decision.effect === 'require_approval')
+      return this.whenApproved(request, { tool, decision, context, ...validated });
     const call = this.ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
     if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
     // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.

@@ -1,0 +1,21 @@
+export const approvalRequirements = {
+  'approvals.returned':
+    'a caller that is not held gets one call of approval_request for each call that waits, and its answer decides; calls of the round that are allowed run at once',
+  'approvals.undecided':
+    'an answer that is no decision decides nothing: the request comes back three times, then the turn is refused',
+  'approvals.stored-call': 'what runs is what was stored, never what a caller sends back',
+  'approvals.edited': 'an approver may edit the arguments: they are checked as the model’s are, and are what runs',
+  'approvals.once': 'of several decisions the first counts, the others are refused',
+  'approvals.owner': 'an approval of another principal does not exist, but for those who may decide for others',
+  'approvals.held':
+    'a held stream tells of the approval, stays open, and goes on when somebody decided, on any gateway',
+  'approvals.left': 'an approval whose caller has gone is cancelled with its call',
+  'approvals.expired': 'a call that nobody decided about in time is denied, and the model is told',
+  'approvals.restarts': 'a parked call, its approval and the decision outlive every process',
+  'approvals.alone': 'a detached run whose gateway died while it waited goes on by itself once the call is decided',
+  'approvals.tools-api':
+    'a call of the tools API that needs an approval answers 202; the same request again runs it once it is approved, once',
+  'approvals.webhook': 'a webhook is told of each call that waits, signed, and again after it failed',
+  'approvals.audited': 'the audit names who asked and who decided, for the decision and for the call',
+  'approvals.tightened': 'a request may ask for approvals that the policy does not ask for',
+} as const;
