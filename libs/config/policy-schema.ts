@@ -57,8 +57,8 @@ export const policyRuleSchema = z.strictObject({
 export const policySchema = z.strictObject({
   default: z
     .enum(['allow', 'by_origin'])
-    .default('allow')
-    .describe('Calls that no rule decides: allow, or by where the tool runs (docs/policy.md)'),
+    .default('by_origin')
+    .describe('Calls that no rule decides: by where the tool runs, or allow all (docs/policy.md)'),
   file: z.string().min(1).optional().describe('Takes default and rules from this file, beside signalbox.yaml'),
   rules: z
     .array(policyRuleSchema)

@@ -25,9 +25,7 @@ const toolRulesSchema = z.strictObject({
   requires_approval: z
     .array(z.string())
     .optional()
-    .describe(
-      'Tools that need an approval, unless a rule of the policy allows the call; refused in this version (docs/policy.md)',
-    ),
+    .describe('Tools that need an approval, unless a rule of the policy allows the call (docs/policy.md)'),
   cache_ttl_ms: z
     .record(z.string(), ms('Life of a kept result'))
     .optional()

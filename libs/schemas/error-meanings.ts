@@ -20,7 +20,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   run_not_found: 'There is no such run of this caller.',
   response_not_found: 'There is no such stored response of this caller.',
   previous_response_not_found: '`previous_response_id` names no stored response of this caller.',
-  approval_not_found: 'There is no such approval of this caller. Not in this version.',
+  approval_not_found: 'There is no such approval of this caller.',
   file_not_found: 'There is no such file in the workspace.',
   tool_not_found: 'No tool has this name; 400 where a chat names it in `tool_choice`.',
   tool_change_not_found:
@@ -31,7 +31,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: 'The body must be `application/json`.',
   range_not_satisfiable: 'The requested range lies outside the file.',
   idempotency_mismatch: 'This Idempotency-Key was used with another request.',
-  approval_already_decided: 'Someone has decided this approval before. Not in this version.',
+  approval_already_decided: 'This approval was decided before, its time is up, or its call has ended.',
   request_too_large: 'The body is larger than `limits.body_bytes`.',
   workspace_quota_exceeded: 'The workspace would grow beyond its bytes, files or depth.',
   rate_limit_exceeded: 'Too many requests or tokens in a minute.',
@@ -58,8 +58,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   tool_outcome_unknown:
     'A worker died while the call ran, or the store went away as it began: it may or may not have had its effect.',
   tool_denied: 'The policy refuses this call.',
-  approval_denied: 'A person refused this call. Not in this version.',
-  approval_expired: 'Nobody decided about this call in time. Not in this version.',
+  approval_denied: 'A person refused this call.',
+  approval_expired: 'Nobody decided about this call in time.',
   invalid_tool_arguments: 'The arguments are not JSON, or break the schema of the tool.',
   invalid_tool_result: 'The result breaks the protocol or the output schema of the tool.',
   result_too_large: 'The result is larger than what is read from a server at all.',

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { eventsOf } from '../support/events-client.js';
 import { functionTool, messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
@@ -78,7 +79,7 @@ const write = (path: string, content: string) => ({ id: 'call_0', name: 'write_f
 /** Asks for one write, then says what became of it. */
 const writing = (path: string, content = 'one') =>
   rounds({ text: 'I will write. ', toolCalls: [write(path, content)] }, (request) => ({
-    text: `Result: ${String(messagesOf(request).at(-1)!['content'])}`,
+    text: `Result: ${messagesOf(request).at(-1)!['content'] as string}`,
   }));
 const fileOf = async (session: string, path: string, url = box.url) => {
   const answer = await fetch(`${url}/api/sessions/${session}/files/${path}`);
@@ -257,7 +258,7 @@ verifies(
       (request) => ({
         text: messagesOf(request)
           .slice(-3)
-          .map((message) => String(message['content']))
+          .map((message) => message['content'] as string)
           .join(' | '),
       }),
     );
@@ -280,35 +281,7 @@ verifies(
   },
 );
 
-/** The events of a stream of `/api`, as they come. */
-async function* eventsOf(url: string, body: object, headers: Record<string, string> = {}, signal?: AbortSignal) {
-  const answer = await fetch(`${url}/api/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ stream: true, tools: [workspaceTools], ...body }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  let text = '';
-  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const data = /^data: (\{.*\})$/m.exec(text.slice(0, end));
-      text = text.slice(end + 2);
-      if (data !== null) {
-        const chunkRead = JSON.parse(data[1]!) as {
-          choices?: { delta: JsonObject }[];
-          event?: JsonObject;
-          [key: string]: unknown;
-        };
-        yield chunkRead;
-      }
-    }
-  }
-}
-
-type Chunk = Record<string, unknown>;
-const typeOf = (chunk: Chunk): string => String((chunk as { type?: string }).type);
-const approvalIn = (chunk: Chunk): Shown => (chunk as { approval: Shown }).approval;
+const approvalIn = (chunk: JsonObject): Shown => chunk['approval'] as Shown;
 
 for (const [name, decision, file] of [
   ['approved', { decision: 'approve' }, 'one'],
@@ -318,12 +291,12 @@ for (const [name, decision, file] of [
   verifies('approvals.held', `${name} on the other gateway`, async () => {
     script = writing('h.txt');
     const other = box.gateways[1]!.url;
-    const types: string[] = [];
+    const types: unknown[] = [];
     let text = '';
     for await (const chunk of eventsOf(box.url, { messages: [user('Write')], session_id: `held_${name}` })) {
-      types.push(typeOf(chunk));
-      if (typeOf(chunk) === 'content') text += String((chunk as { delta?: { content?: string } }).delta?.content);
-      if (typeOf(chunk) !== 'approval_required') continue;
+      types.push(chunk['type']);
+      if (chunk['type'] === 'content') text += String((chunk['delta'] as { content?: string }).content);
+      if (chunk['type'] !== 'approval_required') continue;
       const { id } = approvalIn(chunk);
       expect(await metricOf(other, 'signalbox_approvals_pending')).toBeGreaterThan(0);
       const waiting = (await (await fetch(`${other}/api/approvals?state=waiting`)).json()) as { data: Shown[] };
@@ -346,8 +319,12 @@ verifies('approvals.left', 'a held stream that is closed', async () => {
   const leave = new AbortController();
   let id = '';
   await expect(async () => {
-    for await (const chunk of eventsOf(box.url, { messages: [user('Write')], session_id: 'left' }, {}, leave.signal)) {
-      if (typeOf(chunk) !== 'approval_required') continue;
+    for await (const chunk of eventsOf(
+      box.url,
+      { messages: [user('Write')], session_id: 'left' },
+      { signal: leave.signal },
+    )) {
+      if (chunk['type'] !== 'approval_required') continue;
       ({ id } = approvalIn(chunk));
       leave.abort();
     }

@@ -121,12 +121,6 @@ verifies('policy.audited', 'allowed by a rule, denied by another, and by default
   expect(await ruleOf("tool = 'read_file'")).toMatchObject({ policy_rule: 'default', success: true });
 });
 
-verifies('policy.approvals-missing', 'a rule asks for one', async () => {
-  const { status, body } = await call('move_file', { source: 'tmp/a', destination: 'tmp/b' });
-  expect([status, body.error!.code]).toEqual([422, 'tool_denied']);
-  expect(body.error!.message).toMatch(/Moves a file: the call needs an approval, and this version has none/);
-});
-
 verifies('policy.explained', 'the rule, and why not those before it', async () => {
   const text = await policy('explain', '--tool', 'workspace/write_file', '--args', '{"path":"etc/a"}');
   expect([text.code, text.stdout.trim()]).toEqual([

@@ -3,9 +3,9 @@ export const policyRequirements = {
     'a condition of a rule that allows holds only where there is no doubt, of one that denies already where there is any',
   'policy.arguments-typed': 'a condition compares like with like; an argument that is absent matches nothing',
   'policy.audited': 'the audit row of every call that the policy decided names the rule, allowed or not',
-  'policy.default-allow': 'what no rule decides is allowed unless policy.default says otherwise',
+  'policy.default-allow': 'with policy.default allow, what no rule decides is allowed',
   'policy.default-by-origin':
-    'with policy.default by_origin, what no rule decides depends on where the tool runs, and only trusted servers are believed',
+    'what no rule decides depends on where the tool runs, and only trusted servers are believed, unless policy.default says otherwise',
   'policy.denied-invisible':
     'a tool that is denied to a caller is offered to no model, listed nowhere, and refused when it is called all the same',
   'policy.explained': 'npm run policy explain names the rule that decides a call, and why each one before it does not',

@@ -141,7 +141,18 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const store = new ApprovalStore(database);
   const approvals = { store, notify: () => undefined };
   const approval = { expiresMs: config.approvals.expires_ms, notify: false };
-  const ports = { catalog, validator, decide, deniedTool, approval, approvals, journal, runner, lateCancels, untilWorker };
+  const ports = {
+    catalog,
+    validator,
+    decide,
+    deniedTool,
+    approval,
+    approvals,
+    journal,
+    runner,
+    lateCancels,
+    untilWorker,
+  };
   const calls = new ToolCalls(ports);
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({

@@ -47,6 +47,8 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
   const environment: Record<string, string> = {
     DATABASE_URL: database.url,
     DATA_DIR: directory.path,
+    // Most tests are about other things than approvals.
+    POLICY_DEFAULT: 'allow',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
     ...(scripted ? { MODELS_PROVIDERS: JSON.stringify({ scripted: provider }), DEFAULT_MODEL: 'scripted/model' } : {}),
     ...options.environment,
