@@ -1,56 +1,24 @@
 // Approvals over the ends of processes and of time: nothing of a question or its answer is in a process only.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { Script } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import { messagesOf, post, rounds, workspaceTools } from '../support/scripts.js';
+import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
 import { eventsOf } from '../support/events-client.js';
+import { post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'signalbox-approvals-'));
 const patient = { timeout: 30_000, interval: 100 };
-let script: Script;
+let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
 let box: Signalbox;
 
 beforeAll(async () => {
-  writeFileSync(
-    join(directory, 'signalbox.yaml'),
-    JSON.stringify({
-      policy: { rules: [{ name: 'writes', tool: 'workspace/write_file', effect: 'require_approval' }] },
-    }),
-  );
-  box = await startSignalbox({
-    environment: { SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml') },
-    script: (request, number) => {
-      if (typeof script !== 'function') throw new Error('scripts of this file are functions');
-      return script(request, number);
-    },
-  });
+  asking = await startAskingSignalbox();
+  ({ box } = asking);
 }, 60_000);
-afterAll(async () => {
-  await box?.close();
-  rmSync(directory, { recursive: true });
-});
+afterAll(() => asking?.close());
 
-const write = (path: string) => ({
-  id: 'call_0',
-  name: 'write_file',
-  arguments: { path, content: 'x', append: true },
-});
-const writing = (path: string) =>
-  rounds({ toolCalls: [write(path)] }, (request) => ({
-    text: `Result: ${messagesOf(request).at(-1)!['content'] as string}`,
-  }));
-const url = () => box.gateways.at(-1)!.url;
-const user = { role: 'user', content: 'Write' };
-const fileOf = async (session: string, path: string) =>
-  (await fetch(`${url()}/api/sessions/${session}/files/${path}`)).text();
-const decide = (id: string, body: object) => post(url(), `/api/approvals/${id}`, body);
-const stateOf = async (id: string) =>
-  ((await (await fetch(`${url()}/api/approvals/${id}`)).json()) as { state: string }).state;
+const url = () => asking.url();
+const messages = [user('Write')];
 
 /** Every process dies at once; others take their place. */
 async function restart(environment: Record<string, string> = {}): Promise<void> {
@@ -63,15 +31,15 @@ async function restart(environment: Record<string, string> = {}): Promise<void> 
 }
 
 verifies('approvals.restarts', 'asked before, approved after', async () => {
-  script = writing('a.txt');
+  asking.follow(writing('a.txt'));
   const request = { tools: [workspaceTools], session_id: 'returned' };
-  const { body } = await post(url(), '/v1/chat/completions', { ...request, messages: [user] });
+  const { body } = await post(url(), '/v1/chat/completions', { ...request, messages });
   const { message } = body.choices[0]!;
   await restart();
-  const answer = { role: 'tool', tool_call_id: message.tool_calls![0]!.id, content: '{"decision":"approve"}' };
-  const second = await post(url(), '/v1/chat/completions', { ...request, messages: [user, message, answer] });
+  const answer = answerTo(message.tool_calls![0]!.id, { decision: 'approve' });
+  const second = await post(url(), '/v1/chat/completions', { ...request, messages: [...messages, message, answer] });
   expect(second.body.choices[0]).toMatchObject({ finish_reason: 'stop' });
-  expect(await fileOf('returned', 'a.txt')).toBe('x');
+  expect(await asking.fileOf('returned', 'a.txt')).toBe('one');
 });
 
 verifies('approvals.restarts', 'a tools API call, approved before, asked for again after', async () => {
@@ -83,11 +51,11 @@ verifies('approvals.restarts', 'a tools API call, approved before, asked for aga
       { 'idempotency-key': 'restart' },
     );
   const first = (await call()).body as unknown as { approval: { id: string } };
-  expect((await decide(first.approval.id, { decision: 'approve' })).status).toBe(200);
+  expect((await asking.decide(first.approval.id, { decision: 'approve' })).status).toBe(200);
   await restart();
   expect((await call()).status).toBe(200);
   expect((await call()).status).toBe(200);
-  expect(await fileOf('tools', 't.txt')).toBe('x');
+  expect(await asking.fileOf('tools', 't.txt')).toBe('one');
 });
 
 const approvalIdIn = (chunk: JsonObject): string => (chunk['approval'] as { id: string }).id;
@@ -96,7 +64,7 @@ const approvalIdIn = (chunk: JsonObject): string => (chunk['approval'] as { id: 
 async function held(session: string, headers: Record<string, string>, body: object = {}): Promise<string> {
   let id = '';
   try {
-    for await (const chunk of eventsOf(url(), { messages: [user], session_id: session, ...body }, { headers })) {
+    for await (const chunk of eventsOf(url(), { messages, session_id: session, ...body }, { headers })) {
       if (chunk['type'] !== 'approval_required') continue;
       id = approvalIdIn(chunk);
       break;
@@ -108,9 +76,9 @@ async function held(session: string, headers: Record<string, string>, body: obje
 }
 
 verifies('approvals.restarts', 'a held stream with a key: it waits again, and goes on', async () => {
-  script = writing('h.txt');
+  asking.follow(writing('h.txt'));
   const headers = { 'idempotency-key': 'held' };
-  const body = { messages: [user], session_id: 'held' };
+  const body = { messages, session_id: 'held' };
   let id = '';
   const reading = (async () => {
     for await (const chunk of eventsOf(url(), body, { headers })) {
@@ -130,45 +98,45 @@ verifies('approvals.restarts', 'a held stream with a key: it waits again, and go
         if (chunk['type'] !== 'approval_required' || decided) continue;
         decided = true;
         expect(approvalIdIn(chunk)).toBe(id);
-        expect((await decide(id, { decision: 'approve' })).status).toBe(200);
+        expect((await asking.decide(id, { decision: 'approve' })).status).toBe(200);
       }
       return types.at(-1);
     }, patient)
     .toBe('done');
-  expect(await fileOf('held', 'h.txt')).toBe('x');
+  expect(await asking.fileOf('held', 'h.txt')).toBe('one');
 });
 
 verifies('approvals.alone', 'decided on another gateway than the one that died', async () => {
-  script = writing('d.txt');
+  asking.follow(writing('d.txt'));
   const id = await held('alone', {}, { on_disconnect: 'detach' });
   await restart();
   const run = async () =>
     (await box.rows<{ state: string }>('select state from runs where session_id = $1', ['alone']))[0]!.state;
   await expect.poll(run, patient).toBe('interrupted');
-  expect((await decide(id, { decision: 'approve' })).status).toBe(200);
+  expect((await asking.decide(id, { decision: 'approve' })).status).toBe(200);
   await expect.poll(run, patient).toBe('done');
-  expect(await fileOf('alone', 'd.txt')).toBe('x');
+  expect(await asking.fileOf('alone', 'd.txt')).toBe('one');
 });
 
 verifies('approvals.expired', 'held, and returned', async () => {
   await restart({ APPROVALS_EXPIRES_MS: '1500' });
-  script = writing('e.txt');
+  asking.follow(writing('e.txt'));
   const events: JsonObject[] = [];
-  for await (const chunk of eventsOf(url(), { messages: [user], session_id: 'expired' })) events.push(chunk);
+  for await (const chunk of eventsOf(url(), { messages, session_id: 'expired' })) events.push(chunk);
   expect(events.find((chunk) => chunk['type'] === 'tool_result')).toMatchObject({
     result: { success: false, error: { code: 'approval_expired' } },
   });
   expect(events.at(-1)).toMatchObject({ type: 'done', finish_reason: 'stop' });
 
   const request = { tools: [workspaceTools], session_id: 'expired' };
-  const { body } = await post(url(), '/v1/chat/completions', { ...request, messages: [user] });
+  const { body } = await post(url(), '/v1/chat/completions', { ...request, messages });
   const { message } = body.choices[0]!;
   const [asked] = message.tool_calls!;
   const { id } = JSON.parse(asked!.function.arguments) as { id: string };
-  await expect.poll(() => stateOf(id), patient).toBe('expired');
-  expect((await decide(id, { decision: 'approve' })).status).toBe(409);
-  const answer = { role: 'tool', tool_call_id: asked!.id, content: '{"decision":"approve"}' };
-  const late = await post(url(), '/v1/chat/completions', { ...request, messages: [user, message, answer] });
+  await expect.poll(() => asking.approval(id).then(({ state }) => state), patient).toBe('expired');
+  expect((await asking.decide(id, { decision: 'approve' })).status).toBe(409);
+  const answer = answerTo(asked!.id, { decision: 'approve' });
+  const late = await post(url(), '/v1/chat/completions', { ...request, messages: [...messages, message, answer] });
   expect(late.body.choices[0]!.message.content).toContain('Nobody approved');
-  expect((await fetch(`${url()}/api/sessions/expired/files/e.txt`)).status).toBe(404);
+  expect(await asking.fileOf('expired', 'e.txt')).toBeUndefined();
 });

@@ -24,6 +24,8 @@ export class MessageEvents {
   private open: WireBlock['type'] | undefined;
   /** Calls of the message that is being streamed, by their number, in the order they began. */
   private readonly calls = new Map<number, PendingCall>();
+  /** Calls that run here and have no result yet, by our ids. */
+  private readonly running = new Set<string>();
   private hasText = false;
   private resultsSinceText = false;
   private refused = false;
@@ -51,6 +53,8 @@ export class MessageEvents {
         if ((event.choice ?? 0) === 0) yield* this.thinking(event.text);
         break;
       case 'tool_result':
+        // Of a call that an earlier message showed: a result stands in the message of its call, or nowhere.
+        if (!this.running.delete(event.callId)) break;
         yield* this.whole({
           type: 'mcp_tool_result',
           tool_use_id: toShownCallId(event.callId),
@@ -106,6 +110,7 @@ export class MessageEvents {
   private *call(event: CallEvent): Generator<WireEvent> {
     if (event.id !== undefined) {
       const name = event.name ?? '';
+      if (event.clientIndex === null) this.running.add(event.id);
       const block: WireBlock =
         event.clientIndex === null
           ? { type: 'mcp_tool_use', id: toShownCallId(event.id), name, server_name: event.server ?? '', input: {} }

@@ -109,7 +109,7 @@ const faults: [name: string, body: unknown, code: string, param: string][] = [
   ],
   [
     'approval',
-    { messages: [user], tools: [{ type: 'mcp', server_label: 'a', require_approval: 'always' }] },
+    { messages: [user], tools: [{ type: 'mcp', server_label: 'a', require_approval: 'sometimes' }] },
     'invalid_value',
     'tools[0].require_approval',
   ],

@@ -202,7 +202,7 @@ const faults: [string, object, string, string?][] = [
   ['two tools of one name', { tools: [...tool({}).tools, ...tool({}).tools] }, 'tools[1].name'],
   ['a server of the caller’s', mcp({ server_url: 'https://x.example/mcp' }), 'tools[0].server_url'],
   ['a connector', mcp({ connector_id: 'connector_gmail' }), 'tools[0].connector_id'],
-  ['an approval that nobody can give', mcp({ require_approval: 'always' }), 'tools[0].require_approval'],
+  ['an approval of no known kind', mcp({ require_approval: 'sometimes' }), 'tools[0].require_approval'],
   ['an unknown tool_choice', { tool_choice: { type: 'allowed_tools' } }, 'tool_choice.type'],
   ['a temperature above 2', { temperature: 2.5 }, 'temperature'],
   ['max_output_tokens 0', { max_output_tokens: 0 }, 'max_output_tokens'],

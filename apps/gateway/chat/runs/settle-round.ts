@@ -41,8 +41,8 @@ export async function settleRound(
   const { waitedMs } = await runCalls(calls, ports, { parallel: turn.request.parallelToolCalls !== false, tell });
   if (waitedMs > 0) holdTurn(turn, waitedMs);
   turn.context.signal.throwIfAborted();
-  const now = await Promise.all(round.calls.map((call) => (hasEnded(call) ? call : ports.journal.get(call.id))));
-  return { ...round, calls: round.calls.map((call, index) => now[index] ?? call) };
+  const now = async (call: StoredCall) => (hasEnded(call) ? call : ((await ports.journal.get(call.id)) ?? call));
+  return { ...round, calls: await Promise.all(round.calls.map(now)) };
 }
 
 export const isServer = (call: StoredCall): boolean => call.kind === 'server';

@@ -1,0 +1,81 @@
+// A Signalbox whose policy asks for approvals, and what tests do with those.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { Script } from '#libs/testing/scripted-upstream.js';
+import { type SignalboxOptions, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { messagesOf, rounds } from './scripts.js';
+
+export interface ShownApproval extends JsonObject {
+  id: string;
+  state: string;
+  tool_call_id: string;
+  arguments: JsonObject;
+}
+
+/** Files below `etc/` are never written, others once somebody has approved it. */
+const rules = [
+  { name: 'never', tool: 'workspace/write_file', arguments: [{ path: '$.path', prefix: 'etc/' }], effect: 'deny' },
+  { name: 'writes', tool: 'workspace/write_file', effect: 'require_approval', reason: 'Writes a file' },
+];
+
+export async function startAskingSignalbox(options: SignalboxOptions = {}, approvals: object = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'signalbox-approvals-'));
+  const file = join(directory, 'signalbox.yaml');
+  writeFileSync(file, JSON.stringify({ policy: { rules }, approvals }));
+  let script: Script = [];
+  const box = await startSignalbox({
+    ...options,
+    environment: { SIGNALBOX_CONFIG: file, ...options.environment },
+    script: (request, number) => {
+      if (typeof script !== 'function') throw new Error('scripts of these tests are functions');
+      return script(request, number);
+    },
+  });
+  const url = () => box.gateways.at(-1)!.url;
+  return {
+    box,
+    /** Of the gateway that was started last. */
+    url,
+    follow: (next: Script) => (script = next),
+    close: async () => {
+      await box.close();
+      rmSync(directory, { recursive: true });
+    },
+    fileOf: async (session: string, path: string) => {
+      const answer = await fetch(`${url()}/api/sessions/${session}/files/${path}`);
+      return answer.status === 200 ? answer.text() : undefined;
+    },
+    approval: async (id: string) => (await (await fetch(`${url()}/api/approvals/${id}`)).json()) as ShownApproval,
+    decide: async (id: string, body: object, at = url()) => {
+      const answer = await fetch(`${at}/api/approvals/${id}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      type Answer = ShownApproval & { error?: { code: string; message: string } };
+      return { status: answer.status, body: (await answer.json()) as Answer };
+    },
+  };
+}
+
+export const write = (path: string, content = 'one') => ({
+  id: 'call_0',
+  name: 'write_file',
+  arguments: { path, content, append: true },
+});
+
+/** Asks for one write, then says what became of it. */
+export const writing = (path: string) =>
+  rounds({ text: 'I will write. ', toolCalls: [write(path)] }, (request) => ({
+    text: `Result: ${messagesOf(request).at(-1)!['content'] as string}`,
+  }));
+
+export const user = (content: string) => ({ role: 'user' as const, content });
+
+export const answerTo = (id: string, content: object | string) => ({
+  role: 'tool' as const,
+  tool_call_id: id,
+  content: typeof content === 'string' ? content : JSON.stringify(content),
+});
