@@ -27,9 +27,13 @@ export async function askEveryRoute(url: string, { wrong, only }: Credentials): 
       expect((await status())[1]).toBeLessThan(400);
       continue;
     }
-    const needed = scope === 'operator' ? 'admin' : scope;
     expect(await status()).toEqual([route, 401]);
     expect(await status(wrong)).toEqual([route, 401]);
+    if (scope === 'key') {
+      for (const credential of Object.values(only)) expect([401, 403]).not.toContain((await status(credential))[1]);
+      continue;
+    }
+    const needed = scope === 'operator' ? 'admin' : scope;
     expect(await status(only[needed === 'chat' ? 'files' : 'chat'])).toEqual([route, 403]);
     if (pattern !== '/sse' && route !== 'GET /mcp') expect([401, 403]).not.toContain((await status(only[needed]))[1]);
   }
