@@ -1,6 +1,7 @@
 // Lets concurrent writes of one kind share a statement and its commit; readings may share one
 // too. Writes at once while idle; what comes during a write goes out together after it. Refuses what does not fit into its
 // queue or its time.
+import { Batch } from '#libs/concurrency/batch.js';
 import { sqlStateOf, storeUnavailable } from '#libs/store-error/store-error.js';
 import { toDatabaseError } from './postgres-error.js';
 
@@ -22,13 +23,6 @@ export interface GroupCommitBounds<Row> {
   timeoutMs: number;
 }
 
-interface Waiting<Row, Result> {
-  row: Row;
-  since: number;
-  resolve(result: Result): void;
-  reject(error: unknown): void;
-}
-
 const defaults = {
   maxRows: 256,
   maxCharacters: 4 * 1024 * 1024,
@@ -38,83 +32,49 @@ const defaults = {
 };
 
 export class GroupCommit<Row, Result> {
-  private readonly queue: Waiting<Row, Result>[] = [];
-  private readonly bounds: GroupCommitBounds<Row>;
-  private queuedCharacters = 0;
-  private writing = false;
+  private readonly batch: Batch<Row, Result>;
+  private readonly timeoutMs: number;
 
   constructor(
     private readonly write: WriteRows<Row, Result>,
-    bounds: Partial<GroupCommitBounds<Row>> = {},
+    given: Partial<GroupCommitBounds<Row>> = {},
   ) {
-    this.bounds = { charactersOf: textLength, ...defaults, ...bounds };
+    const bounds = { charactersOf: textLength, ...defaults, ...given };
+    this.timeoutMs = bounds.timeoutMs;
+    this.batch = new Batch({
+      flush: (rows) => this.writeInTime(rows),
+      // What one turn of the event loop brings goes together, though the answers that lead to it come one by one.
+      schedule: setImmediate,
+      oneByOne: true,
+      maxItems: bounds.maxRows,
+      maxSize: bounds.maxCharacters,
+      sizeOf: bounds.charactersOf,
+      maxWaiting: bounds.maxQueued,
+      maxWaitingSize: bounds.maxQueuedCharacters,
+      maxWaitMs: bounds.timeoutMs,
+      refusal: (why) => (why === 'late' ? unanswered() : storeUnavailable('Too many writes wait')),
+      triesAlone: isOneRowsFault,
+    });
   }
 
   /** @throws AppError store_unavailable; whatever `write` throws for this row alone. */
   submit(row: Row): Promise<Result> {
-    const { maxQueued, maxQueuedCharacters, charactersOf } = this.bounds;
-    const full = this.queue.length >= maxQueued || this.queuedCharacters + charactersOf(row) > maxQueuedCharacters;
-    // A single row above the bound may still go when nothing waits.
-    if (full && this.queue.length > 0) return Promise.reject(storeUnavailable('Too many writes wait'));
-    this.queuedCharacters += charactersOf(row);
-    return new Promise((resolve, reject) => {
-      this.queue.push({ row, since: performance.now(), resolve, reject });
-      if (!this.writing) void this.drain();
-    });
+    return this.batch.submit(row);
   }
 
-  private async drain(): Promise<void> {
-    this.writing = true;
-    while (this.queue.length > 0) {
-      // What one turn of the event loop brings goes together, though the answers that lead to it come one by one.
-      await new Promise(setImmediate);
-      const oldest = performance.now() - this.bounds.timeoutMs;
-      const batch: Waiting<Row, Result>[] = [];
-      for (const waiting of this.takeBatch()) {
-        if (waiting.since < oldest) waiting.reject(storeUnavailable('The store did not answer in time'));
-        else batch.push(waiting);
-      }
-      if (batch.length > 0) await this.writeBatch(batch);
-    }
-    this.writing = false;
-  }
-
-  private takeBatch(): Waiting<Row, Result>[] {
-    const { maxRows, maxCharacters, charactersOf } = this.bounds;
-    let count = 0;
-    let characters = 0;
-    for (const { row } of this.queue) {
-      characters += charactersOf(row);
-      if (count === maxRows || (count > 0 && characters > maxCharacters)) break;
-      count += 1;
-    }
-    const batch = this.queue.splice(0, count);
-    for (const { row } of batch) this.queuedCharacters -= charactersOf(row);
-    return batch;
-  }
-
-  private async writeBatch(batch: readonly Waiting<Row, Result>[]): Promise<void> {
+  private async writeInTime(rows: readonly Row[]): Promise<readonly Result[]> {
     const begun = performance.now();
     try {
-      const results = await this.write(batch.map(({ row }) => row));
-      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index]!);
+      return await this.write(rows);
     } catch (error) {
-      if (performance.now() - begun >= this.bounds.timeoutMs / 2) this.refuseQueued(error);
-      if (batch.length > 1 && isOneRowsFault(error)) {
-        for (const waiting of batch) await this.writeBatch([waiting]);
-      } else {
-        for (const waiting of batch) waiting.reject(toDatabaseError(error));
-      }
+      // The store hangs: nobody waits for a second deadline behind this one.
+      if (performance.now() - begun >= this.timeoutMs / 2) this.batch.refuseWaiting(unanswered(error));
+      throw toDatabaseError(error);
     }
   }
-
-  /** The store hangs: nobody waits for a second deadline behind this one. */
-  private refuseQueued(cause: unknown): void {
-    this.queuedCharacters = 0;
-    for (const waiting of this.queue.splice(0))
-      waiting.reject(storeUnavailable('The store did not answer in time', cause));
-  }
 }
+
+const unanswered = (cause?: unknown) => storeUnavailable('The store did not answer in time', cause);
 
 /** Bad data and broken constraints; deadlocks too, which single rows do not have. */
 function isOneRowsFault(error: unknown): boolean {

@@ -1,92 +1,89 @@
 // Replies to gateways: those of one tick in one message, split to the channel's limit. `started` waits a moment
 // for the outcome. A lost reply is harmless: the journal has the outcome, and the gateway polls it.
 import type { Channels } from '#libs/backing/channels.js';
+import { Batch } from '#libs/concurrency/batch.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { channelNames, type ToolReply } from '#libs/schemas/tool-job.js';
+import { storeUnavailable } from '#libs/store-error/store-error.js';
 
 /** How long `started` waits for a reply that it can be sent with. */
 const startedHoldMs = 10;
 const envelopeBytes = 64;
 
+/** Replies of one tick; a gateway that gets none looks into the journal. */
+const maxWaiting = 20_000;
+
+interface Addressed {
+  gatewayId: string;
+  /** The serialised reply. */
+  text: string;
+}
+
 export class ReplySender {
-  /** Serialised replies of this tick, by gateway. */
-  private pending = new Map<string, string[]>();
-  private scheduled = false;
-  private held?: NodeJS.Timeout | undefined;
-  private readonly publishing = new Set<Promise<void>>();
+  private readonly batch: Batch<Addressed>;
+  private readonly held: Addressed[] = [];
+  private holding?: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly channels: Channels,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.batch = new Batch({
+      flush: (replies) => this.publish(replies),
+      schedule: process.nextTick,
+      oneByOne: false,
+      maxSize: this.room,
+      sizeOf: ({ text }) => Buffer.byteLength(text) + 1,
+      fits: ({ gatewayId }, other) => gatewayId === other.gatewayId,
+      maxWaiting,
+      refusal: () => storeUnavailable('Too many replies wait to be sent'),
+    });
+  }
 
   send(gatewayId: string, reply: ToolReply): void {
     const text = this.fit(reply);
     if (text === undefined) return;
-    const replies = this.pending.get(gatewayId);
-    if (replies === undefined) this.pending.set(gatewayId, [text]);
-    else replies.push(text);
-    if (this.scheduled) return;
-    if (reply.kind === 'started') {
-      this.held ??= setTimeout(() => this.flush(), startedHoldMs);
-      return;
+    this.held.push({ gatewayId, text });
+    if (reply.kind === 'started' && !this.batch.isWaiting) {
+      this.holding ??= setTimeout(() => this.release(), startedHoldMs);
+    } else {
+      this.release();
     }
-    this.scheduled = true;
-    process.nextTick(() => this.flush());
   }
 
   /** Resolves when everything sent so far is published or lost. */
   async settle(): Promise<void> {
-    this.flush();
-    await Promise.all(this.publishing);
+    this.release();
+    await this.batch.settle();
+  }
+
+  private release(): void {
+    clearTimeout(this.holding);
+    this.holding = undefined;
+    for (const reply of this.held.splice(0)) this.batch.submit(reply).catch(this.onLost);
+  }
+
+  private get room(): number {
+    return this.channels.maxMessageBytes - envelopeBytes;
   }
 
   /** Too large an outcome is sent as a reference, too large a progress message without its text. */
   private fit(reply: ToolReply): string | undefined {
-    const room = this.channels.maxMessageBytes - envelopeBytes;
     const text = JSON.stringify(reply);
-    if (Buffer.byteLength(text) <= room) return text;
+    if (Buffer.byteLength(text) <= this.room) return text;
     if (reply.kind === 'outcome') return JSON.stringify({ kind: 'outcome', callId: reply.callId } satisfies ToolReply);
     if (reply.kind !== 'progress') return undefined;
     const { message: _tooLong, ...rest } = reply;
     return JSON.stringify(rest);
   }
 
-  private flush(): void {
-    this.scheduled = false;
-    clearTimeout(this.held);
-    this.held = undefined;
-    const pending = this.pending;
-    this.pending = new Map();
-    for (const [gatewayId, replies] of pending) {
-      for (const message of this.messages(replies)) this.publish(gatewayId, message);
-    }
+  private async publish(replies: readonly Addressed[]): Promise<void> {
+    const texts = replies.map(({ text }) => text);
+    const message = `{"version":1,"replies":[${texts.join(',')}]}`;
+    await this.channels.publish(channelNames.replies(replies[0]!.gatewayId), message).catch(this.onLost);
   }
 
-  private *messages(replies: readonly string[]): Generator<string> {
-    const room = this.channels.maxMessageBytes - envelopeBytes;
-    let batch: string[] = [];
-    let bytes = 0;
-    for (const reply of replies) {
-      const size = Buffer.byteLength(reply) + 1;
-      if (batch.length > 0 && bytes + size > room) {
-        yield envelope(batch);
-        batch = [];
-        bytes = 0;
-      }
-      batch.push(reply);
-      bytes += size;
-    }
-    if (batch.length > 0) yield envelope(batch);
-  }
-
-  private publish(gatewayId: string, message: string): void {
-    const publishing = this.channels
-      .publish(channelNames.replies(gatewayId), message)
-      .catch((error: unknown) => this.logger.warn({ error }, 'a reply could not be sent, the gateway will look itself'))
-      .finally(() => this.publishing.delete(publishing));
-    this.publishing.add(publishing);
-  }
+  private readonly onLost = (error: unknown): void => {
+    this.logger.warn({ error }, 'a reply could not be sent, the gateway will look itself');
+  };
 }
-
-const envelope = (replies: readonly string[]): string => `{"version":1,"replies":[${replies.join(',')}]}`;

@@ -1,15 +1,14 @@
 // Combines jobs that are added in one turn of the event loop into one: most of a job's cost is per job.
 // The caller decides which may be combined: each may be delivered again with others if a queue's answer is lost.
 import { randomBytes } from 'node:crypto';
+import { Batch } from '#libs/concurrency/batch.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { storeUnavailable } from '#libs/store-error/store-error.js';
 import { queueSettings } from './queue-settings.js';
 
-interface Waiting {
+interface NewJob {
   job: ToolJob;
-  /** Its job as text. */
   text: string;
-  resolve(): void;
-  reject(error: unknown): void;
 }
 
 /** One job of the queue: one call under its own id, or several under an id that is never reused. */
@@ -26,18 +25,30 @@ interface Carrier {
 }
 
 export class JobGatherer {
-  private waiting: Waiting[] = [];
   /** The combined jobs of each call; oldest first. */
   private readonly carriers = new Map<string, Carrier>();
 
-  constructor(private readonly add: (gathered: Gathered) => Promise<void>) {}
+  private readonly batch: Batch<NewJob>;
+
+  constructor(private readonly add: (gathered: Gathered) => Promise<void>) {
+    const { maxJobs, maxBytes, maxWaiting } = queueSettings.together;
+    this.batch = new Batch({
+      flush: (together) => this.send(together),
+      // After everything that this turn of the event loop has triggered so far.
+      schedule: process.nextTick,
+      oneByOne: false,
+      maxItems: maxJobs,
+      maxSize: maxBytes,
+      sizeOf: ({ text }) => Buffer.byteLength(text),
+      // No call twice in one job: the second asks for the same as the first.
+      fits: ({ job }, other) => job.callId !== other.job.callId,
+      maxWaiting,
+      refusal: () => storeUnavailable('Too many jobs wait for the queue'),
+    });
+  }
 
   submit(job: ToolJob): Promise<void> {
-    return new Promise((resolve, reject) => {
-      // The tick after everything that this turn of the event loop has triggered so far.
-      if (this.waiting.length === 0) process.nextTick(() => this.flush());
-      this.waiting.push({ job, text: JSON.stringify(job), resolve, reject });
-    });
+    return this.batch.submit({ job, text: JSON.stringify(job) });
   }
 
   /** The id under which the call waits or runs, if it is remembered. */
@@ -52,22 +63,12 @@ export class JobGatherer {
     return carrier?.wanted.size === 0 ? carrier.id : undefined;
   }
 
-  private flush(): void {
-    const waiting = this.waiting;
-    this.waiting = [];
-    for (const together of inParts(waiting)) void this.send(together);
-  }
-
-  private async send(together: readonly Waiting[]): Promise<void> {
+  private async send(together: readonly NewJob[]): Promise<void> {
     const [jobs, texts] = [together.map(({ job }) => job), together.map(({ text }) => text)];
-    const id = together.length === 1 ? undefined : `together-${randomBytes(12).toString('hex')}`;
-    if (id !== undefined) this.remember(jobs, id);
-    try {
-      await this.add({ jobs, texts, ...(id === undefined ? {} : { id }) });
-      for (const each of together) each.resolve();
-    } catch (error) {
-      for (const each of together) each.reject(error);
-    }
+    if (together.length === 1) return this.add({ jobs, texts });
+    const id = `together-${randomBytes(12).toString('hex')}`;
+    this.remember(jobs, id);
+    await this.add({ jobs, texts, id });
   }
 
   private remember(jobs: readonly ToolJob[], id: string): void {
@@ -82,23 +83,4 @@ export class JobGatherer {
       this.carriers.delete(oldest);
     }
   }
-}
-
-/** No call twice in one job: the second asks for the same as the first. */
-function* inParts(waiting: readonly Waiting[]): Generator<Waiting[]> {
-  const { maxJobs, maxBytes } = queueSettings.together;
-  let part: Waiting[] = [];
-  let bytes = 0;
-  for (const each of waiting) {
-    const eachBytes = Buffer.byteLength(each.text);
-    const full = part.length === maxJobs || bytes + eachBytes > maxBytes;
-    if (part.length > 0 && (full || part.some(({ job }) => job.callId === each.job.callId))) {
-      yield part;
-      part = [];
-      bytes = 0;
-    }
-    part.push(each);
-    bytes += eachBytes;
-  }
-  if (part.length > 0) yield part;
 }

@@ -28,10 +28,11 @@ export const queueSettings = {
   /** Cached queue objects for workers' own queues. */
   maxQueueObjects: 256,
   /**
-   * Calls in one job: their number, their total size, and for how many calls the queue remembers which job they are in.
+   * Calls in one job: their number, their total size, and for how many calls the queue remembers which job they are in;
+   * `maxWaiting` of one turn of the event loop are combined, more are refused.
    * Ten thousand such jobs fit into half a gigabyte of Redis beside the cache: docs/redis.md has the calculation.
    */
-  together: { maxJobs: 16, maxBytes: 12 * 1024, maxRemembered: 4_096 },
+  together: { maxJobs: 16, maxBytes: 12 * 1024, maxRemembered: 4_096, maxWaiting: 20_000 },
   /** BullMQ's event log, which is not used. */
   maxEvents: 100,
 } as const;

@@ -1,20 +1,28 @@
 // Channels on top of a carrier. Many may share a physical one; the envelope names a message's channel.
 import type { Logger } from '#libs/logging/logger.js';
+import { Batch } from '#libs/concurrency/batch.js';
+import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import type { Channels } from '../channels.js';
-import type { Carrier } from './carrier.js';
+import type { CarriedMessage, Carrier } from './carrier.js';
 import { fromPayload, toPayload } from './channel-envelope.js';
 import { ListenConnection } from './listen-connection.js';
-import { MessageBatch } from './message-batch.js';
 
 type Listener = (message: string) => void;
 
 /** Upper bound of waiting messages, in a process that publishes faster than the store accepts. */
-const bounds = { maxWaiting: 10_000, maxWaitingCharacters: 64 * 1024 * 1024, maxAtOnce: 256 };
+const bounds = { maxWaiting: 10_000, maxWaitingSize: 64 * 1024 * 1024, maxItems: 256 };
+
+/** On its way to be published. */
+interface Outgoing extends CarriedMessage {
+  /** Its publisher already got an error: it must not be sent later. */
+  abandoned: boolean;
+}
 
 export class CarriedChannels implements Channels {
   readonly maxMessageBytes: number;
   private readonly connection: ListenConnection;
-  private readonly batch: MessageBatch;
+  /** One send at a time: the order of publishing is the order of arrival. */
+  private readonly batch: Batch<Outgoing>;
   private readonly listeners = new Map<string, Set<{ listener: Listener }>>();
   /** How many subscriptions a physical channel has. */
   private readonly subscribed = new Map<string, number>();
@@ -30,7 +38,15 @@ export class CarriedChannels implements Channels {
       onPayload: (payload) => this.receive(payload),
       onReconnect: () => this.tell([...this.reconnectListeners]),
     });
-    this.batch = new MessageBatch(carrier, bounds);
+    this.batch = new Batch({
+      flush: (messages) => this.send(messages),
+      schedule: queueMicrotask,
+      oneByOne: true,
+      sizeOf: ({ payload }) => payload.length,
+      ...bounds,
+      refusal: (why) =>
+        storeUnavailable(why === 'closed' ? 'The channels are closed' : 'Too many messages wait to be published'),
+    });
   }
 
   open(): Promise<void> {
@@ -44,7 +60,18 @@ export class CarriedChannels implements Channels {
   async publish(channel: string, message: string, signal?: AbortSignal): Promise<void> {
     this.number += 1;
     const payload = toPayload({ channel, message }, this.number, this.carrier.limits);
-    await this.batch.send({ name: this.carrier.physicalName(channel), payload }, signal);
+    const outgoing = { name: this.carrier.physicalName(channel), payload, abandoned: false };
+    try {
+      await withinDeadline(this.carrier.timeoutMs, signal, () => this.batch.submit(outgoing));
+    } catch (error) {
+      outgoing.abandoned = true;
+      throw error;
+    }
+  }
+
+  private async send(messages: readonly Outgoing[]): Promise<void> {
+    const wanted = messages.filter(({ abandoned }) => !abandoned);
+    if (wanted.length > 0) await this.carrier.send(wanted);
   }
 
   async subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
@@ -106,7 +133,8 @@ export class CarriedChannels implements Channels {
   async close(): Promise<void> {
     this.listeners.clear();
     this.reconnectListeners.clear();
-    await this.batch.close();
+    // Waiting messages are still sent, within the deadline of a call.
+    await withinDeadline(this.carrier.timeoutMs, undefined, () => this.batch.close()).catch(() => undefined);
     await this.connection.close();
   }
 }
