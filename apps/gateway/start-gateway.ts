@@ -45,6 +45,7 @@ import { McpRoute } from './http/mcp/mcp-route.js';
 import { PrincipalPlaces } from './http/turns/principal-places.js';
 import { TurnAdmission, turnsOfPrincipal } from './http/turns/turn-admission.js';
 import { openGatewayEndpoint } from './mcp/gateway-endpoint.js';
+import { warmUp } from './warm-up.js';
 import { boundServer } from '#libs/http-server/bound-server.js';
 import { parseBody } from '#libs/http-server/parse-body.js';
 
@@ -142,11 +143,14 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
+  const warming = new AbortController();
+  void warmUp(config, warming.signal).catch((error: unknown) => logger.warn({ error }, 'the gateway did not warm up'));
 
   return {
     reload: () => void reloads.request('SIGHUP'),
     async stop(graceMs) {
       health.become('stopping');
+      warming.abort();
       await reloads.close();
       const mcpRoute = app.get(McpRoute);
       mcpRoute.stopWaiting();
