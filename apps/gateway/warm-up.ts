@@ -1,13 +1,14 @@
 // Runs the path of a chat, from its body to its answer, before the first caller comes: who comes first does not wait until
 // it is compiled. Outside of it all is a fake: nothing leaves the process, nothing is stored, and its metrics are thrown away.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { type Config, providerSchema } from '#libs/config/schema.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import type { EventLog, NewRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
+import type { EventLog, Journal, NewRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { type ChatPorts, ChatService } from './chat/chat-service.js';
 import { RunCancels } from './chat/runs/run-cancels.js';
@@ -21,6 +22,7 @@ import { createErrorReader } from './models/wire/read-upstream-error.js';
 import { readChatRequest } from './openai-api/read-request.js';
 import { CompletionFold } from './openai-api/render-json.js';
 import { OpenAiSseRenderer } from './openai-api/render-sse.js';
+import type { Approvals } from './tools/approvals/approvals.js';
 import { ServerCall } from './tools/calls/server-call.js';
 import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 
@@ -103,6 +105,12 @@ function ports(): ChatPorts {
     catalogOf: () => ({ find: () => tool, list: () => [tool], hasServer: () => true, version: '' }),
     validator: new CompiledArgumentValidator(argumentBounds, silentLogger),
     decide: () => ({ effect: 'allow', rule: 'default' }),
+    // No call needs one.
+    approval: { expiresMs: turnMs, notify: false },
+    approvals: {} as Approvals,
+    approvalStore: {} as ApprovalStore,
+    journal: {} as Journal,
+    callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,
     // Of the store and the channels, all that a new turn uses.
     runs: { begin, planRound: done, end: () => Promise.resolve(true) } as Partial<RunStore> as RunStore,

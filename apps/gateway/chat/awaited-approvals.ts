@@ -2,11 +2,17 @@
 import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import type { Approvals } from '../tools/approvals/approvals.js';
+import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import { approvalEvent } from './ask-approval.js';
 import type { CallEvents } from './call-events.js';
 import type { TurnCall } from './plan-calls.js';
-import type { RunCallsPorts } from './run-calls.js';
+
+export interface RunCallsPorts {
+  runner: ToolRunner;
+  approvals: Pick<Approvals, 'decided' | 'cancel'>;
+}
 
 export class AwaitedApprovals {
   /** How long the round was held: waits overlap, and the longest one counts. */

@@ -5,16 +5,10 @@ import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ToolProgress, ToolRunner } from '../tools/calls/tool-runner.js';
-import type { Approvals } from '../tools/approvals/approvals.js';
-import { AwaitedApprovals } from './awaited-approvals.js';
+import { AwaitedApprovals, type RunCallsPorts } from './awaited-approvals.js';
 import { CallEvents } from './call-events.js';
 import type { TurnCall } from './plan-calls.js';
 import { toShownResult } from './turn-state.js';
-
-export interface RunCallsPorts {
-  runner: ToolRunner;
-  approvals: Pick<Approvals, 'decided' | 'cancel'>;
-}
 
 export interface RoundOutcomes {
   outcomes: Map<TurnCall, ToolOutcome>;

@@ -12,8 +12,9 @@ import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { toolOfCall } from '../../tools/catalog/tool-of-call.js';
 import { holdTurn, type Turn } from '../chat-turn.js';
+import type { RunCallsPorts } from '../awaited-approvals.js';
 import type { TurnCall } from '../plan-calls.js';
-import { runCalls, type RunCallsPorts } from '../run-calls.js';
+import { runCalls } from '../run-calls.js';
 
 export interface SettlePorts extends RunCallsPorts {
   journal: Pick<Journal, 'get'>;
