@@ -131,25 +131,25 @@ verifies('approvals.owner', 'two principals with one session name, an approver, 
     return { status: answer.status, body: (await answer.json()) as JsonObject & { data: { id: string }[] } };
   };
   const request = { messages: [{ role: 'user', content: 'Write' }], tools: [workspaceTools], session_id: 'shared' };
-  const { body } = await post(box.url, '/v1/chat/completions', request, as(alice!));
+  const { body } = await post(box.url, '/v1/chat/completions', request, as(alice));
   const { message } = body.choices[0]!;
   const [call] = message.tool_calls!;
   const { id } = JSON.parse(call!.function.arguments) as { id: string };
 
-  expect((await get(`/api/approvals/${id}`, bob!)).status).toBe(404);
-  expect((await get('/api/approvals', bob!)).body.data).toEqual([]);
+  expect((await get(`/api/approvals/${id}`, bob)).status).toBe(404);
+  expect((await get('/api/approvals', bob)).body.data).toEqual([]);
   const approving = { decision: 'approve' };
-  expect((await post(box.url, `/api/approvals/${id}`, approving, as(bob!))).status).toBe(404);
+  expect((await post(box.url, `/api/approvals/${id}`, approving, as(bob))).status).toBe(404);
   const answer = { role: 'tool', tool_call_id: call!.id, content: approve };
   const stolen = { ...request, messages: [...request.messages, message, answer] };
-  expect(await post(box.url, '/v1/chat/completions', stolen, as(bob!))).toMatchObject({
+  expect(await post(box.url, '/v1/chat/completions', stolen, as(bob))).toMatchObject({
     body: { error: { code: 'turn_expired' } },
   });
-  expect((await get(`/api/approvals/${id}`, alice!)).body).toMatchObject({ state: 'waiting' });
+  expect((await get(`/api/approvals/${id}`, alice)).body).toMatchObject({ state: 'waiting' });
 
-  expect((await get('/api/approvals?state=waiting', carol!)).body.data.map((each) => each.id)).toContain(id);
-  expect((await post(box.url, `/api/approvals/${id}`, approving, as(carol!))).status).toBe(200);
-  const done = await post(box.url, '/v1/chat/completions', stolen, as(alice!));
+  expect((await get('/api/approvals?state=waiting', carol)).body.data.map((each) => each.id)).toContain(id);
+  expect((await post(box.url, `/api/approvals/${id}`, approving, as(carol))).status).toBe(200);
+  const done = await post(box.url, '/v1/chat/completions', stolen, as(alice));
   expect(done.body.choices[0]!.finish_reason).toBe('stop');
   const rows = await box.rows<JsonObject>(
     'select kind, principal, approver from audit_events where approval_id = $1 order by at',
