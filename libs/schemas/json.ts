@@ -1,4 +1,4 @@
-// JSON as a type.
+// JSON values: their types, and tolerant ways to read them.
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -7,7 +7,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that a text is as JSON; an empty one where it is anything else. */
+/** Parses text as a JSON object. Returns an empty object if it is anything else. */
 export function jsonObjectOf(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -16,3 +16,6 @@ export function jsonObjectOf(text: string): JsonObject {
     return {};
   }
 }
+
+/** The value if it is text, else ''. */
+export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');

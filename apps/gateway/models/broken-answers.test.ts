@@ -1,5 +1,5 @@
-// What holds for every family: an answer that is cut, goes silent or cannot be read is an error, never a short answer.
-// A family is a row: its configuration, and the frames of one good answer.
+// For every family: an answer that is cut, stops sending or cannot be read is an error, never a short answer. Each family
+// is a row with its configuration and the frames of one good answer.
 import { expect } from 'vitest';
 import { providerSchema } from '#libs/config/schema.js';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -17,9 +17,9 @@ interface Family {
   name: string;
   config: object;
   frames: string[];
-  /** The first frame that says that the message is complete; what follows adds only counts. */
+  /** The first frame after which the message is complete; later frames only add counts. */
   completeAt: number;
-  /** What the good answer comes to. */
+  /** The good answer, read. */
   expected: Partial<CollectedAnswer>;
 }
 
@@ -101,7 +101,7 @@ for (const { name, config, frames, completeAt, expected } of families) {
       expect(answer.finish).toBeUndefined();
     }
   };
-  /** The frames before the n-th that completes the message, and half of that. */
+  /** The frames before the n-th that completes the message, and half of that frame. */
   const beginnings = frames.slice(0, completeAt + 1).flatMap((frame, at) => {
     const whole = frames.slice(0, at);
     return at === 0 ? [[frame.slice(0, 20)]] : [whole, [...whole, frame.slice(0, 20)]];

@@ -94,7 +94,7 @@ verifies('models.count-tokens', 'of a model that counts none nothing is made up'
     await upstream!.close();
   }
   await expect(count('claude/claude-x', [], { tools: 'prompted' })).rejects.toMatchObject({ code: 'model_error' });
-  // The rules of prompted tools are counted as the text that they are.
+  // The rules of prompted tools are text and are counted.
   expect(JSON.stringify(upstream!.requests[0]!.body['system'])).toContain('look/up');
   expect(upstream!.requests[0]!.body).not.toHaveProperty('tools');
 });

@@ -11,7 +11,7 @@ const getTime = {
 };
 const png = 'data:image/png;base64,AAAA';
 
-/** Two calls at once, their results out of order and after the user's next words, a picture among them. */
+/** Two parallel calls. Their results, one with an image, are out of order and after the next user message. */
 const history: ChatMessage[] = [
   { role: 'system', content: 'S' },
   {

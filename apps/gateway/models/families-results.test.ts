@@ -1,4 +1,4 @@
-// What a tool gives beside text, on its way back to a model of each family.
+// Tool results other than text, as sent to a model of each family.
 import { expect } from 'vitest';
 import { contentText, type ContentBlock } from '#libs/schemas/content-block.js';
 import type { ChatMessage } from '#libs/schemas/message.js';

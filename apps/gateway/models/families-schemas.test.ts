@@ -84,7 +84,7 @@ function objects(members: fc.Arbitrary<Pair>): fc.Arbitrary<Pair> {
 
 const open = (schema: JsonObject): JsonObject => ({ ...schema, additionalProperties: true });
 
-/** As the arguments of a tool, one of them by reference. */
+/** Arguments of a tool, one of them by reference. */
 const tools = fc.tuple(pair, pair).map(([direct, referred]): Pair => ({
   schema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -18,7 +18,7 @@ const kept = [
   stop(2),
 ];
 
-/** The answer's own message in a history, with its state. */
+/** The answer as a message of a history, with its state. */
 async function replayed(kind: Kind, chunks: object[], provider = 'up'): Promise<ChatMessage[]> {
   const events = await readStream(kind, chunks);
   const end = events.at(-1);

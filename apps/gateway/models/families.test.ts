@@ -33,7 +33,7 @@ for (const [kind, quirks] of families) {
   }
 }
 
-/** Answers whose every chunk says that it is the last, and what they come to when the connection breaks. */
+/** Answers with a finish reason in every chunk, and the results when the connection breaks. */
 const everyChunkAnEnd: [Kind, object[]][] = [
   ['openai', [openAiChunk({ content: 'a' }, 'stop'), openAiChunk({ content: 'b' }, 'stop')]],
   ['gemini', [finish('STOP', [{ text: 'a' }]), finish('STOP', [{ text: 'b' }])]],
@@ -53,7 +53,7 @@ for (const [kind, chunks] of everyChunkAnEnd) {
     };
     const cut = () => Promise.reject(new AppError('model_stream_cut', 'cut'));
     const over = () => Promise.resolve(undefined);
-    // The provider's own bound on silence holds.
+    // The provider's idle timeout applies.
     expect(await hear(chunks, cut)).toMatchObject({ error: 'model_stream_cut', hurried: false });
     expect(await hear(chunks, over)).toMatchObject({ text: 'ab', finish: 'stop' });
     const once = await hear(chunks.slice(0, 1), cut);

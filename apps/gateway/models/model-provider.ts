@@ -1,5 +1,5 @@
-// The port to a model. An adapter is two pure functions (request out, events in) and a thin transport; it knows nothing
-// of sessions, queues or HTTP replies.
+// The port to a model. An adapter writes the request and reads the answer with pure functions over a thin transport.
+// It knows nothing of sessions, queues or our own HTTP answers.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
@@ -7,25 +7,25 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 
 export interface ModelRequest {
-  /** The upstream's own name of the model. */
+  /** The model's name at the upstream. */
   model: string;
-  /** Complete: assistant messages carry `provider_state` and `reasoning_content` where they are known. */
+  /** The whole history; assistant messages include `provider_state` and `reasoning_content` where known. */
   messages: ChatMessage[];
-  /** Empty: neither `tools` nor `tool_choice` is sent. */
+  /** If empty, neither `tools` nor `tool_choice` is sent. */
   tools: ToolDefinition[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
-  /** The upstream is called as the caller asked. */
+  /** Whether to stream from the upstream; the same as the caller asked for. */
   stream: boolean;
-  /** Known OpenAI parameters as the caller gave them (`temperature`, `stop`, `response_format`, …). */
+  /** Known OpenAI parameters, unchanged (`temperature`, `stop`, `response_format`, …). */
   parameters: JsonObject;
-  /** Fields that the gateway does not know: passed on to compatible upstreams, dropped by the others. */
+  /** Fields that the gateway does not know. OpenAI-compatible upstreams get them, other families do not. */
   unknown: Record<string, Json>;
 }
 
 export interface ModelCall {
   requestId: string;
-  /** The turn that asks; request ids are the callers' and may repeat. */
+  /** Identifies the turn; `requestId` may come from the client and repeat. */
   runId?: string;
   traceparent?: string;
   /** Epoch ms. */
@@ -33,30 +33,30 @@ export interface ModelCall {
   signal: AbortSignal;
 }
 
-/** Told each batch of events as it comes; neither throws nor rejects. */
+/** Receives each batch of events as it arrives. Must neither throw nor reject. */
 export type TakeModelEvents = (batch: readonly ModelEvent[]) => Flow;
 
 export interface ModelProvider {
   /** The provider's name in the configuration. */
   readonly name: string;
   /**
-   * One model call, told in batches of what came together: one read of the network is one batch, and none is empty.
-   * `message_start` comes first; the last event is `message_end` or `error`, which a stream that just stops ends with too
-   * (`model_stream_cut`). Failures before the first byte are retried within the provider's budget. Resolves after the
-   * last batch and never rejects. A taker that has enough, or the signal, closes the upstream connection at once.
+   * One model call. Each read from the network is passed to `take` as one batch, never empty. The first event is
+   * `message_start`, the last is `message_end` or `error`; a stream that just stops ends with the error
+   * `model_stream_cut`. Failures before the first byte are retried within the provider's budget. Resolves after the last
+   * batch and never rejects. If `take` returns `enough`, or the signal aborts, the upstream connection is closed at once.
    */
   call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void>;
   /**
-   * How many tokens the request would have, as the upstream itself counts them.
-   * @throws AppError invalid_value where it counts none
+   * The number of input tokens, as counted by the upstream.
+   * @throws AppError invalid_value if the upstream cannot count tokens
    */
   countTokens(request: ModelRequest, call: ModelCall): Promise<number>;
-  /** Names the upstream lists; an upstream without such a list gives none. */
+  /** The model names that the upstream lists; empty if it has no such list. */
   listModels(signal: AbortSignal): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Where a requested name leads: tried in order while nothing has been sent to the caller. */
+/** The candidates for a requested name, tried in order until something was sent to the caller. */
 export interface ModelRoute {
   candidates: { provider: ModelProvider; model: string }[];
 }
@@ -64,19 +64,19 @@ export interface ModelRoute {
 export interface ModelRouter {
   /** @throws AppError model_not_found */
   resolve(requested: string | undefined): ModelRoute;
-  /** Configured models and aliases, as `GET /v1/models` lists them. */
+  /** Configured models and aliases, for `GET /v1/models`. */
   list(signal: AbortSignal): Promise<{ id: string; owned_by: string }[]>;
-  /** Calls the candidates in order; moves on when one fails before its first event other than `message_start`. */
+  /** Calls the candidates in order. Tries the next if one fails before any event but `message_start` and `usage`. */
   call(
     route: ModelRoute,
     request: Omit<ModelRequest, 'model'>,
     call: ModelCall,
     take: (batch: readonly RoutedModelEvent[]) => Flow,
   ): Promise<void>;
-  /** As the first candidate counts, which is asked first. @throws AppError invalid_value where it counts none */
+  /** Counted by the first candidate. @throws AppError invalid_value if it cannot count tokens */
   countTokens(route: ModelRoute, request: Omit<ModelRequest, 'model'>, call: ModelCall): Promise<number>;
   close(): Promise<void>;
 }
 
-/** `provider` and `upstreamModel` say who answers; they come with the first event. */
+/** `routed` names the candidate that answers, and comes before all other events. */
 export type RoutedModelEvent = ModelEvent | { type: 'routed'; provider: string; upstreamModel: string };

@@ -1,5 +1,5 @@
-// The tools of servers that people use, through every family's compiler: accepted by its rules, no value that was valid
-// refused, and nothing lost without being told.
+// Translates the tools of widely used servers for every family: the family's rules accept the schema, all valid values
+// stay valid, and lost keywords are reported.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -33,14 +33,14 @@ const recorded = readdirSync(root).map((file): [string, ToolDefinition[]] => {
 const ajv = new Ajv2020({ strict: false, logger: false });
 addFormats.default(ajv);
 
-/** Validators by schema; the original's dialect does not matter for what these tools say. */
+/** Validators by schema. The dialect of the original does not matter for these tools. */
 function acceptor(schema: JsonObject): (value: Json) => boolean {
   const { $schema: _, ...own } = schema;
   const validate = ajv.compile(own);
   return (value) => validate(structuredClone(value));
 }
 
-/** What each family is shown of a schema, as JSON Schema. */
+/** The schema that each family gets, as JSON Schema. */
 const compiled = (schema: JsonObject): [string, JsonObject][] => {
   const form = toSchemaForm(schema, true);
   return [
@@ -95,10 +95,10 @@ describe.each(recorded)('%s', (server, tools) => {
   });
 });
 
-/** Words that Gemini's subset has others for, and those that say nothing. */
+/** Keywords that Gemini's subset writes differently, and those that restrict nothing. */
 const inOtherWords = new Set('const oneOf allOf exclusiveMinimum exclusiveMaximum $ref $schema'.split(' '));
 
-/** Those that say something, references followed. */
+/** The keywords that restrict something, with references resolved. */
 function keywordsOf(node: Json, root: Json = node, found = new Set<string>(), seen = new Set<Json>()): Set<string> {
   if (!isJsonObject(node)) return found;
   const target = isJsonObject(root) ? followRef(node, root) : undefined;
@@ -111,11 +111,11 @@ function keywordsOf(node: Json, root: Json = node, found = new Set<string>(), se
     const isMap = key === 'properties' && isJsonObject(value);
     const isChoice = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].includes(key);
     const members = isMap ? Object.values(value) : isChoice ? list(value) : [value];
-    // Of a choice between something and null only `nullable` is left.
+    // An alternative with null becomes `nullable`.
     const real = isChoice ? members.filter((one) => !isJsonObject(one) || one['type'] !== 'null') : members;
     const isEmpty = isMap ? members.length === 0 : isChoice ? real.length < 2 : saysNothing(key, value);
     if (!isEmpty && key !== '$defs' && key !== 'definitions') found.add(key);
-    // What is under a keyword that is lost is lost with it.
+    // Everything below a lost keyword is lost.
     if (isMap || isChoice || key === 'items') for (const member of members) keywordsOf(member, root, found, seen);
   }
   return found;

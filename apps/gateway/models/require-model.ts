@@ -1,4 +1,4 @@
-// Refuses a model that the caller's key does not allow: by the name that was asked for, else by what the default leads to.
+// Refuses a model that the caller's key does not allow. Checks the requested name, or the default's if none was given.
 import { allowsModel } from '#libs/access/access.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';

@@ -1,4 +1,4 @@
-// The family of Anthropic's Messages API. The quirks are in the files beside it.
+// Anthropic's Messages API as a `WireFamily`.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
@@ -9,12 +9,12 @@ import { readAnthropicError } from './read-anthropic-error.js';
 import { AnthropicAnswerReader } from './read-anthropic-event.js';
 import { toAnthropicRequest } from './to-anthropic-request.js';
 
-/** What of a request the API counts; it refuses the rest. */
+/** The only members that `count_tokens` accepts. */
 const countedMembers = new Set(['messages', 'model', 'output_config', 'system', 'thinking', 'tool_choice', 'tools']);
 
 export function anthropicFamily(config: ProviderConfig): WireFamily {
   const version = versionPath(config.base_url, '/v1');
-  /** The largest answer of each model, as the list of models says. */
+  /** `max_tokens` by model, from the API's list of models. */
   const maxima = new Map<string, number>();
   const write = (request: ModelRequest, { provider, names }: Reading) =>
     toAnthropicRequest(request, {
@@ -38,7 +38,8 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
         reader: new AnthropicAnswerReader({
           ...reading,
           model: request.model,
-          goOn: (content) => JSON.stringify({ ...body, messages: [...body.messages, { role: 'assistant', content }] }),
+          continuation: (content) =>
+            JSON.stringify({ ...body, messages: [...body.messages, { role: 'assistant', content }] }),
         }),
       };
     },

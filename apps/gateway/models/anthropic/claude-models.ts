@@ -1,5 +1,5 @@
-// What can be told of a Claude model by its name: its version, and from that its largest answer and how it is made to
-// think. Names that say nothing get what every model takes.
+// What follows from the name of a Claude model: its version, its largest answer, how thinking is turned on. Unknown
+// names get what every model accepts.
 
 /** 406 for `claude-opus-4-6`, 305 for `claude-3-5-sonnet-20241022`; undefined for names without a version. */
 export function claudeVersion(model: string): number | undefined {
@@ -7,7 +7,7 @@ export function claudeVersion(model: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * 100 + Number(match[2] ?? 0);
 }
 
-/** Tokens; the API wants to be told. */
+/** In tokens. The API requires `max_tokens`. */
 export function largestAnswer(model: string): number {
   const version = claudeVersion(model);
   const isOpus = model.includes('opus');
@@ -17,15 +17,15 @@ export function largestAnswer(model: string): number {
   return version >= 400 && version < 405 && isOpus ? 32_000 : 64_000;
 }
 
-/** Decides itself how much to think; earlier models are given a budget. */
+/** Whether the model decides itself how much to think; earlier models need a budget. */
 export const thinksAdaptively = (model: string): boolean => (claudeVersion(model) ?? 0) >= 406;
 
 const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 307;
 
-/** Whether `output_config.format` is known; of a stranger it is hoped. */
+/** Whether the model accepts `output_config.format`; assumed of unknown names. */
 export const takesOutputFormat = (model: string): boolean => (claudeVersion(model) ?? 405) >= 405;
 
-/** Whether it may be told how to sample: Opus 4.7 and everything after it refuses `temperature`, `top_p` and `top_k`. */
+/** Opus 4.7 and all later models refuse `temperature`, `top_p` and `top_k`. */
 export const takesSampling = (model: string): boolean => (claudeVersion(model) ?? 0) < 407;
 
 const leastBudget = 1_024;
@@ -43,7 +43,7 @@ export interface Thinking {
   effort?: string;
 }
 
-/** OpenAI's `reasoning_effort` for that model; nothing where it does not think or there is no room for it. */
+/** Translates OpenAI's `reasoning_effort`. Empty if the model cannot think or `maxTokens` leaves no room for it. */
 export function toThinking(model: string, effort: string | undefined, maxTokens: number): Thinking {
   if (effort === undefined || effort === 'none' || !canThink(model)) return {};
   if (thinksAdaptively(model)) {

@@ -1,4 +1,4 @@
-// Anthropic's stop reasons in our four words. Pure.
+// Translates Anthropic's stop reasons to OpenAI's. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
 import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 

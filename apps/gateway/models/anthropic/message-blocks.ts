@@ -1,30 +1,28 @@
-// The content blocks of one message as they stream in: what a caller sees becomes events at once, and every block is kept
-// as it came, so that thinking and its signature can go back unchanged.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+// The content blocks of one streamed message. Text, thinking and calls become events at once. Every block is also stored
+// unchanged, because thinking must be sent back with its signature.
+import { isJsonObject, jsonObjectOf, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
-import { readArguments } from '../conversation/read-conversation.js';
 import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls.js';
 
 interface OpenBlock {
   raw: JsonObject;
-  /** Of a `tool_use` block. */
+  /** For a `tool_use` block. */
   call?: StreamedCall;
-  /** Streamed input: of a call, or of a tool that runs at the provider. */
+  /** Streamed input of a call, or of a tool that the provider runs. */
   json: string;
-  /** A call told again by its id: none of its own, unless its input turns out to be another. */
-  again?: StreamedCall;
+  /** The earlier call with the same id. This block repeats it unless its input differs. */
+  repeats?: StreamedCall;
 }
 
 export class MessageBlocks {
   private readonly all: OpenBlock[] = [];
-  /** The block that each index means now; indexes need not begin at 0 and may be used again. */
+  /** The open block of each index. Indexes need not start at 0 and may be reused. */
   private readonly byIndex = new Map<number, OpenBlock>();
 
   private readonly begun = new Set<number>();
 
   constructor(private readonly calls: StreamedCalls) {}
 
-  /** Whether a block of that index was begun. */
   has(index: number): boolean {
     return this.begun.has(index);
   }
@@ -32,43 +30,42 @@ export class MessageBlocks {
   start(index: number, given: Json | undefined, out: ModelEvent[]): void {
     if (!isJsonObject(given)) return;
     const open = this.byIndex.get(index);
-    // The same call told twice stays one.
     if (open?.call !== undefined && open.call.id !== '' && open.call.id === given['id']) return;
     if (open !== undefined) this.stop(index, out);
     const block: OpenBlock = { raw: { ...given }, json: '' };
     this.byIndex.set(index, block);
     this.begun.add(index);
-    const again = this.toldBefore(given);
-    if (again !== undefined) return void (block.again = again);
+    const repeated = this.sameCall(given);
+    if (repeated !== undefined) return void (block.repeats = repeated);
     this.all.push(block);
-    if (given['type'] === 'text') tell('text_delta', given['text'], out);
-    if (given['type'] === 'thinking') tell('reasoning_delta', given['thinking'], out);
+    if (given['type'] === 'text') pushDelta('text_delta', given['text'], out);
+    if (given['type'] === 'thinking') pushDelta('reasoning_delta', given['thinking'], out);
     if (given['type'] === 'tool_use') this.call(block, out);
   }
 
-  /** False for a piece of a call that never began. */
+  /** Returns false for input of a call that never started. */
   delta(index: number, given: Json | undefined, out: ModelEvent[]): boolean {
     if (!isJsonObject(given)) return true;
     const block = this.byIndex.get(index) ?? this.implied(index, given['type']);
-    if (block === undefined) return given['type'] !== 'input_json_delta' || text(given['partial_json']) === '';
+    if (block === undefined) return given['type'] !== 'input_json_delta' || textOrEmpty(given['partial_json']) === '';
     const { raw } = block;
     switch (given['type']) {
       case 'text_delta':
-        raw['text'] = text(raw['text']) + text(given['text']);
-        tell('text_delta', given['text'], out);
+        raw['text'] = textOrEmpty(raw['text']) + textOrEmpty(given['text']);
+        pushDelta('text_delta', given['text'], out);
         break;
       case 'thinking_delta':
-        raw['thinking'] = text(raw['thinking']) + text(given['thinking']);
-        tell('reasoning_delta', given['thinking'], out);
+        raw['thinking'] = textOrEmpty(raw['thinking']) + textOrEmpty(given['thinking']);
+        pushDelta('reasoning_delta', given['thinking'], out);
         break;
       case 'signature_delta':
-        raw['signature'] = text(given['signature']);
+        raw['signature'] = textOrEmpty(given['signature']);
         break;
       case 'citations_delta':
         raw['citations'] = [...(Array.isArray(raw['citations']) ? raw['citations'] : []), given['citation'] ?? null];
         break;
       case 'input_json_delta': {
-        const piece = text(given['partial_json']);
+        const piece = textOrEmpty(given['partial_json']);
         block.json += piece;
         if (block.call !== undefined) this.calls.append(block.call, piece, out);
         break;
@@ -83,40 +80,40 @@ export class MessageBlocks {
     if (block === undefined) return;
     this.byIndex.delete(index);
     const { input } = block.raw;
-    if (block.again !== undefined) {
-      const told = JSON.stringify(readArguments(block.again.arguments));
-      const said = block.json === '' ? JSON.stringify(input ?? {}) : JSON.stringify(readArguments(block.json));
-      if (said === '{}' || said === told) return;
-      // A server that gives all its calls one id.
+    if (block.repeats !== undefined) {
+      const before = JSON.stringify(jsonObjectOf(block.repeats.arguments));
+      const now = JSON.stringify(block.json === '' ? (input ?? {}) : jsonObjectOf(block.json));
+      if (now === '{}' || now === before) return;
+      // Some servers give all calls the same id.
       this.all.push(block);
       this.call(block, out);
       if (block.json !== '') this.calls.append(block.call!, block.json, out);
     }
-    // Whole answers, and servers that do not stream input, have it in the block itself.
+    // Whole answers, and servers that do not stream input, have the input in the block.
     if (block.call !== undefined && block.json === '' && isJsonObject(input) && Object.keys(input).length > 0) {
       this.calls.append(block.call, JSON.stringify(input), out);
     }
-    if (block.json !== '') block.raw['input'] = readArguments(block.json);
+    if (block.json !== '') block.raw['input'] = jsonObjectOf(block.json);
   }
 
-  /** Of a message that has ended: blocks that were not closed are whole too. */
+  /** The message has ended, so blocks that are still open are complete. */
   stopAll(out: ModelEvent[]): void {
     for (const index of this.byIndex.keys()) this.stop(index, out);
   }
 
   private call(block: OpenBlock, out: ModelEvent[]): void {
     block.call = this.calls.open();
-    block.call.id = text(block.raw['id']);
-    block.call.name = text(block.raw['name']);
+    block.call.id = textOrEmpty(block.raw['id']);
+    block.call.name = textOrEmpty(block.raw['name']);
     this.calls.append(block.call, '', out);
   }
 
-  private toldBefore({ type, id, name }: JsonObject): StreamedCall | undefined {
-    if (type !== 'tool_use' || text(id) === '') return undefined;
+  private sameCall({ type, id, name }: JsonObject): StreamedCall | undefined {
+    if (type !== 'tool_use' || textOrEmpty(id) === '') return undefined;
     return this.calls.list.find((call) => call.id === id && call.name === name);
   }
 
-  /** What a model says must not be lost because the start of its block was. */
+  /** A block for a delta whose `content_block_start` is missing, so that its text is not lost. */
   private implied(index: number, type: Json | undefined): OpenBlock | undefined {
     if (type !== 'text_delta' && type !== 'thinking_delta') return undefined;
     const raw: JsonObject =
@@ -127,14 +124,14 @@ export class MessageBlocks {
     return block;
   }
 
-  /** As they came, to be sent back at once. */
+  /** All blocks unchanged. */
   get raw(): JsonObject[] {
     return this.all.map((block) => block.raw);
   }
 
   /**
-   * To be sent back later, a call by its number among those that ended; undefined when text and calls are all there is,
-   * which the history has anyhow.
+   * The blocks to store for later requests, with each call replaced by its position in `ended`. Undefined if there are
+   * only text and calls, since the history has these.
    */
   replayed(ended: readonly StreamedCall[]): JsonObject[] | undefined {
     if (this.all.every(({ raw }) => raw['type'] === 'text' || raw['type'] === 'tool_use')) return undefined;
@@ -146,8 +143,6 @@ export class MessageBlocks {
   }
 }
 
-const text = (value: Json | undefined) => (typeof value === 'string' ? value : '');
-
-function tell(type: 'text_delta' | 'reasoning_delta', said: Json | undefined, out: ModelEvent[]): void {
-  if (typeof said === 'string' && said !== '') out.push({ type, text: said });
+function pushDelta(type: 'text_delta' | 'reasoning_delta', text: Json | undefined, out: ModelEvent[]): void {
+  if (typeof text === 'string' && text !== '') out.push({ type, text });
 }

@@ -1,8 +1,8 @@
-// Anthropic's error object, as a body of its own and as an event inside a stream.
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+// Reads Anthropic's error object, from a body or from an event of a stream.
+import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { UpstreamErrorMember } from '../wire/read-upstream-error.js';
 
-/** The status that each type has when it comes before the stream. */
+/** The HTTP status of each type when it is not in a stream. */
 const statuses = new Map<string, number>([
   ['invalid_request_error', 400],
   ['authentication_error', 401],
@@ -16,20 +16,20 @@ const statuses = new Map<string, number>([
   ['overloaded_error', 529],
 ]);
 
-/** `{"type": "error", "error": {"type", "message"}}`; the outer type may be missing, or the inner object. */
+/** `{"type": "error", "error": {"type", "message"}}`; the outer type or the inner object may be missing. */
 export function readAnthropicError(body: JsonObject): UpstreamErrorMember | undefined {
   const said = body['error'];
   if (typeof said === 'string') return { message: said, code: '' };
   const error = isJsonObject(said) ? said : body['type'] === 'error' ? body : undefined;
   if (error === undefined) return undefined;
-  const code = typeof error['type'] === 'string' ? error['type'] : '';
-  const message = typeof error['message'] === 'string' ? error['message'] : '';
+  const code = textOrEmpty(error['type']);
+  const message = textOrEmpty(error['message']);
   const status = statuses.get(code);
   return {
     message,
     code,
     ...(status !== undefined && { status }),
-    // An empty account is told as a bad request.
+    // Anthropic reports an account without credit as a bad request.
     ...(/credit balance/i.test(message) && { refusesGateway: true }),
   };
 }

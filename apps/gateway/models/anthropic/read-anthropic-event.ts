@@ -1,7 +1,7 @@
-// One answer of Anthropic's, event by event, as model events; a whole answer is one event of type `message`. A message
-// that begins again is read anew, one that pauses is gone on with. It knows no HTTP and never throws.
+// Translates one Anthropic answer to model events. A whole answer is one event of type `message`. A message that starts
+// again is read from its start; one that pauses is continued by a second request. Knows no HTTP and never throws.
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
@@ -10,14 +10,14 @@ import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { mapStopReason } from './map-stop-reason.js';
 import { MessageBlocks } from './message-blocks.js';
 import { readAnthropicError } from './read-anthropic-error.js';
-import { Retelling } from './retelling.js';
+import { RepeatFilter } from './repeat-filter.js';
 import { laterUsage, toUsage } from './read-anthropic-usage.js';
 
 export interface AnswerReading extends Reading {
-  /** What was asked for, shown when the answer names no model. */
+  /** The requested model, used if the answer names none. */
   model: string;
-  /** The request that goes on after what a paused message has said so far. */
-  goOn: (content: JsonObject[]) => string;
+  /** Writes the request that continues a paused message after `content`. */
+  continuation: (content: JsonObject[]) => string;
 }
 
 const mostPauses = 16;
@@ -29,13 +29,13 @@ export class AnthropicAnswerReader implements AnswerReader {
   private blocks: MessageBlocks;
   private started = false;
   private messageId?: Json | undefined;
-  /** The start of the same message, told in its middle. */
-  private startedTwice?: JsonObject;
-  private readonly retelling = new Retelling();
+  /** A second start of the same message. It only counts if its blocks start again too. */
+  private secondStart?: JsonObject;
+  private readonly repeats = new RepeatFilter();
   private stopReason = '';
   private refusal?: string;
   private usage: JsonObject = {};
-  /** Of the parts of a message that paused. */
+  /** The parts before the last pause. */
   private earlier: { content: JsonObject[]; usage: Usage; pauses: number } = {
     content: [],
     usage: noUsage,
@@ -53,15 +53,15 @@ export class AnthropicAnswerReader implements AnswerReader {
   }
 
   read(event: JsonObject, out: ModelEvent[]): void {
-    const heard: ModelEvent[] = [];
-    this.readEvent(event, heard);
-    this.retelling.tell(heard, out);
+    const events: ModelEvent[] = [];
+    this.readEvent(event, events);
+    this.repeats.pass(events, out);
   }
 
   end(complete: boolean, out: ModelEvent[]): void {
-    const heard: ModelEvent[] = [];
-    this.endMessage(complete, heard);
-    this.retelling.tell(heard, out);
+    const events: ModelEvent[] = [];
+    this.endMessage(complete, events);
+    this.repeats.pass(events, out);
   }
 
   fail(error: AppError, out: ModelEvent[]): void {
@@ -71,7 +71,7 @@ export class AnthropicAnswerReader implements AnswerReader {
   again(): string | undefined {
     if (!this.paused) return undefined;
     this.paused = false;
-    return this.reading.goOn(this.earlier.content);
+    return this.reading.continuation(this.earlier.content);
   }
 
   private readEvent(event: JsonObject, out: ModelEvent[]): void {
@@ -80,8 +80,7 @@ export class AnthropicAnswerReader implements AnswerReader {
       case 'message_start':
         return this.start(event['message'], out);
       case 'content_block_start':
-        // The same message from its beginning, not its first event alone.
-        if (this.startedTwice !== undefined && this.blocks.has(index)) this.begin(this.startedTwice, out);
+        if (this.secondStart !== undefined && this.blocks.has(index)) this.begin(this.secondStart, out);
         return this.blocks.start(index, event['content_block'], out);
       case 'content_block_delta':
         if (!this.blocks.delta(index, event['delta'], out)) this.refuse('sent a piece of a call that never began', out);
@@ -109,11 +108,11 @@ export class AnthropicAnswerReader implements AnswerReader {
     if (!this.started) return this.fail(answeredNothing(provider), out);
     this.blocks.stopAll(out);
     if (this.stopReason === 'pause_turn') return this.pause(out);
-    // Over without a reason, and within a call: whoever ended it, the message was not.
+    // The stream ended without a stop reason, inside a call: it was cut.
     if (this.stopReason === '' && this.calls.broken) return this.fail(cutShort(provider), out);
     const reason = mapStopReason(this.stopReason, this.calls.list.length > 0);
     const ended = this.calls.finish(reason === 'length' || reason === 'content_filter', out);
-    const content = this.contentToKeep(ended);
+    const content = this.contentToStore(ended);
     const end: ModelEvent = {
       type: 'message_end',
       finishReason: reason,
@@ -125,28 +124,26 @@ export class AnthropicAnswerReader implements AnswerReader {
 
   private start(given: Json | undefined, out: ModelEvent[]): void {
     const message = isJsonObject(given) ? given : {};
-    const goesOn = this.earlier.pauses > 0;
-    if (goesOn && this.started) return this.refuse('began the rest of its answer twice', out);
+    const continues = this.earlier.pauses > 0;
+    if (continues && this.started) return this.refuse('started the rest of its answer twice', out);
     const isSame = this.started && message['id'] !== undefined && message['id'] === this.messageId;
-    if (isSame) this.startedTwice = message;
+    if (isSame) this.secondStart = message;
     else this.begin(message, out);
   }
 
   private begin(message: JsonObject, out: ModelEvent[]): void {
-    const goesOn = this.earlier.pauses > 0;
-    if (!goesOn) this.calls = new StreamedCalls(this.reading.names.fromWire);
-    delete this.startedTwice;
+    const continues = this.earlier.pauses > 0;
+    if (!continues) this.calls = new StreamedCalls(this.reading.names.fromWire);
+    delete this.secondStart;
     this.messageId = message['id'];
     this.blocks = new MessageBlocks(this.calls);
     this.started = true;
     this.stopReason = '';
     this.usage = {};
     this.count(message['usage']);
-    const responseId = typeof message['id'] === 'string' ? message['id'] : '';
-    const { model } = this.reading;
-    const named = typeof message['model'] === 'string' && message['model'] !== '' ? message['model'] : model;
-    if (!goesOn) out.push({ type: 'message_start', model: named, responseId });
-    // All of a whole answer; of a stream the calls that were there before it began.
+    const model = textOrEmpty(message['model']) || this.reading.model;
+    if (!continues) out.push({ type: 'message_start', model, responseId: textOrEmpty(message['id']) });
+    // Everything in a whole answer. A stream may already have calls here.
     const content = Array.isArray(message['content']) ? message['content'] : [];
     content.forEach((block, index) => {
       this.blocks.start(index, block, out);
@@ -183,7 +180,7 @@ export class AnthropicAnswerReader implements AnswerReader {
     this.paused = true;
   }
 
-  private contentToKeep(ended: ReturnType<StreamedCalls['finish']>): JsonObject[] | undefined {
+  private contentToStore(ended: ReturnType<StreamedCalls['finish']>): JsonObject[] | undefined {
     const last = this.blocks.replayed(ended);
     if (this.earlier.content.length === 0) return last;
     return [...this.earlier.content, ...(last ?? this.blocks.raw.filter(({ type }) => type === 'text'))];

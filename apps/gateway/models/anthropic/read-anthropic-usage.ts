@@ -1,8 +1,8 @@
-// Anthropic's counts in OpenAI's shape. Pure.
+// Translates Anthropic's token counts to OpenAI's shape. Pure.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
-/** Tokens read from and written to the cache count as prompt tokens, as they do with OpenAI. */
+/** As with OpenAI, tokens read from and written to the cache are part of `prompt_tokens`. */
 export function toUsage(usage: JsonObject): Usage {
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);
   const read = count('cache_read_input_tokens');
@@ -22,7 +22,7 @@ export function toUsage(usage: JsonObject): Usage {
   };
 }
 
-/** Later counts replace earlier ones: those of the end are of the whole message. */
+/** Later counts replace earlier ones: each is for the whole message so far. */
 export function laterUsage(before: JsonObject, later: unknown): JsonObject {
   if (!isJsonObject(later)) return before;
   return { ...before, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)) };

@@ -1,9 +1,9 @@
-// Content parts and tool results as Anthropic's blocks. Empty text is left out: the API refuses it.
+// Translates content parts and tool results to Anthropic's blocks. Leaves out empty text, which the API refuses.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
 
-/** @throws AppError invalid_value for parts that the API does not take */
+/** @throws AppError invalid_value for parts that the API does not support */
 export function toBlocks(content: MessageContent | null, provider: string): JsonObject[] {
   return readContent(content).flatMap((part) => {
     if (part.kind === 'text') return textBlocks(part.text);

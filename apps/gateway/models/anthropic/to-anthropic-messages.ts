@@ -1,19 +1,14 @@
-// A history as Anthropic takes it: roles in turn, all results of one assistant turn in the one user message after it,
-// before any text, and what the model thought put back unchanged in the place where it was.
+// Translates a history to Anthropic's messages: alternating roles, all results of an assistant turn first in the user
+// message after it, and thinking unchanged in its old place.
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
-import {
-  readArguments,
-  type AssistantTurn,
-  type Conversation,
-  type UserTurn,
-} from '../conversation/read-conversation.js';
+import type { AssistantTurn, Conversation, UserTurn } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
 
 export interface MessageRules {
-  /** Whose `provider_state` is ours to read. */
+  /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
 }
@@ -23,7 +18,7 @@ export interface AnthropicMessage {
   content: JsonObject[];
 }
 
-/** @throws AppError invalid_value for content that the API does not take */
+/** @throws AppError invalid_value for content that the API does not support */
 export function toAnthropicMessages({ turns }: Conversation, rules: MessageRules): AnthropicMessage[] {
   const messages: AnthropicMessage[] = [];
   for (const turn of turns) {
@@ -32,15 +27,15 @@ export function toAnthropicMessages({ turns }: Conversation, rules: MessageRules
     if (last?.role === turn.role) last.content.push(...content);
     else if (content.length > 0) messages.push({ role: turn.role, content });
   }
-  // The API wants the user to begin; a history may not.
+  // The API requires a user message first.
   if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: textBlocks('…') });
   trimPrefill(messages.at(-1)!);
   return messages;
 }
 
 /**
- * Whether the calls that are being answered came without their thinking, from another model or a client that dropped
- * it: a model with a budget refuses to think on from there.
+ * Whether calls of the current turn have lost their thinking (another model made them, or the client dropped it).
+ * Models with a thinking budget refuse such a history while thinking is on.
  */
 export function lacksThinking({ turns }: Conversation, provider: string): boolean {
   const began = turns.findLastIndex((turn) => turn.role === 'user' && turn.messages.length > 0);
@@ -73,7 +68,7 @@ function assistantBlocks(turn: AssistantTurn, rules: MessageRules): JsonObject[]
   });
 }
 
-/** The blocks as they came, calls by their number among the message's. */
+/** The stored blocks, with calls as positions in the message's `tool_calls`. */
 function stateOf(message: AssistantMessage, provider: string): JsonObject[] | undefined {
   const state = message.provider_state;
   const content = state?.provider === provider ? state.state['content'] : undefined;
@@ -81,17 +76,21 @@ function stateOf(message: AssistantMessage, provider: string): JsonObject[] | un
 }
 
 function toToolUse({ id, function: called }: ToolCall, names: ToolNames): JsonObject {
-  const input = readArguments(called.arguments);
-  return { type: 'tool_use', id: wireCallId(id), name: names.toWire(called.name), input };
+  return {
+    type: 'tool_use',
+    id: wireCallId(id),
+    name: names.toWire(called.name),
+    input: jsonObjectOf(called.arguments),
+  };
 }
 
-/** Ids that clients made may hold what the API refuses: the same letters for the same id, in calls and results. */
+/** Replaces ids of clients that the API would refuse; the same id always gives the same text. */
 function wireCallId(id: string): string {
   if (/^[A-Za-z0-9_-]{1,128}$/.test(id)) return id;
   return `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 }
 
-/** A message that the model is to go on with may not end in white space. */
+/** The API refuses a last assistant message that ends in white space. */
 function trimPrefill(message: AnthropicMessage): void {
   const last = message.content.at(-1);
   if (message.role === 'assistant' && typeof last?.['text'] === 'string') {

@@ -1,5 +1,5 @@
-// A model request as the JSON text that Anthropic's Messages API is sent. Fields of OpenAI's that it has no words for are
-// left out; what would change the meaning of the answer is refused.
+// Translates a model request to the body of Anthropic's Messages API. Leaves out parameters that the API does not have,
+// and refuses those whose absence would change the meaning of the answer.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -19,7 +19,7 @@ import { toInputSchema, toOutputSchema } from './to-anthropic-schema.js';
 
 export interface RequestRules extends MessageRules {
   promptCaching: ProviderConfig['prompt_caching'];
-  /** What the API's own list says of a model's largest answer. */
+  /** `max_tokens` of the model in the API's list. */
   listedMaximum: number | undefined;
 }
 
@@ -54,7 +54,7 @@ export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): 
   };
 }
 
-/** No thinking where the model is made to call a tool, or cannot be shown what it thought before. */
+/** The API refuses thinking together with a forced call, or when earlier thinking is missing. */
 function thinkingOf({ model, parameters, toolChoice }: ModelRequest, maxTokens: number, lacks: boolean): Thinking {
   const effort = parameters['reasoning_effort'];
   const wanted = toThinking(model, typeof effort === 'string' ? effort : undefined, maxTokens);
@@ -68,7 +68,7 @@ function sampling(parameters: JsonObject, isFree: boolean): JsonObject {
   const stops = readStops(parameters);
   return {
     ...(stops.length > 0 && { stop_sequences: stops }),
-    // A thinking model takes its own temperature only.
+    // With thinking on, the API refuses other temperatures.
     ...(isFree && typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
     ...(isFree && typeof topP === 'number' && typeof temperature !== 'number' && { top_p: topP }),
   };
@@ -79,7 +79,7 @@ const labels = (user: Json | undefined): JsonObject =>
 
 const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value : undefined);
 
-/** The names of calls in a history without tools are declared, or the API refuses the history. */
+/** If the history has calls, the API requires tools: without offered ones, those of the history are declared. */
 function toTools(request: ModelRequest, { names, promptCaching }: RequestRules): JsonObject {
   const offered = request.tools.length > 0;
   const definitions = offered ? request.tools : [...new Set(namesIn(request))].map((name) => ({ name }));
@@ -90,7 +90,7 @@ function toTools(request: ModelRequest, { names, promptCaching }: RequestRules):
   return { tools, ...(choice !== undefined && { tool_choice: choice }) };
 }
 
-/** Definitions are the catalog's own objects, the same for every request: each is written once. */
+/** Definitions are the same objects in every request, so each is translated once. */
 const written = new WeakMap<ToolDefinition, JsonObject>();
 
 function toTool(tool: ToolDefinition, names: ToolNames): JsonObject {
@@ -117,7 +117,7 @@ function toFormat(
 ): { config?: JsonObject; instruction?: string } {
   const format = readResponseFormat(parameters);
   if (format.type === 'text') return {};
-  // There is no mode for any JSON; OpenAI's callers say it in their prompt too.
+  // The API has no mode for JSON without a schema.
   if (format.type === 'json') return { instruction: 'Answer with one JSON object and nothing else.' };
   if (!takesOutputFormat(model)) {
     throw unsupported(provider, `response_format json_schema with ${model}`, 'response_format');

@@ -1,16 +1,16 @@
-// JSON Schemas as Anthropic takes them: of a tool nearly all, but an object at the top; of an answer the subset that its
-// grammar knows, every object closed.
+// Translates JSON Schemas for Anthropic. A tool's schema only needs an object at the top. An answer's schema is reduced to
+// what the API supports, with every object closed.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { define, objectAtTop } from '../conversation/schema-parts.js';
 
-/** `input_schema`: no reference and no choice at the top, the rest as it is. */
+/** For `input_schema`: no reference and no alternatives at the top, the rest unchanged. */
 export const toInputSchema = (schema: JsonObject | undefined): JsonObject => objectAtTop(schema ?? {});
 
 const kept = new Set(['type', 'description', 'title', 'enum', 'const', 'default', '$ref', 'format', 'pattern']);
 const branches = ['anyOf', 'allOf'];
 const maps = ['properties', '$defs', 'definitions'];
 
-/** `output_config.format.schema`: bounds of numbers, lengths and lists are left out, the model is asked for no less. */
+/** For `output_config.format.schema`: leaves out bounds of numbers, lengths and lists, which the API does not support. */
 export function toOutputSchema(schema: Json): Json {
   if (!isJsonObject(schema)) return {};
   const said: JsonObject = {};

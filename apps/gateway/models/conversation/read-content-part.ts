@@ -1,37 +1,37 @@
-// What a content part holds, whichever way it is written: text, bytes with a media type, or an address. Families that
-// take less refuse the rest by name.
+// Reads a content part in any of its forms as text, bytes with a media type, or a URL. Each family refuses the kinds that
+// its API does not support.
 import type { ContentBlock } from '#libs/schemas/content-block.js';
 import { contentText } from '#libs/schemas/content-block.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 
 export type ReadPart =
   | { kind: 'text'; text: string }
-  /** `data` is base64. */
+  /** `data` is base64 text. */
   | { kind: 'data'; mediaType: string; data: string; name?: string }
   | { kind: 'url'; url: string; image: boolean }
   | { kind: 'other'; type: string };
 
-/** @throws AppError invalid_value for a data URL that is none */
+/** @throws AppError invalid_value for a malformed data URL */
 export function readContent(content: MessageContent | null): ReadPart[] {
   if (content === null) return [];
   return typeof content === 'string' ? [{ kind: 'text', text: content }] : content.map(readPart);
 }
 
-/** A result with the blocks that its tool gave; without them what its text says. */
+/** The blocks of a tool's result, or its text if there are none. */
 export function readResult(message: ToolMessage): ReadPart[] {
   return message.blocks === undefined ? readContent(message.content) : message.blocks.map(readBlock);
 }
 
 export function unsupported(provider: string, what: string, param = 'messages'): AppError {
-  return new AppError('invalid_value', `Models of provider '${provider}' take no ${what}`, { param });
+  return new AppError('invalid_value', `Models of provider '${provider}' do not support ${what}`, { param });
 }
 
 function readPart(part: ContentPart): ReadPart {
   const { type } = part;
   const member = part[type];
-  if (type === 'text' || type === 'refusal') return { kind: 'text', text: typeof member === 'string' ? member : '' };
+  if (type === 'text' || type === 'refusal') return { kind: 'text', text: textOrEmpty(member) };
   if (!isJsonObject(member)) return { kind: 'other', type };
   if (type === 'image_url' && typeof member['url'] === 'string') return fromUrl(member['url'], true);
   const { data, format } = member;

@@ -1,6 +1,5 @@
-// A history as the families with strict turns want it: system texts apart, user and assistant in turn, and the results of
-// one assistant turn together, in the order of its calls, before anything else that the user says.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+// Arranges a history for families that require alternating roles: system text apart, user and assistant in turn. The
+// results of an assistant turn come first in the user turn after it, in the order of the calls.
 import {
   messageText,
   type AssistantMessage,
@@ -16,7 +15,7 @@ export interface AssistantTurn {
 
 export interface UserTurn {
   role: 'user';
-  /** Answers to the calls of the assistant turn before. */
+  /** Results of the calls of the assistant turn before. */
   results: ToolMessage[];
   messages: UserMessage[];
 }
@@ -24,7 +23,7 @@ export interface UserTurn {
 export type Turn = AssistantTurn | UserTurn;
 
 export interface Conversation {
-  /** '' when there is none. */
+  /** '' if there is none. */
   system: string;
   turns: Turn[];
 }
@@ -54,7 +53,7 @@ export function readConversation(history: readonly ChatMessage[]): Conversation 
   return { system: system.filter((text) => text !== '').join('\n\n'), turns };
 }
 
-/** The last turn, when it is of that role; else a new one. */
+/** The last turn if it has that role, else a new one. */
 function turnOf<Role extends 'user' | 'assistant'>(role: Role, turns: Turn[]): Extract<Turn, { role: Role }> {
   type Wanted = Extract<Turn, { role: Role }>;
   const last = turns.at(-1);
@@ -65,17 +64,7 @@ function turnOf<Role extends 'user' | 'assistant'>(role: Role, turns: Turn[]): E
   return made as Wanted;
 }
 
-/** The arguments of a call in a history as an object; what is none was told to the model already. */
-export function readArguments(text: string): JsonObject {
-  try {
-    const value = JSON.parse(text) as Json;
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-/** One result a call: the last one given. */
+/** One result for each call: the last one given. */
 function inCallOrder(results: ToolMessage[], turn: Turn | undefined): ToolMessage[] {
   const byId = new Map(results.map((result) => [result.tool_call_id, result]));
   const ids = turn?.role === 'assistant' ? turn.messages.flatMap((message) => message.tool_calls ?? []) : [];

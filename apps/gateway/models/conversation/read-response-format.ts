@@ -1,5 +1,4 @@
-// What form of answer OpenAI's `response_format` asks for, and where the answer stops; read once for families that have
-// words of their own for it.
+// Reads OpenAI's `response_format` and `stop` for families that write them differently.
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
@@ -18,7 +17,7 @@ export function readResponseFormat({ response_format: format }: JsonObject): Res
   });
 }
 
-/** Blank ones are refused by those who would stop there. */
+/** Without blank ones, which the APIs refuse. */
 export function readStops({ stop }: JsonObject): string[] {
   return [stop ?? []].flat().filter((text): text is string => typeof text === 'string' && text.trim() !== '');
 }

@@ -1,8 +1,8 @@
-// JSON Schema taken apart for families that take less than all of it: local references found, several schemas made one.
-// Pure; whatever cannot be kept is widened, never narrowed, so that what was valid stays valid.
+// Simplifies JSON Schemas for families that support only part of the standard: resolves local references, merges schemas.
+// Pure. What cannot be expressed is widened, never narrowed: valid values stay valid.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
-/** What a local `$ref` (`#/$defs/x`) leads to, its siblings beside it; undefined when it leads nowhere. */
+/** The target of a local `$ref` (`#/$defs/x`), merged with the reference's other keywords. Undefined if not found. */
 export function followRef(schema: JsonObject, root: JsonObject): JsonObject | undefined {
   const { $ref: ref, ...siblings } = schema;
   if (typeof ref !== 'string' || !/^#(?:\/|$)/.test(ref)) return undefined;
@@ -23,7 +23,7 @@ function unescape(token: string): string {
   }
 }
 
-/** What all of them say; of two members that disagree the first is kept, which widens. */
+/** Merges schemas that must all hold. If two disagree on a keyword, the first wins, which widens. */
 export function allOf(schemas: readonly JsonObject[]): JsonObject {
   const merged: JsonObject = {};
   for (const schema of schemas) {
@@ -37,7 +37,7 @@ export function allOf(schemas: readonly JsonObject[]): JsonObject {
   return merged;
 }
 
-/** An object that satisfies any of them: every member that one knows, required what all require. */
+/** Merges schemas of which one must hold: all properties, and as required only what all of them require. */
 export function anyOf(schemas: readonly JsonObject[]): JsonObject {
   const properties: JsonObject = {};
   for (const schema of schemas) {
@@ -54,7 +54,7 @@ export function anyOf(schemas: readonly JsonObject[]): JsonObject {
 
 const deepestTop = 32;
 
-/** An object without reference or choice at its top, which is all that arguments may be; below it nothing is changed. */
+/** An object schema without a reference or alternatives at the top. Nothing below the top changes. */
 export function objectAtTop(schema: JsonObject): JsonObject {
   const { $schema: _, ...top } = flatTop(schema, schema, 0);
   const definitions = ['$defs', 'definitions'].filter((key) => schema[key] !== undefined);
@@ -85,7 +85,7 @@ function mergedProperties(before: Json | undefined, value: Json): JsonObject {
   return merged;
 }
 
-/** A property may be called `__proto__`. */
+/** Sets a property that may be called `__proto__`. */
 export function define(target: JsonObject, name: string, value: Json): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -1,28 +1,28 @@
-// The tool calls of one message as they stream in. Nothing ends before the provider ended the message: a prefix of
-// arguments that happens to parse never counts. Which fragment belongs to which call is the family's to say.
+// The tool calls of one streamed message. No call ends before the provider has ended the message, even if its arguments
+// already parse. Each family decides which call a fragment belongs to.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 
 export interface StreamedCall {
   readonly index: number;
   id: string;
-  /** The provider's name of the tool; '' until it is known, and the call is not told before. */
+  /** The provider's name of the tool. While it is '', the call has no events. */
   name: string;
   arguments: string;
   started: boolean;
-  /** Why its arguments cannot be whole, whatever they look like. */
+  /** Why the arguments are incomplete, even if they parse. */
   broken?: string;
-  /** What the vendor wants back with the call, offered to the caller. */
+  /** Sent to the client with the call, for the provider to get back. */
   extraContent?: JsonObject;
 }
 
 export class StreamedCalls {
   readonly list: StreamedCall[] = [];
 
-  /** `nameOf` turns the provider's name of a tool into the one the caller knows. */
+  /** `nameOf` translates the provider's name of a tool to the caller's. */
   constructor(private readonly nameOf: (wireName: string) => string) {}
 
-  /** Arguments of a call are not whole, or no object. */
+  /** Whether some call's arguments are incomplete or not an object. */
   get broken(): boolean {
     return this.list.some((call) => completeArguments(call.arguments).parseError !== undefined);
   }
@@ -41,7 +41,7 @@ export class StreamedCalls {
   }
 
   /**
-   * Ends the calls in order and returns those that ended. `cut`: the message was, so its last call is not complete and
+   * Ends the calls in order and returns those that ended. If the message was `cut`, its last call is incomplete and
    * never ends.
    */
   finish(cut: boolean, out: ModelEvent[]): StreamedCall[] {
@@ -70,7 +70,7 @@ export class StreamedCalls {
   }
 }
 
-/** No arguments at all are `{}`. */
+/** Empty arguments count as `{}`. */
 function completeArguments(text: string): { text: string; parseError?: string } {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed === 'null') return { text: '{}' };

@@ -14,7 +14,7 @@ verifies('models.tool-names', 'examples: slash, collision, overlength', () => {
   expect(names.fromWire('nobody')).toBe('nobody');
 });
 
-/** What a name comes to beside one that looks like it: a name that another set may hold as it is. */
+/** A name that this rule makes from another, and that a second set may contain unchanged. */
 const suffixed = mapToolNames(['a/b', 'a.b']).toWire('a/b');
 
 for (const rule of [openAiToolNames, geminiToolNames]) {

@@ -1,34 +1,33 @@
-// One reversible, deterministic mapping between the tool names that callers know and those that a provider takes.
-// A name that the provider takes already never changes.
+// A reversible, deterministic mapping between callers' tool names and those that a provider accepts. A name that the
+// provider accepts never changes.
 import { createHash } from 'node:crypto';
 import type { ModelRequest } from '../model-provider.js';
 
 export interface ToolNames {
   toWire(name: string): string;
-  /** A name that nobody offered comes back as it is. */
+  /** Unknown names stay as they are. */
   fromWire(name: string): string;
 }
 
 export interface ToolNameRule {
   valid: RegExp;
-  /** One character that must be replaced; global. */
+  /** Matches one character to replace; global. */
   forbidden: RegExp;
   maxLength: number;
 }
 
-/** `^[A-Za-z0-9_-]{1,64}$` */
 export const openAiToolNames: ToolNameRule = {
   valid: /^[A-Za-z0-9_-]{1,64}$/,
   forbidden: /[^A-Za-z0-9_-]/g,
   maxLength: 64,
 };
 
-/** As OpenAI's, and not beginning with a digit or a dash. */
+/** As OpenAI's, but must not start with a digit or a dash. */
 export const geminiToolNames: ToolNameRule = { ...openAiToolNames, valid: /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/ };
 
 const unchanged: ToolNames = { toWire: (name) => name, fromWire: (name) => name };
 
-/** `names`: every name of the request, offered or in its history; their order does not matter. */
+/** `names`: every name of the request, offered or in its history, in any order. */
 export function mapToolNames(names: Iterable<string>, rule: ToolNameRule = openAiToolNames): ToolNames {
   const taken = new Set<string>();
   const strange = new Set<string>();
@@ -42,7 +41,7 @@ export function mapToolNames(names: Iterable<string>, rule: ToolNameRule = openA
   }
   const wire = new Map<string, string>();
   const back = new Map<string, string>();
-  // Sorted, so that the order of the names decides nothing where suffixes collide.
+  // Sorted, so that colliding suffixes do not depend on the order of the names.
   for (const name of [...strange].sort()) {
     const wish = cleaned(name, rule);
     const clear = rule.valid.test(wish) && !taken.has(wish) && wished.get(wish) === 1;
@@ -57,7 +56,7 @@ export function mapToolNames(names: Iterable<string>, rule: ToolNameRule = openA
   };
 }
 
-/** Every name of a request: offered, or called in its history. */
+/** Every tool name of a request: offered, or called in its history. */
 export function* namesIn(request: Pick<ModelRequest, 'tools' | 'messages'>): Iterable<string> {
   for (const tool of request.tools) yield tool.name;
   for (const message of request.messages) {

@@ -1,7 +1,7 @@
-// Finds the call that each `functionCall` part belongs to: whole, or streamed in parts that are ended by an empty one, by
-// the next call or by the end of the message. A call that comes again by its id is still one. What breaks off within a
-// string is never taken for whole.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+// Decides which call each `functionCall` part belongs to. A part is a whole call or a piece of one; an empty part, the
+// next call or the end of the message ends it. A repeated id means the same call. Arguments that stop inside a string are
+// incomplete.
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
 import { PartialArguments } from './partial-arguments.js';
@@ -9,12 +9,12 @@ import { PartialArguments } from './partial-arguments.js';
 interface OpenCall {
   call: StreamedCall;
   args: PartialArguments;
-  /** It is whole: the provider said so, or went on to the next call. */
+  /** The provider ended the call, or continued with the next one. */
   ended: boolean;
-  /** Its arguments went out, and cannot grow any more. */
-  told: boolean;
-  /** Arguments that are no object, as they came: the model is told so. */
-  strange?: string;
+  /** Its arguments were sent and can no longer grow. */
+  sent: boolean;
+  /** Arguments that are not an object, as text, for the error that the model gets. */
+  invalid?: string;
 }
 
 /** One `functionCall`. */
@@ -23,8 +23,8 @@ interface Piece {
   id: string;
   args: JsonObject | string | undefined;
   partial: Json[];
-  /** More of the same call was announced. */
-  goesOn: boolean;
+  /** More pieces of the call will follow. */
+  continues: boolean;
 }
 
 export class GeminiCalls {
@@ -40,41 +40,41 @@ export class GeminiCalls {
     return this.calls.list.length;
   }
 
-  /** A string of the last call was to go on, and nothing of it has come. */
-  get breaksOff(): boolean {
-    return this.open?.args.goesOn === true;
+  /** Whether the open call waits for the rest of a string. */
+  get isInString(): boolean {
+    return this.open?.args.isInString === true;
   }
 
   /**
-   * The call that the part belongs to; undefined when it only ended one, `stray` when it is a piece of a call that never
-   * began. `signature` came on the part.
+   * The call that the part belongs to. Undefined if it only ended one; `stray` if it is a piece of a call that never
+   * started. `signature` is the part's.
    */
   read(part: JsonObject, signature: Json | undefined, out: ModelEvent[]): StreamedCall | 'stray' | undefined {
     const piece = readPiece(part);
-    const { name, id, args, partial, goesOn } = piece;
-    const says = args !== undefined || partial.length > 0;
-    if (name === '' && id === '' && !says && !goesOn) {
+    const { name, id, args, partial, continues } = piece;
+    const hasArguments = args !== undefined || partial.length > 0;
+    if (name === '' && id === '' && !hasArguments && !continues) {
       this.close(out);
       return undefined;
     }
     const found = this.find(piece);
-    if (found === undefined && name === '') return says ? 'stray' : undefined;
+    if (found === undefined && name === '') return hasArguments ? 'stray' : undefined;
     const target = found ?? this.begin(piece, signature, out);
-    if (typeof args === 'string') target.strange = args;
+    if (typeof args === 'string') target.invalid = args;
     else if (args !== undefined) target.args.merge(args);
     for (const entry of partial) {
       if (!target.args.add(entry)) target.call.broken = 'A piece of the arguments cannot be placed';
     }
-    if (target === this.open && !goesOn && partial.length === 0) this.close(out);
+    if (target === this.open && !continues && partial.length === 0) this.close(out);
     return target.call;
   }
 
-  /** `cut`: the message was, so a call that it was cut in never ends. */
+  /** If the message was `cut`, the call at its end never ends. */
   finish(cut: boolean, out: ModelEvent[]): StreamedCall[] {
     if (!cut) this.close(out);
     for (const each of this.all) {
-      if (!each.ended && (cut || each.args.goesOn)) each.call.broken = 'The arguments break off';
-      this.tell(each, out);
+      if (!each.ended && (cut || each.args.isInString)) each.call.broken = 'The arguments break off';
+      this.send(each, out);
     }
     return this.calls.finish(cut, out);
   }
@@ -88,7 +88,7 @@ export class GeminiCalls {
     return open?.call.name === name && open.args.continues(partial[0]) ? open : undefined;
   }
 
-  /** A call that others came between. */
+  /** Continues a call after pieces of others. */
   private resumed(known: OpenCall): OpenCall {
     if (!known.ended) this.open = known;
     return known;
@@ -100,15 +100,15 @@ export class GeminiCalls {
     call.name = name;
     call.id = id;
     if (typeof signature === 'string') call.extraContent = { google: { thought_signature: signature } };
-    this.open = { call, args: new PartialArguments(), ended: false, told: false };
+    this.open = { call, args: new PartialArguments(), ended: false, sent: false };
     this.all.push(this.open);
     this.calls.append(call, '', out);
     return this.open;
   }
 
-  /** The next call begins: only what has an id can be gone on with. */
+  /** The next call starts. Only a call with an id can continue after it. */
   private leave(out: ModelEvent[]): void {
-    if (this.open?.call.id === '' && !this.breaksOff) this.close(out);
+    if (this.open?.call.id === '' && !this.isInString) this.close(out);
     delete this.open;
   }
 
@@ -116,37 +116,37 @@ export class GeminiCalls {
     const { open } = this;
     if (open === undefined) return;
     open.ended = true;
-    // What has an id may be gone on with until the message ends.
-    if (open.call.id === '') this.tell(open, out);
+    // A call with an id may continue until the message ends.
+    if (open.call.id === '') this.send(open, out);
     delete this.open;
   }
 
-  private tell(open: OpenCall, out: ModelEvent[]): void {
-    if (open.told) return;
-    open.told = true;
-    this.calls.append(open.call, open.strange ?? JSON.stringify(open.args.value), out);
+  private send(open: OpenCall, out: ModelEvent[]): void {
+    if (open.sent) return;
+    open.sent = true;
+    this.calls.append(open.call, open.invalid ?? JSON.stringify(open.args.value), out);
   }
 }
 
-/** Whether a piece with the id of a known call says something of that call, and not of another that was given its id. */
-function belongs({ name, args, partial }: Piece, { call, args: told, ended }: OpenCall): boolean {
+/** Whether a piece with the id of a known call belongs to it. If not, another call was given the same id. */
+function belongs({ name, args, partial }: Piece, { call, args: known, ended }: OpenCall): boolean {
   if (name !== '' && name !== call.name) return false;
   if (!ended) return true;
-  return partial.length === 0 && (args === undefined || (typeof args === 'object' && told.agrees(args)));
+  return partial.length === 0 && (args === undefined || (typeof args === 'object' && known.agrees(args)));
 }
 
 function readPiece(part: JsonObject): Piece {
   const partial = Array.isArray(part['partialArgs']) ? part['partialArgs'] : [];
   return {
-    name: text(part['name']),
-    id: text(part['id']),
+    name: textOrEmpty(part['name']),
+    id: textOrEmpty(part['id']),
     args: readArgs(part['args']),
     partial,
-    goesOn: part['willContinue'] === true,
+    continues: part['willContinue'] === true,
   };
 }
 
-/** An object, or one written as text; text where it is neither. */
+/** An object, also if it was sent as JSON text; text for anything else. */
 function readArgs(args: Json | undefined): JsonObject | string | undefined {
   if (args === undefined || args === null || isJsonObject(args)) return args ?? undefined;
   if (typeof args !== 'string') return JSON.stringify(args);
@@ -157,5 +157,3 @@ function readArgs(args: Json | undefined): JsonObject | string | undefined {
     return args.trim() === '' ? undefined : args;
   }
 }
-
-const text = (value: unknown) => (typeof value === 'string' ? value : '');

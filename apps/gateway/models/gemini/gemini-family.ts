@@ -1,4 +1,4 @@
-// The family of Gemini's generateContent. The quirks are in the files beside it.
+// Gemini's generateContent as a `WireFamily`.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -10,7 +10,7 @@ import { GeminiAnswerReader } from './read-gemini-chunk.js';
 import { toGeminiRequest } from './to-gemini-request.js';
 import type { ReportLost } from './to-gemini-tools.js';
 
-/** Tools that have been reported; more than this are reported again. */
+/** Tools whose lost keywords were logged. At the limit the list is cleared, and they are logged again. */
 const mostReported = 1_000;
 
 export function geminiFamily(config: ProviderConfig, logger: Logger): WireFamily {
@@ -21,12 +21,12 @@ export function geminiFamily(config: ProviderConfig, logger: Logger): WireFamily
     if (reported.has(key)) return;
     if (reported.size >= mostReported) reported.clear();
     reported.add(key);
-    logger.info({ metadata: { tool, keywords } }, 'a schema says more than Gemini takes: keywords were left out');
+    logger.info({ metadata: { tool, keywords } }, 'left out keywords of a schema that Gemini does not support');
   };
   return {
     baseUrl: 'https://generativelanguage.googleapis.com',
     toolNames: geminiToolNames,
-    // In a header, never in the address: addresses are logged.
+    // In a header, because URLs are logged.
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }),
     toRequest(request, reading) {
       const { provider, names } = reading;
@@ -61,7 +61,7 @@ export function geminiFamily(config: ProviderConfig, logger: Logger): WireFamily
   };
 }
 
-/** `tunedModels/x` is a path of its own. */
+/** `tunedModels/x` is already a path. */
 function modelPath(model: string): string {
   const path = model.includes('/') ? model : `models/${model}`;
   return path.split('/').map(encodeURIComponent).join('/');

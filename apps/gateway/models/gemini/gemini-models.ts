@@ -1,4 +1,4 @@
-// What can be told of a Gemini model by its name.
+// What follows from the name of a Gemini model.
 import type { JsonObject } from '#libs/schemas/json.js';
 
 /** 2.5 for `gemini-2.5-flash`; undefined for names without a version. */
@@ -7,13 +7,13 @@ export function geminiVersion(model: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-/** Whether it takes JSON Schema beside the subset of OpenAPI. */
+/** Whether the model accepts JSON Schema as well as the OpenAPI subset. */
 export const takesJsonSchema = (model: string): boolean => /gemini/.test(model) && (geminiVersion(model) ?? 2) >= 2;
 
-/** Whether it refuses its own calls without the signature that they came with. */
+/** Whether the model refuses its own calls without their signatures. */
 export const wantsSignatures = (model: string): boolean => (geminiVersion(model) ?? 0) >= 3;
 
-/** The same as in Google's own OpenAI-compatible API. */
+/** As in Google's OpenAI-compatible API. */
 const budgets = new Map<string, number>([
   ['none', 0],
   ['minimal', 1_024],
@@ -23,7 +23,7 @@ const budgets = new Map<string, number>([
   ['xhigh', 24_576],
 ]);
 
-/** `thinkingConfig` for OpenAI's `reasoning_effort`; undefined where the model does not think. */
+/** Translates OpenAI's `reasoning_effort` to `thinkingConfig`. Undefined if the model cannot think. */
 export function toThinkingConfig(model: string, effort: string): JsonObject | undefined {
   const version = geminiVersion(model) ?? 3;
   if (version < 2.5) return undefined;

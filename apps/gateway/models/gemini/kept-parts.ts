@@ -1,5 +1,5 @@
-// The parts of one message that must go back as they came, for the signatures on them: text, thoughts that are signed,
-// and calls by their number.
+// The parts of one message that must be sent back unchanged because of their signatures: text, signed thoughts, and calls
+// as positions.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { StreamedCall } from '../conversation/streamed-calls.js';
 
@@ -11,7 +11,7 @@ interface KeptPart {
 export class KeptParts {
   private readonly parts: KeptPart[] = [];
 
-  /** A part that is no call; text that follows text is one part unless a signature lies between. */
+  /** Adds a part that is not a call. Adjacent text is joined, unless one of the parts is signed. */
   add(part: JsonObject): void {
     const last = this.parts.at(-1);
     const joins =
@@ -33,7 +33,7 @@ export class KeptParts {
     if (signature !== undefined) kept.raw['thoughtSignature'] = signature;
   }
 
-  /** Undefined when nothing is signed or named, so that the history says it all. */
+  /** Undefined if no part has a signature or an id, since the history has the rest. */
   replayed(ended: readonly StreamedCall[]): JsonObject[] | undefined {
     if (!this.parts.some(({ raw }) => raw['thoughtSignature'] !== undefined || raw['id'] !== undefined))
       return undefined;

@@ -1,8 +1,8 @@
-// Gemini's finish reasons in our four words. A tool turn ends with STOP too: its calls decide. Pure.
+// Translates Gemini's finish reasons to OpenAI's. Messages with calls end with STOP too. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
 import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
-/** `malformed`: the model's own slip, which another try may not have. */
+/** `malformed`: an error of the model, which a second attempt may avoid. */
 export type EndedBy = FinishReason | 'malformed';
 
 const reasons = new Map<string, EndedBy>([

@@ -1,5 +1,5 @@
-// The arguments of one call as they stream in: values with their place (`$.to[0].name`), strings in pieces. Bounded in
-// depth and length; a value without a place is refused.
+// The streamed arguments of one call: values with a JSON Path (`$.to[0].name`), strings in pieces. Bounded in depth and
+// length.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { define } from '../conversation/schema-parts.js';
 
@@ -10,25 +10,25 @@ type Container = JsonObject | Json[];
 
 export class PartialArguments {
   readonly value: JsonObject = {};
-  /** The place whose string goes on. */
+  /** The path of the string that continues. */
   private continuing?: string;
 
-  /** Whole members, as a provider that does not stream gives them. */
+  /** Adds whole members, which providers that do not stream arguments send. */
   merge(args: JsonObject): void {
     for (const [name, value] of Object.entries(args)) define(this.value, name, value);
   }
 
-  /** The last string that came was to go on. */
-  get goesOn(): boolean {
+  /** Whether the last string is to continue. */
+  get isInString(): boolean {
     return this.continuing !== undefined;
   }
 
-  /** Whether these members say the same as what is known, or more. */
+  /** Whether `args` has all known members with equal values. */
   agrees(args: JsonObject): boolean {
     return Object.entries(this.value).every(([name, value]) => JSON.stringify(args[name]) === JSON.stringify(value));
   }
 
-  /** One entry of `partialArgs`; false where it has a value and no place for it. */
+  /** Adds one entry of `partialArgs`. Returns false if it has a value without a valid path. */
   add(entry: Json): boolean {
     if (!isJsonObject(entry)) return false;
     const path = typeof entry['jsonPath'] === 'string' ? readPath(entry['jsonPath']) : undefined;
@@ -44,7 +44,7 @@ export class PartialArguments {
     return true;
   }
 
-  /** Whether `entry` says more of a value that was announced to go on. */
+  /** Whether `entry` continues the unfinished string. */
   continues(entry: Json | undefined): boolean {
     const place = isJsonObject(entry) ? entry['jsonPath'] : undefined;
     if (typeof place !== 'string' || this.continuing === undefined) return false;
@@ -76,7 +76,7 @@ export class PartialArguments {
 
 function set(target: Container, key: string | number, value: Json): void {
   if (!Array.isArray(target)) return define(target, String(key), value);
-  // A list has no holes in JSON.
+  // JSON lists have no holes.
   while (target.length < Number(key)) target.push(null);
   target[Number(key)] = value;
 }
@@ -90,7 +90,7 @@ function valueOf(entry: JsonObject): Json | undefined {
 
 const step = /\.([^.[\]'"\s]+)|\[\s*(\d{1,9})\s*\]|\[\s*'((?:[^'\\]|\\.)*)'\s*\]|\[\s*"((?:[^"\\]|\\.)*)"\s*\]/y;
 
-/** The names and numbers of a JSON Path (RFC 9535) to one place; undefined for any other query. */
+/** The names and indexes of a JSON Path (RFC 9535) to a single place; undefined for any other path. */
 export function readPath(path: string): (string | number)[] | undefined {
   const text = path.startsWith('$') ? path.slice(1) : `.${path}`;
   const keys: (string | number)[] = [];
@@ -103,7 +103,7 @@ export function readPath(path: string): (string | number)[] | undefined {
     if (keys.length >= maxDepth || (typeof key === 'number' && key > maxIndex)) return undefined;
     keys.push(key);
   }
-  // What the model fills is an object.
+  // Arguments are an object.
   return typeof keys[0] === 'string' ? keys : undefined;
 }
 

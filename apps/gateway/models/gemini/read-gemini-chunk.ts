@@ -1,7 +1,7 @@
-// One answer of Gemini's, chunk by chunk, as model events; a whole answer is one chunk. A message that the model spoilt
-// before anything of it was told is asked for once more. It knows no HTTP and never throws.
+// Translates one Gemini answer to model events; a whole answer is one chunk. A malformed message is requested once more if
+// nothing of it was sent. Knows no HTTP and never throws.
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
@@ -12,16 +12,16 @@ import { readGeminiError } from './read-gemini-error.js';
 import { toUsage } from './read-gemini-usage.js';
 
 export interface AnswerReading extends Reading {
-  /** What was asked for, shown when the answer names no model. */
+  /** The requested model, used if the answer names none. */
   model: string;
-  /** The request, to be sent once more. */
+  /** The request, for a second attempt. */
   body: string;
 }
 
 interface Candidate {
   finishReason?: string;
-  /** It went on after its finish reason: this upstream gives one with every chunk. */
-  wentOn?: true;
+  /** It continued after its finish reason: some upstreams send one with every chunk. */
+  continued?: true;
   message?: string;
 }
 
@@ -32,17 +32,17 @@ export class GeminiAnswerReader implements AnswerReader {
   private kept = new KeptParts();
   private started = false;
   private blocked = false;
-  /** Text or a call went out, which cannot be taken back. */
-  private told = false;
-  private tries = 1;
-  private spoilt = false;
+  /** Text or a call was sent. */
+  private sent = false;
+  private attempts = 1;
+  private malformed = false;
 
   constructor(private readonly reading: AnswerReading) {
     this.calls = new GeminiCalls(reading.names.fromWire);
   }
 
   get over(): boolean {
-    return this.spoilt || this.ending.over;
+    return this.malformed || this.ending.over;
   }
 
   private get finished(): boolean {
@@ -54,7 +54,7 @@ export class GeminiAnswerReader implements AnswerReader {
 
   get settled(): boolean {
     if (!this.finished) return false;
-    for (const { wentOn } of this.candidates.values()) if (wentOn) return false;
+    for (const { continued } of this.candidates.values()) if (continued) return false;
     return true;
   }
 
@@ -68,8 +68,8 @@ export class GeminiAnswerReader implements AnswerReader {
     this.blocked ||= isJsonObject(feedback) && typeof feedback['blockReason'] === 'string' && candidates.length === 0;
     if (!this.started && (candidates.length > 0 || this.blocked)) {
       this.started = true;
-      const model = text(chunk['modelVersion']) || this.reading.model;
-      out.push({ type: 'message_start', model, responseId: text(chunk['responseId']) });
+      const model = textOrEmpty(chunk['modelVersion']) || this.reading.model;
+      out.push({ type: 'message_start', model, responseId: textOrEmpty(chunk['responseId']) });
     }
     for (const candidate of candidates) {
       if (isJsonObject(candidate) && !this.over) this.readCandidate(candidate, out);
@@ -85,10 +85,10 @@ export class GeminiAnswerReader implements AnswerReader {
     const ends: ModelEvent[] = [];
     for (const [index, candidate] of [...this.candidates].sort(([left], [right]) => left - right)) {
       const reason = mapFinishReason(candidate.finishReason, index === 0 && this.calls.count > 0);
-      if (reason === 'malformed') return this.spoil(candidate, out);
+      if (reason === 'malformed') return this.endMalformed(candidate, out);
       const first = index === 0;
       const cut = reason === 'length' || reason === 'content_filter';
-      if (first && !cut && this.calls.breaksOff) return this.refuse('ended its answer within a call', out);
+      if (first && !cut && this.calls.isInString) return this.refuse('ended its answer within a call', out);
       const ended = first ? this.calls.finish(cut, out) : [];
       const parts = first && ended.length > 0 ? this.kept.replayed(ended) : undefined;
       ends.push({
@@ -106,9 +106,9 @@ export class GeminiAnswerReader implements AnswerReader {
   }
 
   again(): string | undefined {
-    if (!this.spoilt) return undefined;
-    this.spoilt = false;
-    this.tries += 1;
+    if (!this.malformed) return undefined;
+    this.malformed = false;
+    this.attempts += 1;
     this.candidates.clear();
     this.calls = new GeminiCalls(this.reading.names.fromWire);
     this.kept = new KeptParts();
@@ -121,40 +121,41 @@ export class GeminiAnswerReader implements AnswerReader {
     if (known === undefined) this.candidates.set(index, (known = {}));
     const content = candidate['content'];
     const parts = isJsonObject(content) && Array.isArray(content['parts']) ? content['parts'].filter(isJsonObject) : [];
-    if (known.finishReason !== undefined && !parts.every(isEmpty)) known.wentOn = true;
-    const finish = text(candidate['finishReason']);
+    if (known.finishReason !== undefined && !parts.every(isEmpty)) known.continued = true;
+    const finish = textOrEmpty(candidate['finishReason']);
     if (finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') known.finishReason = finish;
-    if (text(candidate['finishMessage']) !== '') known.message = text(candidate['finishMessage']);
+    const message = textOrEmpty(candidate['finishMessage']);
+    if (message !== '') known.message = message;
     for (const part of parts) if (!this.over) this.readPart(part, index, out);
   }
 
   private readPart(part: JsonObject, index: number, out: ModelEvent[]): void {
     const call = part['functionCall'];
     if (isJsonObject(call)) {
-      // Calls belong to the first choice: `n > 1` with tools is refused when the request is read.
+      // Only the first choice can have calls: `n > 1` with tools is refused.
       if (index > 0) return;
-      this.told = true;
+      this.sent = true;
       const found = this.calls.read(call, part['thoughtSignature'], out);
       if (found === 'stray') return this.refuse('sent a piece of a call that never began', out);
       if (found !== undefined) this.kept.addCall(found, part);
       return;
     }
     if (index === 0 && !isEmpty(part)) this.kept.add(part);
-    const said = text(part['text']);
-    if (said === '') return;
+    const text = textOrEmpty(part['text']);
+    if (text === '') return;
     const numbered = index > 0 ? { choice: index } : undefined;
-    if (part['thought'] === true) return void out.push({ type: 'reasoning_delta', text: said, ...numbered });
-    this.told = true;
-    out.push({ type: 'text_delta', text: said, ...numbered });
+    if (part['thought'] === true) return void out.push({ type: 'reasoning_delta', text, ...numbered });
+    this.sent = true;
+    out.push({ type: 'text_delta', text, ...numbered });
   }
 
   private refuse(what: string, out: ModelEvent[]): void {
     this.fail(new AppError('model_bad_response', `Model provider '${this.reading.provider}' ${what}`), out);
   }
 
-  private spoil({ finishReason, message }: Candidate, out: ModelEvent[]): void {
-    if (this.tries === 1 && !this.told) {
-      this.spoilt = true;
+  private endMalformed({ finishReason, message }: Candidate, out: ModelEvent[]): void {
+    if (this.attempts === 1 && !this.sent) {
+      this.malformed = true;
       return;
     }
     const words = `broke off its answer (${finishReason})${message === undefined ? '' : `: ${message}`}`;
@@ -162,5 +163,4 @@ export class GeminiAnswerReader implements AnswerReader {
   }
 }
 
-const text = (value: Json | undefined) => (typeof value === 'string' ? value : '');
 const isEmpty = (part: JsonObject) => part['text'] === '' && part['thoughtSignature'] === undefined;

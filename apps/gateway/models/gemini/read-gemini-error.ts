@@ -1,8 +1,8 @@
-// Google's error object: a status in words, and details that say when to try again.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+// Reads Google's error object, with the time to wait from its details.
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { UpstreamErrorMember } from '../wire/read-upstream-error.js';
 
-/** `{"error": {"code", "message", "status", "details": […]}}`; source: google.rpc.Status and its error details. */
+/** `{"error": {"code", "message", "status", "details": […]}}`: google.rpc.Status and its error details. */
 export function readGeminiError(body: JsonObject): UpstreamErrorMember | undefined {
   const error = body['error'];
   if (typeof error === 'string') return { message: error, code: '' };
@@ -10,11 +10,11 @@ export function readGeminiError(body: JsonObject): UpstreamErrorMember | undefin
   const { code: status, message, status: code } = error;
   const details = Array.isArray(error['details']) ? error['details'].filter(isJsonObject) : [];
   const retryAfterSeconds = details.map(({ retryDelay }) => secondsOf(retryDelay)).find((delay) => delay !== undefined);
-  // A wrong key is told as a bad request.
-  const refusesGateway = details.some(({ reason }) => typeof reason === 'string' && reason.startsWith('API_KEY_'));
+  // Google reports a wrong key as a bad request.
+  const refusesGateway = details.some(({ reason }) => textOrEmpty(reason).startsWith('API_KEY_'));
   return {
-    message: typeof message === 'string' ? message : '',
-    code: typeof code === 'string' ? code.toLowerCase() : '',
+    message: textOrEmpty(message),
+    code: textOrEmpty(code).toLowerCase(),
     ...(typeof status === 'number' && status >= 400 && status < 600 && { status }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(refusesGateway && { refusesGateway }),

@@ -1,8 +1,8 @@
-// Gemini's counts in OpenAI's shape. Pure.
+// Translates Gemini's token counts to OpenAI's shape. Pure.
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
-/** Thoughts are part of what the model wrote; undefined where nothing was counted yet. */
+/** Thoughts are part of `completion_tokens`. Undefined while nothing was counted. */
 export function toUsage(usage: Json | undefined): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const count = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0);

@@ -1,22 +1,17 @@
-// A history as Gemini takes it: user and model in turn, all responses to one turn's calls together and first, signatures
-// on the parts that they came with.
+// Translates a history to Gemini's contents: alternating roles, all results of a model turn first in the user turn after
+// it, and signatures on their own parts.
 import type { AssistantMessage, MessageContent, ToolCall, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, jsonObjectOf, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
-import {
-  readArguments,
-  type AssistantTurn,
-  type Conversation,
-  type UserTurn,
-} from '../conversation/read-conversation.js';
+import type { AssistantTurn, Conversation, UserTurn } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 
 export interface ContentRules {
-  /** Whose `provider_state` is ours to read. */
+  /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
-  /** Whether the model refuses calls of the turn under way that have no signature. */
+  /** Whether the model refuses calls of the current turn without a signature. */
   wantsSignatures: boolean;
 }
 
@@ -25,13 +20,13 @@ export interface GeminiContent {
   parts: JsonObject[];
 }
 
-/** By the caller's id of a call: its name on the wire, and the provider's own id if it had one. */
+/** By the caller's id of a call: the tool's name at the provider, and the provider's id of the call if it has one. */
 type CalledTools = Map<string, { name: string; id?: Json }>;
 
-/** Documented for calls that another model made: https://ai.google.dev/gemini-api/docs/thought-signatures */
+/** For calls by other models: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const foreignSignature = 'skip_thought_signature_validator';
 
-/** @throws AppError invalid_value for content that the API does not take */
+/** @throws AppError invalid_value for content that the API does not support */
 export function toGeminiContents({ turns }: Conversation, rules: ContentRules): GeminiContent[] {
   const contents: GeminiContent[] = [];
   const called: CalledTools = new Map();
@@ -45,15 +40,11 @@ export function toGeminiContents({ turns }: Conversation, rules: ContentRules): 
   return contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }];
 }
 
-function userParts(
-  turn: UserTurn,
-  called: Map<string, { name: string; id?: Json }>,
-  rules: ContentRules,
-): JsonObject[] {
+function userParts(turn: UserTurn, called: CalledTools, rules: ContentRules): JsonObject[] {
   const media: JsonObject[] = [];
   const responses = turn.results.map((result) => {
     for (const part of readResult(result)) {
-      if (part.kind === 'data' && taken.test(part.mediaType)) media.push(inline(part));
+      if (part.kind === 'data' && supportedMedia.test(part.mediaType)) media.push(inline(part));
     }
     const { name, id } = called.get(result.tool_call_id) ?? { name: 'unknown' };
     return { functionResponse: { ...(id !== undefined && { id }), name, response: toResponse(result) } };
@@ -61,10 +52,10 @@ function userParts(
   return [...responses, ...media, ...turn.messages.flatMap(({ content }) => toParts(content, rules.provider))];
 }
 
-/** What a tool gives that the API would refuse is told by its text alone: the turn must not fail for it. */
-const taken = /^(?:image|audio|video|text)\/|^application\/pdf$/;
+/** Other data in a tool's result is only named in its text, so that the request is not refused. */
+const supportedMedia = /^(?:image|audio|video|text)\/|^application\/pdf$/;
 
-/** An object always. */
+/** The API requires an object. */
 function toResponse(result: ToolMessage): JsonObject {
   const said = messageText(result.content);
   return result.is_error === true ? { error: said } : { output: said };
@@ -87,24 +78,24 @@ function modelParts(turn: AssistantTurn, called: CalledTools, rules: ContentRule
   });
 }
 
-/** `id` and `thoughtSignature` as they came with the call. */
+/** `id` and `thoughtSignature` are the provider's. */
 function callPart(call: ToolCall, { id, thoughtSignature }: JsonObject, called: CalledTools): JsonObject {
   const { name } = called.get(call.id)!;
   if (id !== undefined) called.set(call.id, { name, id });
   return {
-    functionCall: { ...(id !== undefined && { id }), name, args: readArguments(call.function.arguments) },
+    functionCall: { ...(id !== undefined && { id }), name, args: jsonObjectOf(call.function.arguments) },
     ...(thoughtSignature !== undefined && { thoughtSignature }),
   };
 }
 
-/** The parts as they came, calls by their number among the message's. */
+/** The stored parts, with calls as positions in the message's `tool_calls`. */
 function stateOf(message: AssistantMessage, provider: string): JsonObject[] | undefined {
   const state = message.provider_state;
   const parts = state?.provider === provider ? state.state['parts'] : undefined;
   return Array.isArray(parts) ? parts.filter(isJsonObject) : undefined;
 }
 
-/** `extra_content.google.thought_signature`, which a client may send back where nothing was kept. */
+/** `extra_content.google.thought_signature`, which a client may send back if there is no stored state. */
 function offered(call: ToolCall): JsonObject {
   const extra = call.extra_content;
   const google = isJsonObject(extra) ? extra['google'] : undefined;

@@ -1,5 +1,5 @@
-// A JSON Schema in the part of JSON Schema that newer Gemini models take (`parametersJsonSchema`): for what the subset of
-// OpenAPI cannot say. Keywords that are not of that part are left out and named.
+// Reduces a JSON Schema to the part that newer Gemini models support (`parametersJsonSchema`), for schemas that the
+// OpenAPI subset cannot express. Lists the keywords that it leaves out.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { allOf, define, list } from '../conversation/schema-parts.js';
 
@@ -27,7 +27,7 @@ export function toGeminiJsonSchema(schema: JsonObject): { schema: JsonObject; lo
   return { schema: compile(schema, lost) as JsonObject, lost: [...lost].sort() };
 }
 
-/** Whether every reference in it leads into its definitions, the only place that the form knows. */
+/** Whether all references point to definitions, the only targets that Gemini supports. */
 export function hasPlainReferences(schema: Json): boolean {
   if (Array.isArray(schema)) return schema.every(hasPlainReferences);
   if (!isJsonObject(schema)) return true;
@@ -41,7 +41,7 @@ export function hasPlainReferences(schema: Json): boolean {
 function compile(node: Json, lost: Set<string>): Json {
   if (!isJsonObject(node)) return node === false ? false : {};
   const { $ref: ref } = node;
-  // Beside a reference nothing else may stand.
+  // Gemini allows no other keywords beside a reference.
   if (typeof ref === 'string') {
     const definitions = compileMembers({ $defs: node['$defs'], definitions: node['definitions'] }, lost);
     return { $ref: ref.replace('#/definitions/', '#/$defs/'), ...definitions };
@@ -59,7 +59,7 @@ function compileMembers(node: Record<string, Json | undefined>, lost: Set<string
     if (value === undefined || silent.has(key)) continue;
     if (kept.has(key)) made[key] = value;
     else if (key === 'const') made['enum'] = [value];
-    // Branches that are widened may both hold.
+    // Widened branches may overlap, which `oneOf` would forbid.
     else if (key === 'oneOf') made['anyOf'] ??= list(value).map((one) => compile(one, lost));
     else if (key === 'items' && Array.isArray(value))
       made['prefixItems'] = list(value).map((one) => compile(one, lost));

@@ -1,5 +1,5 @@
-// A model request as the JSON text that Gemini's generateContent is sent. Nothing is invented: what the caller left out
-// stays out. Fields of OpenAI's that Gemini has no words for are left out too.
+// Translates a model request to the body of Gemini's generateContent. Adds nothing that the caller left out, and leaves out
+// OpenAI's parameters that Gemini does not have.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { readConversation } from '../conversation/read-conversation.js';
@@ -28,7 +28,7 @@ export function toGeminiRequest(request: ModelRequest, { provider, names, report
   });
 }
 
-/** OpenAI's name of a parameter, and Gemini's. */
+/** OpenAI's parameter names and Gemini's. */
 const sameMeaning: Record<string, string> = {
   temperature: 'temperature',
   top_p: 'topP',

@@ -1,5 +1,5 @@
-// A JSON Schema in the subset of OpenAPI that Gemini takes: references put in place, unions kept, everything else that
-// it has no word for left out and named. What was valid stays valid: a schema is widened, never narrowed.
+// Translates a JSON Schema to the OpenAPI subset that Gemini supports. Inlines references, keeps unions, and lists the
+// keywords that it leaves out. The schema is widened, never narrowed: valid values stay valid.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { allOf, define, followRef, list } from '../conversation/schema-parts.js';
 
@@ -7,89 +7,89 @@ export interface GeminiSchema {
   schema: JsonObject;
   /** Keywords that were left out. */
   lost: string[];
-  /** Something was lost that Gemini's other form, JSON Schema, can say. */
-  sayable: boolean;
+  /** Something was lost that Gemini's other form, JSON Schema, can express. */
+  needsJsonSchema: boolean;
 }
 
 const maxDepth = 24;
-/** References put in place can multiply. */
+/** Inlined references can multiply. */
 const maxNodes = 2_000;
-/** How often a reference may stand within itself. */
-const maxTurns = 2;
+/** How often a reference is inlined within itself. */
+const maxRecursion = 2;
 
-interface Walk {
+interface Context {
   root: JsonObject;
   lost: Set<string>;
-  sayable: boolean;
+  needsJsonSchema: boolean;
   nodes: number;
-  /** References on the way to here. */
+  /** The references around the current node. */
   path: string[];
 }
 
 export function toGeminiSchema(schema: JsonObject): GeminiSchema {
-  const walk: Walk = { root: schema, lost: new Set(), sayable: false, nodes: 0, path: [] };
-  const compiled = compile(schema, walk);
-  return { schema: compiled, lost: [...walk.lost].sort(), sayable: walk.sayable };
+  const context: Context = { root: schema, lost: new Set(), needsJsonSchema: false, nodes: 0, path: [] };
+  const compiled = compile(schema, context);
+  return { schema: compiled, lost: [...context.lost].sort(), needsJsonSchema: context.needsJsonSchema };
 }
 
-function compile(node: Json, walk: Walk): JsonObject {
-  walk.nodes += 1;
-  if (walk.path.length > maxDepth || walk.nodes > maxNodes) return anything('$ref', walk);
-  if (!isJsonObject(node)) return anything(node === false ? 'false' : 'type', walk);
+function compile(node: Json, context: Context): JsonObject {
+  context.nodes += 1;
+  if (context.path.length > maxDepth || context.nodes > maxNodes) return anything('$ref', context);
+  if (!isJsonObject(node)) return anything(node === false ? 'false' : 'type', context);
   const { $ref: ref } = node;
   if (typeof ref === 'string') {
-    const target = followRef(node, walk.root);
-    if (target === undefined || walk.path.filter((one) => one === ref).length >= maxTurns)
-      return anything('$ref', walk);
-    return within(ref, walk, () => compile(target, walk));
+    const target = followRef(node, context.root);
+    if (target === undefined || context.path.filter((one) => one === ref).length >= maxRecursion)
+      return anything('$ref', context);
+    return within(ref, context, () => compile(target, context));
   }
-  return within('', walk, () => compileOwn(node, walk));
+  return within('', context, () => compileOwn(node, context));
 }
 
-function within(step: string, walk: Walk, work: () => JsonObject): JsonObject {
-  walk.path.push(step);
+function within(step: string, context: Context, work: () => JsonObject): JsonObject {
+  context.path.push(step);
   const made = work();
-  walk.path.pop();
+  context.path.pop();
   return made;
 }
 
-function compileOwn(node: JsonObject, walk: Walk): JsonObject {
+function compileOwn(node: JsonObject, context: Context): JsonObject {
   const { allOf: all, anyOf: any, oneOf: one, ...own } = node;
   if (all !== undefined) {
     const branches = list(all).filter(isJsonObject);
-    const found = branches.map((branch) => followRef(branch, walk.root) ?? branch);
-    return compile(allOf([{ ...own, ...(any && { anyOf: any }), ...(one && { oneOf: one }) }, ...found]), walk);
+    const found = branches.map((branch) => followRef(branch, context.root) ?? branch);
+    return compile(allOf([{ ...own, ...(any && { anyOf: any }), ...(one && { oneOf: one }) }, ...found]), context);
   }
   const branches = list(any ?? one);
   const describes = branches.some(
     (branch) => isJsonObject(branch) && Object.keys(branch).some((key) => shaping.has(key)),
   );
-  if (describes) return union(own, branches, walk);
-  // `{"anyOf": [{"required": ["a"]}, …]}` beside an object says what no form of Gemini's can.
-  if (branches.length > 0) walk.lost.add(any === undefined ? 'oneOf' : 'anyOf');
+  if (describes) return union(own, branches, context);
+  // Neither form of Gemini's can express `{"anyOf": [{"required": ["a"]}, …]}` beside an object.
+  if (branches.length > 0) context.lost.add(any === undefined ? 'oneOf' : 'anyOf');
   const types = typesOf(own);
-  if (types.length === 0) return withWords(anything('type', walk), own);
+  if (types.length === 0) return withWords(anything('type', context), own);
   const real = types.filter((type) => type !== 'null');
   const nullable = real.length < types.length || own['nullable'] === true || list(own['enum']).includes(null);
-  const made = real.map((type) => withType(type, own, walk));
+  const made = real.map((type) => withType(type, own, context));
   return withWords({ ...either(made), ...(nullable && { nullable }) }, own);
 }
 
-/** Nothing but null is a string that is null. */
+/** A schema that allows only null becomes a nullable string. */
 function either(schemas: JsonObject[]): JsonObject {
   return schemas.length > 1 ? { anyOf: schemas } : (schemas[0] ?? { type: 'string' });
 }
 
-/** Keywords that make a branch a schema of its own. */
+/** A branch with one of these is a schema of its own. */
 const shaping = new Set(['type', '$ref', 'properties', 'items', 'enum', 'const', 'anyOf', 'oneOf', 'allOf']);
 
-function union(own: JsonObject, branches: Json[], walk: Walk): JsonObject {
+function union(own: JsonObject, branches: Json[], context: Context): JsonObject {
   const { description, title, default: preset, ...shared } = own;
   const isNull = (branch: Json) => isJsonObject(branch) && (branch['type'] === 'null' || branch['const'] === null);
   const real = branches.filter((branch) => !isNull(branch));
   const made = real.map((branch) => {
-    if (!isJsonObject(branch) || Object.keys(shared).length === 0) return compile(branch, walk);
-    return compile(allOf([followRef(branch, walk.root) ?? branch, shared]), walk);
+    if (!isJsonObject(branch) || Object.keys(shared).length === 0) return compile(branch, context);
+    return compile(allOf([followRef(branch, context.root) ?? branch, shared]), context);
   });
   const nullable = real.length < branches.length || own['nullable'] === true;
   const words: JsonObject = {
@@ -100,7 +100,7 @@ function union(own: JsonObject, branches: Json[], walk: Walk): JsonObject {
   return withWords({ ...either(made), ...(nullable && { nullable }) }, words);
 }
 
-/** Declared, or what the other keywords take for granted. */
+/** The declared types, or the one that the other keywords imply. */
 function typesOf(node: JsonObject): string[] {
   const declared = [node['type'] ?? []].flat().filter((type) => typeof type === 'string');
   if (declared.length > 0) return declared;
@@ -134,45 +134,45 @@ const plain: Record<string, string[]> = {
   boolean: [],
 };
 
-function withType(type: string, node: JsonObject, walk: Walk): JsonObject {
+function withType(type: string, node: JsonObject, context: Context): JsonObject {
   const family = type === 'integer' ? 'number' : type;
   const kept = plain[family];
-  if (kept === undefined) return anything('type', walk);
+  if (kept === undefined) return anything('type', context);
   const made: JsonObject = { type };
   for (const key of kept) if (node[key] !== undefined) made[key] = node[key]!;
-  const special = specials[family]?.(made, node, walk) ?? [];
-  withValues(made, node, walk);
+  const special = specials[family]?.(made, node, context) ?? [];
+  withValues(made, node, context);
   const known = new Set([...kept, ...special]);
   const others = Object.entries(ownKeywords).flatMap(([other, keys]) => (other === family ? [] : keys));
   for (const key of Object.keys(node)) {
-    if (!known.has(key) && !handled.has(key) && !others.includes(key)) walk.lost.add(key);
+    if (!known.has(key) && !handled.has(key) && !others.includes(key)) context.lost.add(key);
   }
   return made;
 }
 
-/** What each type needs beyond copying; returns the keywords that it saw to. */
-const specials: Record<string, (made: JsonObject, node: JsonObject, walk: Walk) => string[]> = {
-  object(made, node, walk) {
+/** What each type needs besides copied keywords. Returns the keywords that it handled. */
+const specials: Record<string, (made: JsonObject, node: JsonObject, context: Context) => string[]> = {
+  object(made, node, context) {
     const properties = isJsonObject(node['properties']) ? Object.entries(node['properties']) : [];
     const compiled: JsonObject = {};
-    for (const [name, schema] of properties) define(compiled, name, compile(schema, walk));
-    // An object without members must not list them.
+    for (const [name, schema] of properties) define(compiled, name, compile(schema, context));
+    // Gemini refuses empty `properties`.
     if (properties.length > 0) made['properties'] = compiled;
     const required = list(node['required']).filter((name) => typeof name === 'string' && Object.hasOwn(compiled, name));
     if (required.length > 0) made['required'] = required;
     const { additionalProperties: more } = node;
-    if (isJsonObject(more) && Object.keys(more).length > 0) walk.sayable = true;
+    if (isJsonObject(more) && Object.keys(more).length > 0) context.needsJsonSchema = true;
     return more === true ? ['properties', 'required', 'additionalProperties'] : ['properties', 'required'];
   },
-  array(made, node, walk) {
+  array(made, node, context) {
     const { items } = node;
     const isTuple = Array.isArray(items) || node['prefixItems'] !== undefined;
     if (isTuple) {
-      walk.sayable = true;
-      walk.lost.add('prefixItems');
+      context.needsJsonSchema = true;
+      context.lost.add('prefixItems');
     }
-    const members = isTuple ? [...list(node['prefixItems']), ...list(items)].map((item) => compile(item, walk)) : [];
-    const rest = items === undefined || isTuple ? anything('items', walk) : compile(items, walk);
+    const members = isTuple ? [...list(node['prefixItems']), ...list(items)].map((item) => compile(item, context)) : [];
+    const rest = items === undefined || isTuple ? anything('items', context) : compile(items, context);
     made['items'] = members.length > 0 ? either([...members, rest]) : rest;
     return ['items', 'prefixItems'];
   },
@@ -184,7 +184,7 @@ const specials: Record<string, (made: JsonObject, node: JsonObject, walk: Walk) 
   number(made, node) {
     const { exclusiveMinimum: above, exclusiveMaximum: below, format } = node;
     const isWhole = made['type'] === 'integer';
-    // Of a number the bound itself is let in.
+    // For numbers, the bound itself becomes valid.
     if (typeof above === 'number') made['minimum'] ??= isWhole ? Math.floor(above) + 1 : above;
     if (typeof below === 'number') made['maximum'] ??= isWhole ? Math.ceil(below) - 1 : below;
     const known = isWhole ? ['int32', 'int64'] : ['float', 'double'];
@@ -196,8 +196,8 @@ const specials: Record<string, (made: JsonObject, node: JsonObject, walk: Walk) 
 
 const exclusive = ['exclusiveMinimum', 'exclusiveMaximum'];
 
-/** `enum` is of strings only; of a number the range is said, of anything else the type. */
-function withValues(made: JsonObject, node: JsonObject, walk: Walk): void {
+/** Gemini's `enum` has only strings. Numbers get a range; for other types only the type remains. */
+function withValues(made: JsonObject, node: JsonObject, context: Context): void {
   const given = node['const'] === undefined ? node['enum'] : [node['const']];
   if (!Array.isArray(given)) return;
   const keyword = node['const'] === undefined ? 'enum' : 'const';
@@ -212,8 +212,8 @@ function withValues(made: JsonObject, node: JsonObject, walk: Walk): void {
     made['maximum'] = Math.max(...numbers);
     if (new Set(numbers).size === 1) return;
   }
-  walk.sayable = true;
-  walk.lost.add(keyword);
+  context.needsJsonSchema = true;
+  context.lost.add(keyword);
 }
 
 function withWords(made: JsonObject, node: JsonObject): JsonObject {
@@ -222,10 +222,10 @@ function withWords(made: JsonObject, node: JsonObject): JsonObject {
   return { ...made, ...said };
 }
 
-/** Every schema has a type: where there is none, all of them. */
-function anything(keyword: string, walk: Walk): JsonObject {
-  walk.lost.add(keyword);
-  walk.sayable = true;
+/** Gemini requires a type in every schema. This allows all of them. */
+function anything(keyword: string, context: Context): JsonObject {
+  context.lost.add(keyword);
+  context.needsJsonSchema = true;
   const scalars = ['string', 'number', 'boolean', 'object'].map((type) => ({ type }));
   return { anyOf: [...scalars, { type: 'array', items: { anyOf: scalars, nullable: true } }], nullable: true };
 }

@@ -1,4 +1,4 @@
-// Tool definitions as Gemini's function declarations, and OpenAI's tool_choice as its calling mode.
+// Translates tool definitions to Gemini's function declarations, and OpenAI's tool_choice to its calling mode.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -6,12 +6,12 @@ import type { ToolNames } from '../conversation/tool-names.js';
 import { hasPlainReferences, toGeminiJsonSchema } from './to-gemini-json-schema.js';
 import { toGeminiSchema } from './to-gemini-schema.js';
 
-/** Told which keywords of a tool's schema the model is not shown. */
+/** Receives the keywords of a tool's schema that were left out. */
 export type ReportLost = (tool: string, keywords: readonly string[]) => void;
 
 export interface ToolRules {
   names: ToolNames;
-  /** The model takes JSON Schema too. */
+  /** Whether the model also accepts JSON Schema. */
   jsonSchema: boolean;
   report: ReportLost;
 }
@@ -32,7 +32,7 @@ function toCallingMode({ toolChoice }: ModelRequest, names: ToolNames): JsonObje
   return { mode: toolChoice === 'required' ? 'ANY' : toolChoice.toUpperCase() };
 }
 
-/** Definitions are the catalog's own objects, the same for every request: each is written once. */
+/** Definitions are the same objects in every request, so each is translated once. */
 const written = new WeakMap<ToolDefinition, { declaration: JsonObject; jsonSchema: boolean }>();
 
 function toDeclaration(tool: ToolDefinition, { names, jsonSchema, report }: ToolRules): JsonObject {
@@ -57,14 +57,14 @@ export interface SchemaForm {
   lost: readonly string[];
 }
 
-/** OpenAPI's subset where it says all that can be said, JSON Schema where the model takes it and it says more. */
+/** The OpenAPI subset, or JSON Schema if that loses less and the model accepts it. */
 export function toSchemaForm(schema: JsonObject, takesJsonSchema: boolean): SchemaForm {
   const subset = toGeminiSchema(schema);
-  if (!subset.sayable || !takesJsonSchema || !hasPlainReferences(schema)) return { form: 'openApi', ...subset };
+  if (!subset.needsJsonSchema || !takesJsonSchema || !hasPlainReferences(schema)) return { form: 'openApi', ...subset };
   return { form: 'jsonSchema', ...toGeminiJsonSchema(schema) };
 }
 
-/** A function without arguments has no schema at all. */
+/** A function without arguments must have no schema. */
 function takesArguments(schema: JsonObject): boolean {
   const { properties } = schema;
   return schema['type'] !== 'object' || isJsonObject(schema['additionalProperties']) || isJsonObject(properties);

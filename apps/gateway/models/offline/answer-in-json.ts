@@ -1,5 +1,5 @@
-// An answer in the JSON that `response_format` asks for: members of the results and of the request where they are said,
-// harmless values where they are not.
+// Answers in the JSON that `response_format` asks for. Takes members from the results and the request, and harmless values
+// for the rest.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { askedWords } from './answer.js';
 import { satisfies } from './check-arguments.js';
@@ -33,9 +33,9 @@ export function structuredAnswer(
   const value = { ...filled };
   for (const [name, own] of Object.entries(propertiesOf(profile.resolved)).slice(0, 100)) {
     const type = typeOf(resolve(own, profile.schema));
-    const isSaid =
+    const isAnswer =
       requiredOf(profile.resolved).includes(name) && /answer|reply|response|message|summary|reason/i.test(name);
-    const member = fromFacts(name, type, known) ?? (type === 'string' && isSaid ? text : undefined);
+    const member = fromFacts(name, type, known) ?? (type === 'string' && isAnswer ? text : undefined);
     if (member !== undefined) value[name] = member;
   }
   return JSON.stringify(satisfies(profile.schema, value) ? value : filled);

@@ -1,6 +1,6 @@
-// What the offline model says: from what tools returned, the part that was asked for, a bounded quotation, or why it failed;
-// without a tool a greeting, a sum, the time, what the user told it, else how to configure a real model. It says nothing that
-// is not in the results, and that it follows rules.
+// Writes the offline model's text. After calls: the requested part of the results, a bounded quotation, or the error.
+// Without calls: a greeting, arithmetic, the time, the user's name, or how to configure a real model. It invents nothing,
+// and says that it follows rules.
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { arithmeticIn, calculate } from './calculate.js';
 import { maxRequest, type Plan } from './choose-tools.js';
@@ -52,7 +52,7 @@ export function answerText(conversation: Conversation, context: AnswerContext): 
   return plainAnswer(conversation, context, zh);
 }
 
-/** The request's words without its names and addresses. */
+/** The request's words without its paths, URLs and other entities. */
 export function askedWords(request: string): Words {
   return readWords(findEntities(request.slice(0, maxRequest)).masked.replaceAll(maskCharacter, ' '));
 }
@@ -64,7 +64,7 @@ function sayStep(step: Step, conversation: Conversation): string {
   const thing = Object.values(step.arguments).find(
     (value): value is string => typeof value === 'string' && value.length > 0 && value.length <= 200,
   );
-  // The tool and the one argument that says most of what it was called for.
+  // The tool and its first short argument.
   const subject = `\`${step.name}\`${thing === undefined ? '' : zh ? `（${thing}）` : ` (${thing})`}`;
   if (result === undefined) return zh ? `${subject} 还没有返回结果。` : `${subject} has not returned a result yet.`;
   if (step.failed) {
@@ -98,21 +98,21 @@ function failureIn(result: string): string {
 
 function sayFactsAsked(step: Step, { request, language }: Conversation): string | undefined {
   if (step.result === undefined || !askWords.test(request)) return undefined;
-  // A tool named for a thing returns that thing: its name asks for all of it, not for one member.
+  // Words in the tool's name ask for the whole result, not for one member of it.
   const ignored = new Set(['file', 'content', 'web', 'result', 'directory', ...readWords(splitName(step.name)).things]);
   const asked = askedWords(request);
   const facts = factsAsked(factsIn(step.result), asked, ignored);
   if (facts.length === 0) return undefined;
   const say = (fact: Fact) => {
-    const name = facts.length > 1 ? fact.path : (spokenName(fact, asked, request) ?? fact.path);
+    const name = facts.length > 1 ? fact.path : (requestedName(fact, asked, request) ?? fact.path);
     if (language === 'zh') return `${name}${hasHan(name) ? '' : ' '}是 ${fact.value}。`;
     return `${facts.length > 1 ? '' : 'The '}${name} is ${fact.value}.`;
   };
   return facts.map(say).join('\n');
 }
 
-/** The user's own word for a member, so that the answer speaks as the question did. */
-function spokenName(fact: Fact, asked: Words, request: string): string | undefined {
+/** The user's own word for a member, for use in the answer. */
+function requestedName(fact: Fact, asked: Words, request: string): string | undefined {
   const lower = request.toLowerCase();
   return [...readWords(splitName(fact.key)).things]
     .filter((thing) => asked.things.has(thing))
@@ -129,7 +129,7 @@ function countIn(text: string, request: string, zh: boolean): string | undefined
   return zh ? `一共有 ${count} 行。` : `There are ${count} lines.`;
 }
 
-/** A point in time in a short result of a tool or question about time: epoch milliseconds or seconds, or ISO text. */
+/** Reads a time (epoch seconds or milliseconds, or ISO text) from a short result, if the tool or question is about time. */
 function sayMoment(step: Step, request: string, zh: boolean): string | undefined {
   const result = step.result!.trim();
   const asks = asksDate.test(request) || asksTime.test(request);
@@ -138,7 +138,7 @@ function sayMoment(step: Step, request: string, zh: boolean): string | undefined
     const isIso = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?$/.test(text);
     if (!isIso && !/^\d{10}(?:\d{3})?$/.test(text)) continue;
     const shift = isIso ? /[+-]\d{2}:\d{2}$/.exec(text)?.[0] : undefined;
-    // The wall clock of the place that the text names.
+    // Keep the local time of the text's offset.
     const wall = isIso && shift !== undefined ? `${text.slice(0, -6)}Z` : text;
     const at = new Date(isIso ? wall : Number(text) * (text.length === 10 ? 1000 : 1));
     if (Number.isNaN(at.getTime())) continue;

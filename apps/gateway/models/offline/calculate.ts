@@ -1,4 +1,4 @@
-// Plain arithmetic by recursive descent: + - * / % ^ and parentheses, nothing else, bounded in depth.
+// Evaluates + - * / % ^ and parentheses by recursive descent, bounded in depth.
 
 const expressionPattern = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
 const ofAHundred = /(\d)\s?%\s+of\s+(?=\d)/gi;
@@ -9,7 +9,7 @@ const signWords: [RegExp, string][] = [
   [/减去?|\bminus\b/gi, '-'],
 ];
 
-/** `12 * (3 + 4)`, 12乘以8, 15% of 80; as an expression with plain operators. */
+/** Finds `12 * (3 + 4)`, 12乘以8 or 15% of 80, and returns it with plain operators. */
 export function arithmeticIn(text: string): string | undefined {
   if (!/\d/.test(text)) return undefined;
   let plain = text.slice(0, 2000).replace(ofAHundred, '$1/100*');
@@ -22,7 +22,7 @@ export function arithmeticIn(text: string): string | undefined {
   return undefined;
 }
 
-/** Undefined when it is no expression. */
+/** Undefined if it is not a valid expression. */
 export function calculate(expression: string): number | undefined {
   const tokens = expression.match(/\d+(?:\.\d+)?|[()+\-*/%^]/g) ?? [];
   if (tokens.length > 200 || expression.replace(/[\d.\s()+\-*/%^]/g, '') !== '') return undefined;

@@ -1,5 +1,5 @@
-// Whether arguments satisfy a tool's schema, so that a call that must be refused is never made. A schema that cannot be
-// compiled here (a remote reference, an unknown dialect) is left to the gateway's own check: then anything passes.
+// Checks arguments against a tool's schema, so that no invalid call is made. If the schema cannot be compiled here (a
+// remote reference, an unknown dialect), anything passes, and the gateway's own check decides.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';
@@ -7,7 +7,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 
 const compiled = new WeakMap<JsonObject, (value: unknown) => boolean>();
 
-/** Patterns are the caller's and run in linear time. */
+/** Patterns come from callers, so they must run in linear time. */
 const linearPattern = Object.assign(
   (pattern: string) => {
     const expression = RE2JS.compile(pattern);

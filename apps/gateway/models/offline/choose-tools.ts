@@ -1,5 +1,5 @@
-// Decides what to call next: cuts the request into tasks, finds each its tool, sees in the history which were done, and
-// names the calls that can be made now. Pure and bounded: never the same call twice, never more than `maxSteps`.
+// Plans the next calls: splits the request into tasks, finds a tool for each, skips those that the history shows as done.
+// Pure and bounded: never repeats a call, and makes at most `maxSteps` calls.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { satisfies } from './check-arguments.js';
@@ -18,7 +18,7 @@ export interface PlannedCall {
 
 export interface Plan {
   calls: PlannedCall[];
-  /** A tool that fits but for what the request does not say. */
+  /** A tool that fits, but whose arguments are not all in the request. */
   lacking?: { name: string; missing: string[] } | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface PlanOptions {
 }
 
 const maxSteps = 8;
-/** A longer request is read no further: what is to be done stands at its beginning. */
+/** Only this many characters of the request are read. */
 export const maxRequest = 4000;
 /** Below this score no tool is called. */
 const threshold = 3;
@@ -87,7 +87,7 @@ class Planner {
         task.filled.evidence < 1 &&
         previous.filled.evidence < 1;
       if (previous !== undefined && (task === undefined || isSame)) {
-        // What follows says more of the same thing.
+        // The clause continues the previous task.
         previous.clause = readClause(`${previous.clause.text}，${part}`);
         previous.filled = { ...this.filledFor(previous, undefined), usesEarlier: previous.filled.usesEarlier };
       } else if (task === undefined) carried = `${text}，`;
@@ -100,7 +100,7 @@ class Planner {
     return tasks.slice(0, maxSteps);
   }
 
-  /** The tool that suits best what a text asks for; none when one that suits far better lacks something. */
+  /** The best tool for a text. Undefined if a much better one lacks arguments. */
   private best(text: string, follows: boolean): Task | undefined {
     const clause = readClause(text);
     const complete: Task[] = [];
@@ -123,7 +123,7 @@ class Planner {
     return best !== undefined && best.score + 1 < mostLacking ? undefined : best;
   }
 
-  /** “Save <address> to <file>”, “summarize <file>”: the text comes from something that must be read first. */
+  /** For “save <URL> to <file>” or “summarize <file>”: the task that must fetch or read the content first. */
   private sourceOf(task: Task): Task | undefined {
     const { urls, paths } = task.clause.entities;
     if (task.filled.missing.length !== 1) return undefined;
@@ -152,7 +152,7 @@ class Planner {
     return fillArguments({ clause, request: this.request, profile, earlier, turn, force, now: this.options.now });
   }
 
-  /** Goes through the tasks beside the steps already made, up to where a result must be awaited. */
+  /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
   private nextCalls(tasks: readonly Task[]): PlannedCall[] {
     const open = [...this.conversation.steps];
     const done = new Set(open.map((step) => callKey(step.name, step.arguments)));
@@ -181,7 +181,7 @@ class Planner {
         if (filled.usesEarlier && typeof given !== 'string' && !hasFailed) return calls;
         if (filled.usesEarlier && hasFailed) continue;
         if (filled.missing.length > 0 || done.has(key) || !satisfies(task.profile.schema, filled.arguments)) continue;
-        // What was cut off must not be written as if it were the whole.
+        // The text of a cut request is incomplete: do not write it.
         if (isCut && hasEffect && !filled.usesEarlier) continue;
         if (hasEffect && calls.length > 0) return calls;
         if (this.conversation.steps.length + calls.length >= maxSteps) return calls;
@@ -212,7 +212,7 @@ function byScore(left: Task, right: Task): number {
   return right.score - left.score;
 }
 
-/** “Delete it”, 删除它, 读出来: the file or address that the clause before was about. */
+/** Resolves “delete it”, 删除它 or 读出来 to the file or URL of the previous clause. */
 function withReferent(part: string, previous: Task | undefined): string {
   if (previous === undefined) return part;
   const { paths, urls } = previous.clause.entities;
@@ -222,12 +222,12 @@ function withReferent(part: string, previous: Task | undefined): string {
   return referent === undefined ? part : `${part} ${referent.text}`;
 }
 
-/** What a tool's name and description have in common with the clause; 0 is nothing at all. */
+/** Scores how much a tool's name and description have in common with the clause. */
 function meaningOf({ tool, name, description, parameters, resolved, hasEffect }: ToolProfile, clause: Clause): number {
   const { words } = clause;
   const count = (left: ReadonlySet<string>, right: ReadonlySet<string>) => shared(left, right).length;
   let meaning = Math.min(4, count(words.rest, name.rest) * 2.5) + Math.min(3, count(words.rest, description.rest));
-  // Files and pages are everybody's matter.
+  // Many tools deal with files and pages, so these count less.
   for (const thing of shared(words.things, name.things)) meaning += thing === 'file' || thing === 'web' ? 2 : 3;
   for (const thing of shared(words.things, description.things)) meaning += name.things.has(thing) ? 0 : 2;
   const action = actionScore(name, description, clause, hasEffect);
@@ -251,7 +251,7 @@ function actionScore(name: Clause['words'], description: Clause['words'], clause
   if (shared(actions, description.actions).length > 0) return own.size === 0 ? 2.5 : hasEffect ? 0.5 : 1.5;
   if (nearActions.some((near) => near.some((one) => actions.has(one)) && near.some((one) => own.has(one)))) return 1.5;
   if (own.size > 0 && hasEffect) return -5;
-  // What asks for a change is not served by looking.
+  // The request wants a change, but the tool only reads.
   if (actions.size > 0 && !hasEffect && [...actions].every((action) => effects.has(action))) return -3;
   return own.size > 0 && actions.size > 0 ? -1 : 0;
 }

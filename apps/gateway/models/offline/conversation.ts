@@ -1,5 +1,5 @@
-// What a conversation asks now and what was already done for it: stateless, from the messages alone, so that automatic and
-// manual tool use read alike.
+// Reads the current request and the calls made so far from the messages alone. Stateless, so that it does not matter
+// whether the gateway or the client runs the tools.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { messageText, type ChatMessage } from '#libs/schemas/message.js';
 import { languageOf } from './words.js';
@@ -7,7 +7,7 @@ import { languageOf } from './words.js';
 export interface Step {
   name: string;
   arguments: JsonObject;
-  /** Undefined while no result came. */
+  /** Undefined until there is a result. */
   result: string | undefined;
   failed: boolean;
 }
@@ -19,7 +19,7 @@ export interface Conversation {
   steps: Step[];
   /** Calls of earlier turns, in order. */
   before: Step[];
-  /** What the user said in earlier turns. */
+  /** The user's messages of earlier turns. */
   said: string[];
 }
 
@@ -65,7 +65,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** A result without an error flag that says itself that it failed: its own error member, or a short error message. */
+/** Whether a result without an error flag reports an error, by an error member or a short error message. */
 function readsAsFailure(text: string): boolean {
   const start = text.slice(0, 400).trim();
   if (!start.startsWith('{'))
@@ -76,12 +76,12 @@ function readsAsFailure(text: string): boolean {
   return (typeof error === 'string' && error !== '') || isJsonObject(error) || value['success'] === false;
 }
 
-/** The failure says that the thing is not there. */
+/** Whether an error says that something does not exist. */
 export function isMissing(text: string): boolean {
   return missing.test(text.slice(0, 2000));
 }
 
-/** The name and the arguments in one order of members, so that equal calls are equal text. */
+/** Equal for equal calls, whatever the order of the arguments. */
 export function callKey(name: string, args: JsonObject): string {
   const ordered = JSON.stringify(args, (_key, member: Json) =>
     isJsonObject(member)

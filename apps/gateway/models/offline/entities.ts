@@ -1,5 +1,5 @@
-// Finds what a request names outright: addresses, paths, quotations, numbers, times. Every pattern is linear and knows no
-// tool; what one pattern took is hidden from the next, and positions never move.
+// Finds URLs, paths, quotations, numbers, times and so on in a request. All patterns are linear. A match is masked before
+// the next pattern runs; positions never change.
 import { currencyCodes, timeZoneNames, valueWords } from './lexicon.js';
 import { hasHan, termsOf } from './words.js';
 
@@ -11,21 +11,21 @@ export interface Found {
 
 export interface FoundNumber extends Found {
   value: number;
-  /** The words right behind it, lower case: a unit or the thing counted. */
+  /** The word after it, in lower case: a unit or what is counted. */
   unit: string;
 }
 
 export interface Moment extends Found {
-  /** From now; absent for an absolute date without such words. */
+  /** Relative to now; absent for absolute dates. */
   offsetMs?: number;
-  /** `YYYY-MM-DD` or `MM-DD`, when a date was named. */
+  /** `YYYY-MM-DD` or `MM-DD`, if a date was named. */
   date?: string;
-  /** Minutes after midnight, when a time of day was named. */
+  /** Minutes after midnight, if a time of day was named. */
   minuteOfDay?: number;
 }
 
 export interface Entities {
-  /** The text with every entity's characters replaced by U+FFFC, for looking at the words around. */
+  /** The text with the characters of all entities replaced by U+FFFC. */
   masked: string;
   urls: Found[];
   paths: Found[];
@@ -55,8 +55,8 @@ const namedFile =
   /\b(?:file|document|folder|directory)\s+(?:named\s+|called\s+)?([\w-]{2,100})|\b([\w-]{2,100})\s+(?:folder|directory)\b|([\w-]{1,100})\s?(?:目录|文件夹)|(?:目录|文件夹)\s?([\w-]{2,100})/gi;
 const plainWord =
   /^(?:named|called|and|in|of|to|from|with|for|is|at|the|this|that|a|an|my|current|files?|documents?|contents?|please|list|open|name|does|exists?|system)$/i;
-/** Chinese verbs and particles glued before a name are no part of it: the name starts behind the last of them. */
-const glued =
+/** Chinese verbs and particles written directly before a name; the name starts after the last of them. */
+const prefix =
   /^(?:.*(?:读取|打开|查看|保存到|保存为|保存|写入到|写入|写到|存到|存入|存为|创建|新建|删除|复制到|移动到|重命名为|下载到|文件夹|文件|目录|叫做|名为|请|把|将|在|到|为|和|与|及|的|看看|看下|一下|读|写|存|从|里|给|对|成))/u;
 const tail = /(?<=[\w/-])(?:目录|文件夹|文件|的|中|里|下|并|和|与|到|是|有|吗)[^.\\/]*$/u;
 const number =
@@ -113,7 +113,7 @@ export function findEntities(text: string): Entities {
   const paths = [...quotes.filter(isName), ...take(pathPattern, pathIn)];
   if (paths.length === 0)
     paths.push(...take(namedFile, (match) => match.slice(1).find((part) => part && !plainWord.test(part))));
-  // Without hiding them: symbols and units are words too.
+  // Finds without masking: symbols and units are also words.
   const find = (pattern: RegExp, read: (term: string) => string | undefined): Found[] =>
     [...masked.matchAll(pattern)].slice(0, 32).flatMap((match) => {
       const own = read((match[1] ?? match[2] ?? match[0]).toLowerCase());
@@ -151,7 +151,7 @@ function inOrder<T extends Found>(found: T[]): T[] {
   return found.sort((left, right) => left.start - right.start);
 }
 
-/** A word that people use as a file's name: rooted, or with an extension, or below a directory. */
+/** Whether a word looks like a path: rooted, with an extension, or inside a directory. */
 function isPath(text: string): boolean {
   if (text.length > 1000 || /^[\d./\\:-]+$/.test(text)) return false;
   if (/^(?:~|\.{1,2}|[A-Za-z]:)?[\\/]/.test(text)) return text.length > 1;
@@ -165,7 +165,7 @@ function pathIn([match]: RegExpExecArray): string {
   let text = match.replace(/\.{1,3}$/, '').replace(tail, '');
   if (/^\p{Script=Han}/u.test(text)) {
     const name = text.slice(0, Math.max(0, text.search(/[.\\/]|$/)));
-    text = text.slice(glued.exec(name)?.[0].length ?? 0);
+    text = text.slice(prefix.exec(name)?.[0].length ?? 0);
     const bare = text.replace(/^\p{Script=Han}+/u, '');
     if (/^(?:\/|\.{1,2}\/|~\/|\w)/.test(bare) && isPath(bare)) text = bare;
   }
@@ -178,7 +178,7 @@ const units: [RegExp, number][] = [
   [/^(?:months?|个月)$/i, 30 * dayMs], [/^(?:years?|年)$/i, 365 * dayMs],
 ]; // prettier-ignore
 
-/** In milliseconds; undefined when it is no unit of time. */
+/** In milliseconds; undefined if the word is not a unit of time. */
 export function unitOfTime(word: string): number | undefined {
   return units.find(([pattern]) => pattern.test(word))?.[1];
 }
@@ -204,7 +204,7 @@ const datePattern =
 const clock =
   /(上午|早上|凌晨|中午|下午|傍晚|晚上)?\s?([零一二两三四五六七八九十\d]{1,3})点钟?(半|[零一二三四五六七八九十\d]{1,3}分?)?|(?:\bat\s+|T|\b)(\d{1,2})(?::(\d{2})(?::\d{2}Z?)?(?!\d)|(?=\s?[ap]\.?m\b))(?:\s?([ap])\.?m\b\.?)?|\bat\s+(noon|midnight)\b/gi;
 
-/** How far from now (“three days ago”, 后天) or when (2027-01-15, 下午三点, at 3pm); what the present is, the caller knows. */
+/** Finds times relative to now (“three days ago”, 后天) and absolute ones (2027-01-15, 下午三点, at 3pm). */
 function findMoments(text: string): Moment[] {
   const moments: Moment[] = [];
   const add = (match: RegExpExecArray, facts: Partial<Moment> | undefined) => {
@@ -230,7 +230,7 @@ function distance(count: string, unit: string, sign: number): Partial<Moment> | 
   return size === undefined || amount === undefined ? undefined : { offsetMs: Math.round(amount * size) * sign };
 }
 
-/** 12, twelve, 十二, 两百, 半; undefined when it is no number. */
+/** Reads 12, twelve, 十二, 两百 or 半; undefined if it is not a number. */
 function numberOf(text: string): number | undefined {
   if (/^[\d.]+$/.test(text)) return Number(text);
   if (text === 'an' || text === 'one' || text === '半') return text === '半' ? 0.5 : 1;

@@ -1,5 +1,5 @@
-// Fills a tool's arguments from a clause by its JSON Schema. What the clause does not say is left out when it is optional
-// and reported as missing when it is required; nothing is invented unless the call is forced.
+// Fills a tool's arguments from a clause and the tool's JSON Schema. Leaves out optional arguments that are not in the
+// clause, and reports required ones as missing. Invents values only if the call is forced.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { unitOfTime } from './entities.js';
 import { flagIn, isWithin, momentFor, optionIn, type Member } from './pick-value.js';
@@ -11,28 +11,28 @@ import { hasHan, splitName, topics } from './words.js';
 
 export interface FillContext {
   clause: Clause;
-  /** The user's whole message: free-text questions get it. */
+  /** The user's whole message, used for free-text questions. */
   request: string;
   profile: ToolProfile;
-  /** What the step before got; null when it will get something that is not there yet; undefined without such a step. */
+  /** The result of the previous step; null if it is still to come, undefined if there is no such step. */
   earlier: string | null | undefined;
-  /** Which of several files, addresses or places this call is for. */
+  /** The index of the file, URL or place that this call is for. */
   turn: number;
-  /** Best effort even for what the request does not say. */
+  /** Whether to invent values that the request does not have. */
   force: boolean;
-  /** The present in epoch ms. */
+  /** Epoch ms. */
   now: number;
 }
 
 export interface Filled {
   arguments: JsonObject;
-  /** Required parameters that the request says nothing about. */
+  /** Required parameters that are not in the request. */
   missing: string[];
-  /** What was really found in the request, weighed by how telling it is. */
+  /** The weighted sum of the arguments found in the request. */
   evidence: number;
-  /** How many calls the clause asks for when the tool takes one thing at a time. */
+  /** How many calls the clause needs, if the tool handles one thing at a time. */
   turns: number;
-  /** The result of the step before is one of the arguments. */
+  /** Whether the previous step's result is an argument. */
   usesEarlier: boolean;
 }
 
@@ -49,7 +49,7 @@ export function fillArguments(context: FillContext): Filled {
 
 class Filler {
   private readonly filled: Filled = { arguments: {}, missing: [], evidence: 0, turns: 1, usesEarlier: false };
-  /** Quotations and numbers that are some parameter's already. */
+  /** Quotations and numbers that are already used for a parameter. */
   private readonly used = new Set<string | number>();
 
   constructor(private readonly context: FillContext) {}
@@ -61,7 +61,7 @@ class Filler {
     return this.filled;
   }
 
-  /** A quotation that names its parameter (`author is "Kim"`) is no other parameter's. */
+  /** Reserves quotations that name their parameter (`author is "Kim"`). */
   private reserve(schema: JsonObject, depth: number): void {
     if (depth > 2 || this.context.clause.entities.quotes.length === 0) return;
     for (const [name, own] of Object.entries(propertiesOf(schema)).slice(0, mostMembers)) {
@@ -77,7 +77,7 @@ class Filler {
     const properties = propertiesOf(schema);
     const names = Object.keys(properties).slice(0, mostMembers);
     const kinds: Kind[] = [];
-    // Required ones first: what is said goes to them.
+    // Required ones get the values first.
     for (const name of new Set([...required, ...names])) {
       const isRequired = required.includes(name);
       const own = Object.hasOwn(properties, name) ? resolve(properties[name], this.context.profile.schema) : {};
@@ -170,7 +170,7 @@ class Filler {
           ?.map(unitOfTime)
           .find((size) => size !== undefined) ?? 1;
       const value = shift === undefined ? undefined : (shift / unit) * (/\bago\b/.test(words) ? -1 : 1);
-      // No negative zero: it is not written as JSON.
+      // Avoid negative zero, which JSON does not have.
       if (value !== undefined && fits(value)) return this.sure(value === 0 ? 0 : value, weights.offset!);
       if (shift === undefined && required && fits(0) && profile.name.things.has('time')) return 0;
     }
@@ -228,7 +228,7 @@ class Filler {
     return this.context.clause.entities.quotes.find((quote) => !this.used.has(quote.text))?.text;
   }
 
-  /** A string of no known kind: the next quotation, an identifier, what “in the …”/“called …” names, else the topic. */
+  /** For a string of unknown kind: the next quotation, an identifier, the name after “in the …” or “called …”, or a topic. */
   private plain(name: string): string | undefined {
     const { clause, profile } = this.context;
     const { masked } = clause.entities;
@@ -259,7 +259,7 @@ class Filler {
     return takesAny && clause.entities.paths.length + clause.entities.urls.length === 0 ? request.trim() : undefined;
   }
 
-  /** Required, and the request is silent: what the schema itself offers, or a harmless value; invented only by force. */
+  /** For a required value that is not in the request: one from the schema, or a harmless one. */
   private fallback({ name, schema }: Member): Json | undefined {
     const { force, request } = this.context;
     if (schema['default'] !== undefined) return schema['default'];

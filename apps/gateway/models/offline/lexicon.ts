@@ -1,7 +1,7 @@
-// The offline model's whole vocabulary, as data: concepts with their English and Chinese words (a space inside a term is
-// written `_`). It knows kinds of work and things, never a particular tool, file or request.
+// The offline model's vocabulary: concepts with their English and Chinese words (`_` is a space inside a term). It has
+// general words only, no particular tools, files or requests.
 
-/** What a request wants done, or a tool does. */
+/** Actions that requests ask for and tools do. */
 export const actionWords = {
   read: 'read open load show view display cat peek inspect print retrieve|读取 读 打开 查看 看看 看下 看一下 加载 阅读 显示 展示 载入',
   write: 'write save store put persist record append output dump export|写入 写到 写进 写 保存 存到 存入 存为 存储 记录 另存 输出到 存 追加 导出',
@@ -29,7 +29,7 @@ export const actionWords = {
   count: 'count tally|统计 计数 数一下',
 } as const; // prettier-ignore
 
-/** What it is about. */
+/** What the actions are about. */
 export const thingWords = {
   file: 'file document doc filename path|文件 文档 文件名 文稿 档案',
   directory: 'directory folder dir|目录 文件夹',
@@ -72,7 +72,7 @@ export const thingWords = {
   room: 'room|房间 房',
 } as const; // prettier-ignore
 
-/** Values that schemas enumerate in English and people say in Chinese (or in another English word). */
+/** Values that schemas list in English, with other words for them. */
 export const valueWords = {
   celsius: 'celsius centigrade c metric|摄氏 摄氏度 公制',
   fahrenheit: 'fahrenheit f imperial|华氏 华氏度 英制',
@@ -124,14 +124,14 @@ export const timeZoneNames: Record<string, string> = {
   UTC: 'utc gmt|世界时',
 };
 
-/** Actions near enough that one stands for the other in a tool's name. */
+/** Actions that may stand for each other in a tool's name. */
 export const nearActions: readonly (readonly (keyof typeof actionWords)[])[] = [
   ['read', 'fetch', 'describe', 'search'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
   ['ask', 'search', 'analyze', 'describe'], ['calculate', 'convert'], ['remind', 'create'], ['remind', 'set'],
   ['analyze', 'summarize', 'compare', 'count'],
 ]; // prettier-ignore
 
-/** Actions that change something: called one at a time, and never on a mere likeness. */
+/** Actions that change something. Such tools are called one at a time, and only for a clear match. */
 export const effects = new Set<string>(['write', 'delete', 'move', 'copy', 'send', 'create', 'set', 'run', 'remind']);
 
 const smallWordsEn =

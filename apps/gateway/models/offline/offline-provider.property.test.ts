@@ -211,7 +211,7 @@ for (const [kind, text] of hostile) {
         required: ['path', 'content'],
       },
     }));
-    // Processor time: what the neighbours on this machine do is not measured.
+    // CPU time does not depend on other work on this machine.
     const started = process.cpuUsage();
     await ask([{ role: 'user', content: text }], tools);
     await ask(

@@ -1,5 +1,5 @@
-// The model that ships inside: no key, no network, the same answer to the same messages. It plans by rules and says so; it is
-// no stand-in for a language model.
+// The built-in model: needs no key and no network, and gives the same answer to the same messages. It follows rules and says
+// so; it does not replace a language model.
 import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';
@@ -12,7 +12,7 @@ import { readConversation } from './conversation.js';
 import { cutAtStop, cutToTokens, estimateTokens, inPieces } from './pace-text.js';
 
 export class OfflineProvider implements ModelProvider {
-  /** `now`: the present in epoch ms, for requests that name a day relative to it. */
+  /** `now` is in epoch ms, for relative days in requests. */
   constructor(
     readonly name: string = 'offline',
     private readonly now: () => number = Date.now,
@@ -27,7 +27,7 @@ export class OfflineProvider implements ModelProvider {
       }
       const flow = take([event]);
       if (flow !== undefined && (await flow) === 'enough') return;
-      // A long answer lets other work of the process run between its pieces.
+      // Let other work of the process run during a long answer.
       length += 1;
       if (length % 16 === 0) await new Promise<void>((done) => setImmediate(done));
     }
@@ -37,7 +37,7 @@ export class OfflineProvider implements ModelProvider {
     return Promise.resolve(['offline']);
   }
 
-  /** As it says in its usage. */
+  /** The same number as in `usage`. */
   countTokens(request: ModelRequest): Promise<number> {
     return Promise.resolve(promptTokens(request));
   }
@@ -84,7 +84,7 @@ function* callEvents(
     spent += estimateTokens(cut);
     yield { type: 'tool_call_start', index, id, name };
     for (const piece of inPieces(cut)) yield { type: 'tool_call_delta', index, arguments: piece };
-    // A call that the caller's bound cuts never ends, and so never runs.
+    // A call that is cut at `max_tokens` never ends, so it never runs.
     if (cut.length < text.length) {
       yield usageEvent(about.prompt, spent);
       yield { type: 'message_end', finishReason: 'length' };
@@ -123,7 +123,7 @@ function promptTokens({ messages, tools }: ModelRequest): number {
   return said + tools.reduce((total, tool) => total + estimateTokens(jsonText(tool)), 0);
 }
 
-/** Nesting that the platform cannot write counts as nothing. */
+/** Empty if the nesting is too deep for JSON.stringify. */
 function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value);

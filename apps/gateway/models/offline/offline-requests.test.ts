@@ -30,7 +30,7 @@ import {
   type Calls,
 } from '../../../../test/support/ask-offline-model.js';
 
-/** One request, the tools offered, and the calls that the first round must make. */
+/** One request, the offered tools, and the calls of the first round. */
 const firstRounds: [request: string, tools: ToolDefinition[], calls: Calls][] = [
   ['读取notes.md文件', [readFile], [['read_file', { path: 'notes.md' }]]],
   ['读取notes.md文件', everything, [['read_file', { path: 'notes.md' }]]],

@@ -1,5 +1,4 @@
-// Text as a stream would bring it, and its length as a tokenizer would roughly count it: a Chinese character is about one
-// token, four other characters are another.
+// Splits text into pieces for streaming, and estimates its tokens: one for each Chinese character, one for four others.
 
 const mostPieces = 64;
 const leastPiece = 12;
@@ -32,7 +31,7 @@ export function cutAtStop(text: string, stop: unknown): string {
   return places.length === 0 ? text : text.slice(0, Math.min(...places));
 }
 
-/** Pieces that end behind a space, a sign or a Chinese word, few enough for any length; joined they are the text. */
+/** Splits text, mostly after spaces and punctuation, into a bounded number of pieces. */
 export function* inPieces(text: string): Iterable<string> {
   const size = Math.max(leastPiece, Math.ceil(text.length / mostPieces));
   for (let from = 0; from < text.length;) {

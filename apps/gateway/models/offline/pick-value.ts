@@ -1,11 +1,11 @@
-// What a clause says for an option, a switch or a time, and whether a number is within its schema's bounds.
+// Reads an option, a flag or a time from a clause, and checks numbers against a schema's bounds.
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import { dayMs, type Moment } from './entities.js';
 import { namedValue, termsForName, type Clause } from './read-request.js';
 import { descriptionOf } from './tool-profile.js';
 import { hasHan, readWords, shared, splitName } from './words.js';
 
-/** A parameter, by its schema without references. */
+/** A parameter; its schema has no references. */
 export interface Member {
   name: string;
   schema: JsonObject;
@@ -13,11 +13,11 @@ export interface Member {
   depth: number;
 }
 
-/** The option that the clause names, by its own word or the other language's. */
+/** The option that the clause names, in either language. */
 export function optionIn(name: string, options: readonly Json[], clause: Clause): Json | undefined {
   const named = namedValue(name, clause)?.toLowerCase();
   const words = ` ${clause.lower.replace(/[^\p{L}\p{N}%+#]+/gu, ' ')} `;
-  const isSaid = (option: Json): boolean => {
+  const isNamed = (option: Json): boolean => {
     if (typeof option === 'object') return false;
     const word = splitName(String(option).toLowerCase()).trim();
     if (word.length < 2) return named === word;
@@ -26,7 +26,7 @@ export function optionIn(name: string, options: readonly Json[], clause: Clause)
   const isMeant = (option: Json): boolean =>
     typeof option === 'string' && shared(readWords(splitName(option)).values, clause.words.values).length > 0;
   const some = options.slice(0, 500);
-  return some.find(isSaid) ?? some.find(isMeant);
+  return some.find(isNamed) ?? some.find(isMeant);
 }
 
 export function flagIn(name: string, schema: JsonObject, clause: Clause): boolean | undefined {
@@ -53,7 +53,7 @@ export function isWithin(schema: JsonObject, value: number): boolean {
   ); // prettier-ignore
 }
 
-/** A date or time as ISO text in UTC. An end is the last of several times that are named, and left out where there is one. */
+/** A date or time as ISO text in UTC. An end is the last of several times; with only one, an optional end is left out. */
 export function momentFor(
   { name, schema, required }: Member,
   said: readonly Moment[],

@@ -1,4 +1,4 @@
-// Cuts a request into things to do and reads what each says: its words, what it names, and the text it gives.
+// Splits a request into clauses, and reads the words, entities and quoted text of each.
 import { findEntities, maskCharacter, type Entities, type Found } from './entities.js';
 import { languages, thingWords, valueWords } from './lexicon.js';
 import { arithmeticIn } from './calculate.js';
@@ -11,7 +11,7 @@ export interface Clause {
   entities: Entities;
   words: Words;
   expression: string | undefined;
-  /** What was read once, however many tools ask for it. */
+  /** Cached results, shared by all tools. */
   known: Map<string, unknown>;
 }
 
@@ -32,7 +32,7 @@ export function isQuestion(text: string): boolean {
   return question.test(text) && !isGreeting(text);
 }
 
-/** Where one thing to do ends and the next begins; quotations, addresses and names are never cut. */
+/** Splits a request into tasks, never inside a quotation, URL or path. */
 export function splitClauses(text: string): string[] {
   const { masked } = findEntities(text);
   const clauses: string[] = [];
@@ -74,7 +74,7 @@ const entityKinds: Partial<Record<Kind, 'paths' | 'urls' | 'emails' | 'currencie
   path: 'paths', url: 'urls', email: 'emails', currency: 'currencies', time_zone: 'timeZones',
 }; // prettier-ignore
 
-/** What the clause offers for a kind, best first. */
+/** The values of a kind in the clause, best first. */
 export function candidatesFor(kind: Kind, clause: Clause): string[] {
   return once(clause, `kind ${kind}`, () => readKind(kind, clause));
 }
@@ -115,7 +115,7 @@ function queryIn(masked: string): string[] {
 const toPattern = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去|兑)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
 const fromPattern = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
 
-/** The one of several that a word like “to”/到 (target) or “from”/从 (source) points at. */
+/** The entity after a word like “to”/到 (target) or “from”/从 (source). */
 export function directed(
   found: readonly Found[],
   text: string,
@@ -141,7 +141,7 @@ const givenPatterns = [
 const pointsBack =
   /^(?:it|this|that|them|these|those|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
 
-/** Text that the clause itself gives to write, send or translate; none when it only points at something else. */
+/** The text in the clause to write, send or translate. Undefined if the clause only refers to something else. */
 export function contentIn(clause: Clause): string | undefined {
   return once(clause, 'content', () => readContent(clause));
 }
@@ -161,7 +161,7 @@ function readContent({ entities, text }: Clause): string | undefined {
   if (colon !== null) return text.slice(colon.index + colon[0].length).trim();
   for (const pattern of givenPatterns) {
     const given = pattern.exec(masked)?.[1]?.trim().replace(/的$/, '') ?? '';
-    // Words like “the weather” or 内容 name what another step got.
+    // Words like “the weather” or 内容 refer to the result of another step.
     if (given !== '' && !given.includes(maskCharacter) && !pointsBack.test(given) && topics(given).length > 0)
       return given;
   }
@@ -175,7 +175,7 @@ const linkEn = /^(?:\s{0,3}[=:：]\s{0,3}|\s{1,3}(?:is|are|as|called|named|of|to
 const noValue = /^(?:什么|多少|谁|哪|the\b|what|a\b|an\b|my\b|it\b)/i;
 const valueEnd = /[，,。；;\n？?！!]|\.(?:\s|$)|\s(?:and|with|then|but)\s|并且?|然后|$/;
 
-/** What the clause says of a parameter by its own name or in the other language: `limit=5`, 标题是…, “titled …”. */
+/** The value of a parameter that the clause names, in either language: `limit=5`, 标题是…, “titled …”. */
 export function namedValue(name: string, clause: Clause): string | undefined {
   return once(clause, `named ${name}`, () => {
     const { lower, text } = clause;

@@ -1,4 +1,4 @@
-// Reads what tools returned: the text meant by it, and its members as facts that a question can ask for.
+// Reads the results of tools: their text, and their members as facts that a question can ask for.
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import { parseJson } from './conversation.js';
 import { readWords, shared, splitName, type Words } from './words.js';
@@ -14,7 +14,7 @@ export interface Fact {
   value: string;
 }
 
-/** The text that a result stands for: itself, or the one text member of an envelope around it. */
+/** The text of a result: the result itself, or the text member of a JSON envelope. */
 export function resultText(result: string): string {
   const value = result.length < 2_000_000 && result.trimStart().startsWith('{') ? parseJson(result) : undefined;
   if (!isJsonObject(value) || !Object.keys(value).every((key) => aboutText.test(key))) return result;
@@ -51,7 +51,7 @@ function collect(value: Json, path: string, facts: Fact[], depth = 0): void {
   }
 }
 
-/** The facts that the words ask for by name, in either language; a file's or tool's own matter is no name of a fact. */
+/** The facts whose names are among the words, in either language. `ignored` words do not count. */
 export function factsAsked(facts: readonly Fact[], asked: Words, ignored: ReadonlySet<string>): Fact[] {
   const scored = facts.map((fact) => ({ fact, score: likeness(readWords(splitName(fact.key)), asked, ignored) }));
   const most = Math.max(0, ...scored.map(({ score }) => score));

@@ -1,5 +1,5 @@
-// What a tool is for, read from its definition: the words of its name and description, and its parameters' kinds.
-// Schemas are the caller's: every walk is bounded and nothing is fetched.
+// Reads a tool's purpose from its definition: the words of its name and description, and the kinds of its parameters.
+// Schemas come from callers, so all recursion is bounded and nothing is fetched.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { effects } from './lexicon.js';
@@ -11,9 +11,9 @@ export interface ToolProfile {
   description: Words;
   parameters: Words;
   schema: JsonObject;
-  /** The schema with its own references followed. */
+  /** The schema with local references resolved at the top. */
   resolved: JsonObject;
-  /** It changes something: called one at a time, and never on a mere likeness. */
+  /** Whether it changes something. Such tools are called one at a time, and only for a clear match. */
   hasEffect: boolean;
 }
 
@@ -37,7 +37,7 @@ export function requiredOf(schema: JsonObject): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** Follows local references, joins `allOf`, takes the first branch of `anyOf` and `oneOf` that is not null. */
+/** Resolves local references, merges `allOf`, and takes the first branch of `anyOf` or `oneOf` that is not null. */
 export function resolve(schema: Json | undefined, root: JsonObject, depth = 0): JsonObject {
   if (!isJsonObject(schema) || depth > 8) return {};
   const parts: (Json | undefined)[] = Array.isArray(schema['allOf']) ? schema['allOf'].slice(0, 16) : [];
@@ -75,7 +75,7 @@ export function descriptionOf(schema: JsonObject): string {
   return typeof schema['description'] === 'string' ? schema['description'].slice(0, 300).toLowerCase() : '';
 }
 
-/** What kind of thing a parameter wants. */
+/** The kind of value that a parameter expects. */
 export type Kind =
   | 'path' | 'url' | 'email' | 'content' | 'question' | 'query' | 'location' | 'offset' | 'moment' | 'language' | 'currency'
   | 'time_zone' | 'symbol' | 'expression' | 'text'; // prettier-ignore
@@ -108,7 +108,7 @@ const ends = /^(?:from|to|source|target|destination|src|dst|dest|base|origin|rec
 const source = /\b(?:from|source|src|origin|base|old|input)\b/;
 const target = /\b(?:to|target|destination|dest|dst|new|output)\b/;
 
-/** By format, then by its name, then by its description; `from` and `to` take the kind of the tool's own matter. */
+/** Decides by format, then name, then description. The kind of `from` and `to` depends on what the tool is about. */
 export function kindOf(name: string, schema: JsonObject, profile: ToolProfile): Kind {
   const format = schema['format'];
   if (typeof format === 'string' && Object.hasOwn(formats, format)) return formats[format]!;
@@ -119,7 +119,7 @@ export function kindOf(name: string, schema: JsonObject, profile: ToolProfile): 
   if (named === 'content' && profile.name.actions.has('ask')) return 'question';
   if (named === 'moment' && typeOf(schema) !== 'string' && profile.name.things.has('time')) return 'offset';
   if (named !== 'location' && !ends.test(words)) return named ?? kindIn(description) ?? 'text';
-  // “location”, “destination”, “from” may mean a file, an address or a place.
+  // “location”, “destination” and “from” may mean a file, an email address or a place.
   const about = (thing: string) => profile.name.things.has(thing) || profile.description.things.has(thing);
   if (named !== undefined && named !== 'location') return named;
   if (profile.name.actions.has('translate')) return 'language';
@@ -131,7 +131,7 @@ export function kindOf(name: string, schema: JsonObject, profile: ToolProfile): 
   return named ?? (about('map') || about('flight') ? 'location' : 'text');
 }
 
-/** Whether a parameter is where something comes from or where it goes. */
+/** Whether a parameter is a source or a target. */
 export function roleOf(name: string, profile: ToolProfile): 'source' | 'target' | undefined {
   const words = splitName(name).toLowerCase();
   if (source.test(words)) return 'source';

@@ -1,11 +1,11 @@
-// Turns text of either language into words and concepts by lookup in the lexicon: linear in the text, no grammar.
+// Finds the lexicon's concepts, and other words, in English or Chinese text. Linear in the text.
 import { actionWords, smallWords, thingWords, valueWords } from './lexicon.js';
 
 export interface Words {
   actions: Set<string>;
   things: Set<string>;
   values: Set<string>;
-  /** What the lexicon does not know: Latin stems and Chinese bigrams, small words left out. */
+  /** Words that are not in the lexicon: Latin stems and Chinese bigrams, without small words. */
   rest: Set<string>;
 }
 
@@ -26,7 +26,6 @@ for (const [kind, table] of [['actions', actionWords], ['things', thingWords], [
 } // prettier-ignore
 const smallStems = new Set([...smallWords].map(stem));
 
-/** All terms of a lexicon row. */
 export function termsOf(row: string): string[] {
   return row.split(/[ |]/).map((term) => term.replaceAll('_', ' '));
 }
@@ -35,7 +34,7 @@ export function hasHan(text: string): boolean {
   return hanPattern.test(text);
 }
 
-/** A light stem: plural, -ing, -ed and a last e, as both sides are stemmed alike. */
+/** A simple stem, without plural, -ing, -ed and final e. Good enough, since both sides are stemmed alike. */
 function stem(word: string): string {
   let root = word;
   if (root.length > 4 && root.endsWith('ies')) root = `${root.slice(0, -3)}y`;
@@ -45,7 +44,7 @@ function stem(word: string): string {
   return root.length > 3 && root.endsWith('e') ? root.slice(0, -1) : root;
 }
 
-/** `loadDocument`, `load_document`, `load-document` and `files/load` are all words. */
+/** Splits `loadDocument`, `load_document`, `load-document` and `files/load` into words. */
 export function splitName(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_\-./:]+/g, ' ');
 }
@@ -98,7 +97,7 @@ function longestTerm(run: string, at: number): string {
   return '';
 }
 
-/** The runs of a text that are neither small words, verbs nor things: names, topics, places. In order, as written. */
+/** The parts of a text that are not in the lexicon (names, topics, places), in order and unchanged. */
 export function topics(text: string): string[] {
   const found: string[] = [];
   let latin = '';
@@ -121,7 +120,7 @@ function hanTopics(run: string): string[] {
   let topic = '';
   let knownTo = 0;
   for (const { segment, index: at } of segmenter.segment(run)) {
-    // A term of ours may span several of the segmenter's words.
+    // A term of the lexicon may span several words of the segmenter.
     if (at >= knownTo) knownTo = at + Math.max(longestTerm(run, at).length, isKnown(segment) ? segment.length : 0);
     if (knownTo < at + segment.length) topic += segment;
     else if (topic !== '') {
@@ -132,7 +131,7 @@ function hanTopics(run: string): string[] {
   return topic === '' ? found : [...found, topic];
 }
 
-/** A word made of known terms only; a place like 上海 begins with a small word and is none. */
+/** Whether a word consists of known terms only. 上海 does not, though it starts with the small word 上. */
 function isKnown(word: string): boolean {
   for (let at = 0; at < word.length;) {
     const term = longestTerm(word, at);
@@ -146,7 +145,7 @@ export function shared(left: ReadonlySet<string>, right: ReadonlySet<string>): s
   return [...left].filter((value) => right.has(value));
 }
 
-/** Chinese when the text, its names and addresses apart, is written in it. */
+/** The main language of the text without URLs and quotations. */
 export function languageOf(text: string): 'zh' | 'en' {
   const bare = text.slice(0, 4000).replace(/https?:\/\/[^\s]{1,500}|[“「"'][^”」"']{0,200}[”」"']/g, ' ');
   const source = bare.trim() === '' ? text.slice(0, 4000) : bare;

@@ -1,8 +1,8 @@
-// The finish reasons of OpenAI and everyone compatible, in our four words. Pure.
+// Translates the finish reasons of OpenAI-compatible providers to OpenAI's. Pure.
 import type { FinishReason } from '#libs/schemas/model-event.js';
 import { reasonWithCalls } from '../conversation/reason-with-calls.js';
 
-/** `failed`: the provider says that it broke off, which is not an end. */
+/** `failed`: the provider aborted the answer. */
 export type EndedBy = FinishReason | 'failed';
 
 const reasons = new Map<string, EndedBy>([
@@ -19,14 +19,14 @@ const reasons = new Map<string, EndedBy>([
   ['tool_calls', 'tool_calls'],
   ['function_call', 'tool_calls'],
   ['tool_use', 'tool_calls'],
-  // OpenRouter and Mistral; DeepSeek out of machines; Zhipu; vLLM and SGLang when they drop a request
+  // OpenRouter and Mistral; DeepSeek without capacity; Zhipu; vLLM and SGLang when they drop a request
   ['error', 'failed'],
   ['insufficient_system_resource', 'failed'],
   ['network_error', 'failed'],
   ['abort', 'failed'],
 ]);
 
-/** `reason` undefined: the provider said that the message is over but not why. */
+/** Without a reason, a message that ended counts as `stop`. */
 export function mapFinishReason(reason: string | undefined, hasCalls: boolean): EndedBy {
   const mapped = reason === undefined ? 'stop' : (reasons.get(reason.toLowerCase()) ?? 'stop');
   return mapped === 'failed' ? mapped : reasonWithCalls(mapped, hasCalls);

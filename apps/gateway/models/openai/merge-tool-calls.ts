@@ -1,5 +1,5 @@
-// Finds the call that each fragment of a streamed tool call belongs to: a repeated fragment or id never makes a second
-// call, two calls that look alike are two.
+// Decides which call each fragment of a streamed tool call belongs to. A repeated fragment or id never makes a second
+// call, but two equal calls stay two.
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
@@ -13,11 +13,11 @@ interface Fragment {
 
 export class ToolCallMerger {
   private readonly calls: StreamedCalls;
-  /** The call that each of the provider's indexes means now. */
+  /** The current call of each index. */
   private readonly byIndex = new Map<number, StreamedCall>();
   private readonly byId = new Map<string, StreamedCall>();
-  /** The chunk that a call began in: two entries of one chunk are two calls even when they look alike. */
-  private readonly bornIn = new Map<StreamedCall, number>();
+  /** The number of the chunk in which a call started. Two entries of one chunk are two calls, even if they are equal. */
+  private readonly startChunk = new Map<StreamedCall, number>();
   private chunk = 0;
 
   constructor(nameOf: (wireName: string) => string) {
@@ -32,7 +32,7 @@ export class ToolCallMerger {
     return this.calls.broken;
   }
 
-  /** The `tool_calls` of one delta; `whole`: of a complete message, where each entry is a call of its own. */
+  /** Takes the `tool_calls` of one delta or, with `whole`, of a complete message, where each entry is its own call. */
   push(entries: unknown[], whole: boolean, out: ModelEvent[]): void {
     this.chunk += 1;
     for (const entry of entries) {
@@ -52,34 +52,35 @@ export class ToolCallMerger {
     const sameId = fragment.id === '' ? undefined : this.byId.get(fragment.id);
     const sameIndex = fragment.index === undefined ? undefined : this.byIndex.get(fragment.index);
     if (sameId !== undefined) {
-      // A provider that gives all its calls one id tells them apart by index.
+      // If a provider gives all calls the same id, the index distinguishes them.
       const known = sameIndex?.id === fragment.id ? sameIndex : sameId;
       const isElsewhere = fragment.index !== undefined && known !== sameIndex;
-      if (repeats(known, fragment)) return isElsewhere && this.bornIn.get(known) === this.chunk ? undefined : 'repeat';
+      if (repeats(known, fragment))
+        return isElsewhere && this.startChunk.get(known) === this.chunk ? undefined : 'repeat';
       const mayBegin = isElsewhere && (sameIndex === undefined || isComplete(known.arguments));
       return mayBegin && begins(fragment) ? undefined : known;
     }
     if (sameIndex !== undefined) return this.findByIndex(sameIndex, fragment);
     if (fragment.index !== undefined || fragment.id !== '') return undefined;
     const last = this.calls.list.at(-1);
-    // The name again, beside the rest of arguments that were begun.
-    const goesOn = last?.name === fragment.name && last.arguments.trim() !== '' && !isComplete(last.arguments);
-    return fragment.name === '' || (goesOn && this.bornIn.get(last) !== this.chunk) ? last : undefined;
+    // Some providers repeat the name in each fragment.
+    const continues = last?.name === fragment.name && last.arguments.trim() !== '' && !isComplete(last.arguments);
+    return fragment.name === '' || (continues && this.startChunk.get(last) !== this.chunk) ? last : undefined;
   }
 
   private findByIndex(call: StreamedCall, fragment: Fragment): StreamedCall | 'repeat' | undefined {
     if (fragment.id !== '' && call.id !== '') return undefined;
     if (fragment.name === '') return call;
     if (call.name !== '' && fragment.name !== call.name) return undefined;
-    // No id to go by and the name again: a second call (Ollama), the same one told twice, or just a habit.
-    if (this.bornIn.get(call) === this.chunk) return undefined;
+    // The name again, without an id: a second call (Ollama), a repeated call, or a fragment that repeats the name.
+    if (this.startChunk.get(call) === this.chunk) return undefined;
     if (fragment.id === '' && repeats(call, fragment)) return 'repeat';
     return isComplete(call.arguments) ? undefined : call;
   }
 
   private open(fragment: Fragment): StreamedCall {
     const call = this.calls.open();
-    this.bornIn.set(call, this.chunk);
+    this.startChunk.set(call, this.chunk);
     if (fragment.index !== undefined) this.byIndex.set(fragment.index, call);
     return call;
   }
@@ -96,7 +97,7 @@ export class ToolCallMerger {
 }
 
 function readFragment(entry: Record<string, unknown>): Fragment {
-  // The legacy `function_call` has name and arguments at its top.
+  // The legacy `function_call` has name and arguments at the top level.
   const target = isJsonObject(entry['function']) ? entry['function'] : entry;
   return {
     index: readIndex(entry['index']),
@@ -111,13 +112,13 @@ function readIndex(index: unknown): number | undefined {
   return typeof index === 'number' ? index : undefined;
 }
 
-/** What is neither text nor an object is kept as it is written, so that the model is told what is wrong with it. */
+/** Other JSON values stay as text, so that the error can show them to the model. */
 function argumentsText(given: unknown): string {
   if (typeof given === 'string') return given;
   return given === undefined || given === null ? '' : JSON.stringify(given);
 }
 
-/** All of a complete call told again; never true for a fragment that could be the next piece. */
+/** Whether a fragment repeats a complete call. False for anything that could be the next fragment. */
 function repeats(call: StreamedCall, fragment: Fragment): boolean {
   if (fragment.arguments === '') return false;
   if (fragment.name !== '' && fragment.name !== call.name) return false;
@@ -127,7 +128,7 @@ function repeats(call: StreamedCall, fragment: Fragment): boolean {
   return told !== undefined && JSON.stringify(told) === JSON.stringify(again);
 }
 
-/** Looks like the first fragment of a call; the rest of an object that was begun hardly does. */
+/** Whether it looks like the first fragment of a call. */
 function begins(fragment: Fragment): boolean {
   const text = fragment.arguments.trimStart();
   return text === '' ? fragment.name !== '' : text.startsWith('{');
@@ -136,7 +137,7 @@ function begins(fragment: Fragment): boolean {
 const isComplete = (text: string) => parseObject(text) !== undefined;
 
 function parseObject(text: string): Record<string, unknown> | undefined {
-  // The cheap look first: this runs on fragments.
+  // A cheap check first: this runs on every fragment.
   if (!text.trimStart().startsWith('{') || !text.trimEnd().endsWith('}')) return undefined;
   try {
     const value: unknown = JSON.parse(text);

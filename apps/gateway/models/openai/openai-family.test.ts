@@ -67,7 +67,7 @@ test('129 tools are too many', async () => {
 test('connections are used again', async () => {
   await start(() => ({ text: ['a', 'b'] }));
   for (let n = 0; n < 5; n += 1) await ask({ stream: n % 2 === 0 });
-  // A second one opens where the first is still being drained.
+  // A second connection opens while the first is still drained.
   expect(upstream!.connections()).toBeLessThanOrEqual(2);
 });
 

@@ -1,4 +1,4 @@
-// The family of OpenAI's chat completions and everyone compatible. The quirks are in the files beside it.
+// OpenAI's chat completions, and compatible APIs, as a `WireFamily`.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
@@ -23,7 +23,7 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
           ...reading,
           model,
           ...(typeof parameters['n'] === 'number' && { choices: parameters['n'] }),
-          keepReasoning: reasoningReplay !== 'never',
+          storeReasoning: reasoningReplay !== 'never',
         }),
       };
     },

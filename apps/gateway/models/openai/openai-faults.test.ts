@@ -53,7 +53,7 @@ verifies('models.retries', 'within the budget, never past the deadline, never af
   expect(requests).toHaveLength(2);
   const limited = await errorOf(ask({}, { deadline: Date.now() + 2_000 }));
   expect(limited).toMatchObject({ code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 5 });
-  // Longer than headers can wait: the caller is told at once.
+  // Longer than the gateway waits: the caller gets the error at once.
   expect(await errorOf(ask())).toMatchObject({ code: 'rate_limit_exceeded', http: 429, retryAfterSeconds: 9 });
   expect(['model_stream_cut', 'model_error']).toContain((await errorOf(ask())).code);
   expect(await errorOf(ask())).toMatchObject({ code: 'invalid_value', param: 'stop' });
@@ -133,7 +133,7 @@ verifies('models.timeouts', 'no first byte, silence, the deadline', async () => 
   expect(foldEvents(silent)).toMatchObject({ text: 'x', error: 'model_timeout' });
   const late = await errorOf(ask({}, { deadline: Date.now() + 30 }));
   expect(late).toMatchObject({ code: 'model_timeout', message: expect.stringMatching(/deadline/) });
-  // Headers alone are no first byte.
+  // Headers do not count as the first byte.
   expect(await errorOf(ask())).toMatchObject({ code: 'model_timeout', message: expect.stringMatching(/first byte/) });
   await Promise.all(upstream!.requests.map((request) => request.clientGone));
 });
@@ -217,7 +217,7 @@ verifies('models.backpressure', 'a reader that stops holds the upstream', async 
     before = written;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  // The kernel's buffers take some; of 60 MB nearly all is still with the upstream.
+  // The kernel buffers some. Most of the 60 MB is still at the upstream.
   expect(written).toBeLessThan(300);
   await reading.return(undefined);
 });

@@ -11,7 +11,7 @@ import { mapToolNames } from '../conversation/tool-names.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { readOpenAiError } from './read-openai-error.js';
 
-async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReasoning = false): Promise<ModelEvent[]> {
+async function read(pieces: Uint8Array[], type = 'text/event-stream', storeReasoning = false): Promise<ModelEvent[]> {
   const waiting = [...pieces];
   const answer = answering(type, () => waiting.shift());
   const reading = {
@@ -19,7 +19,7 @@ async function read(pieces: Uint8Array[], type = 'text/event-stream', keepReason
     model: 'asked',
     names: mapToolNames([]),
     errors: createErrorReader({ provider: 'p', secrets: [], readError: readOpenAiError }),
-    keepReasoning,
+    storeReasoning,
   };
   const events: ModelEvent[] = [];
   const bounds = { provider: 'p', maxEventChars: 1_000_000 };

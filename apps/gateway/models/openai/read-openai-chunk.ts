@@ -1,7 +1,7 @@
-// One answer of an OpenAI-compatible upstream, chunk by chunk, as model events. A whole answer is one chunk whose
-// `message` is the delta. It knows no HTTP and never throws on what an upstream says.
+// Translates one answer of an OpenAI-compatible upstream to model events. A whole answer is one chunk whose `message` is
+// the delta. Knows no HTTP and never throws on bad input.
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, ModelEvent } from '#libs/schemas/model-event.js';
 import type { ProviderState } from '#libs/schemas/message.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
@@ -12,18 +12,18 @@ import { extrasOf, readContent, readReasoning, readUsage, unknownMembers } from 
 import { readErrorMember } from './read-openai-error.js';
 
 export interface AnswerReading extends Reading {
-  /** What was asked for, shown when the answer names no model. */
+  /** The requested model, used if the answer names none. */
   model: string;
-  /** How many were asked for; default 1. */
+  /** `n` of the request; default 1. */
   choices?: number;
-  /** Reasoning is kept as provider state, to be replayed. */
-  keepReasoning: boolean;
+  /** Whether reasoning becomes provider state, to be replayed. */
+  storeReasoning: boolean;
 }
 
 interface Choice {
   finishReason?: string;
-  /** It went on after its finish reason: this upstream gives one with every chunk. */
-  wentOn?: true;
+  /** It continued after its finish reason: some upstreams send one with every chunk. */
+  continued?: true;
   extras?: AnswerExtras;
 }
 
@@ -43,14 +43,14 @@ export class OpenAiAnswerReader implements AnswerReader {
     return this.ending.over;
   }
 
-  /** No choice that was asked for is still to come, and a finish reason meant the end so far. */
+  /** All requested choices have ended, and no choice continued after a finish reason. */
   get settled(): boolean {
     if (!this.finished || this.choices.size < (this.reading.choices ?? 1)) return false;
-    for (const choice of this.choices.values()) if (choice.wentOn) return false;
+    for (const choice of this.choices.values()) if (choice.continued) return false;
     return true;
   }
 
-  /** Every choice that began has its finish reason. */
+  /** Every choice so far has a finish reason. */
   private get finished(): boolean {
     if (this.choices.size === 0) return false;
     for (const choice of this.choices.values()) if (choice.finishReason === undefined) return false;
@@ -67,15 +67,15 @@ export class OpenAiAnswerReader implements AnswerReader {
     const whole = isJsonObject(first) && isJsonObject(first['message']);
     const beside = unknownMembers('chunk', chunk, whole);
     if (beside !== undefined) this.chunkExtras = { ...this.chunkExtras, ...beside };
-    if (!this.started && (choices.length > 0 || text(chunk['id']) !== '')) {
+    if (!this.started && (choices.length > 0 || textOrEmpty(chunk['id']) !== '')) {
       this.started = true;
-      const model = text(chunk['model']) || this.reading.model;
-      out.push({ type: 'message_start', model, responseId: text(chunk['id']) });
+      const model = textOrEmpty(chunk['model']) || this.reading.model;
+      out.push({ type: 'message_start', model, responseId: textOrEmpty(chunk['id']) });
     }
     for (const choice of choices) if (isJsonObject(choice)) this.readChoice(choice, beside, out);
   }
 
-  /** The body is over. `complete`: the upstream said so itself (`[DONE]`, or a whole answer). */
+  /** The body has ended. `complete`: with `[DONE]`, or it was a whole answer. */
   end(complete: boolean, out: ModelEvent[]): void {
     if (this.over) return;
     const { provider } = this.reading;
@@ -88,7 +88,7 @@ export class OpenAiAnswerReader implements AnswerReader {
         const message = `Model provider '${provider}' broke off its answer (${choice.finishReason?.slice(0, 40)})`;
         return this.fail(new AppError('model_error', message), out);
       }
-      // Over without a reason, and within a call: whoever ended it, the message was not.
+      // The stream ended without a finish reason, inside a call: it was cut.
       const cut = index === 0 && choice.finishReason === undefined && this.calls.broken;
       if (cut) return this.fail(cutShort(provider), out);
       if (index === 0) this.calls.finish(reason === 'length' || reason === 'content_filter', out);
@@ -120,22 +120,22 @@ export class OpenAiAnswerReader implements AnswerReader {
     const whole = isJsonObject(choice['message']);
     const body = whole ? choice['message'] : choice['delta'];
     const delta = isJsonObject(body) ? body : {};
-    const given = text(choice['finish_reason']);
+    const given = textOrEmpty(choice['finish_reason']);
     const finish = given === 'null' ? '' : given;
-    if (state.finishReason !== undefined && saysSomething(delta)) state.wentOn = true;
+    if (state.finishReason !== undefined && hasContent(delta)) state.continued = true;
     if (finish !== '') state.finishReason = finish;
 
     const content = readContent(delta['content']);
     const reasoning = readReasoning(delta) + content.reasoning;
     const numbered = index > 0 ? { choice: index } : undefined;
     if (reasoning !== '') {
-      if (this.reading.keepReasoning && index === 0) this.reasoning += reasoning;
+      if (this.reading.storeReasoning && index === 0) this.reasoning += reasoning;
       out.push({ type: 'reasoning_delta', text: reasoning, ...numbered });
     }
     const choiceMembers = unknownMembers('choice', choice, whole);
     const deltaMembers = unknownMembers('delta', delta, whole);
     if (finish !== '' || whole) {
-      // Told with the end, so that the last word on a choice is in one place.
+      // These go out with `message_end`.
       const extras = extrasOf({ chunk: undefined, choice: choiceMembers, delta: deltaMembers });
       if (extras !== undefined) state.extras = extras;
       if (content.text !== '') out.push({ type: 'text_delta', text: content.text, ...numbered });
@@ -143,7 +143,7 @@ export class OpenAiAnswerReader implements AnswerReader {
       const extras = extrasOf({ chunk: beside, choice: choiceMembers, delta: deltaMembers });
       out.push({ type: 'text_delta', text: content.text, ...numbered, ...(extras && { extras }) });
     }
-    // Calls belong to the first choice: `n > 1` with tools is refused when the request is read.
+    // Only the first choice can have calls: `n > 1` with tools is refused.
     if (index === 0) this.readCalls(delta, whole, out);
   }
 
@@ -156,13 +156,11 @@ export class OpenAiAnswerReader implements AnswerReader {
   }
 
   private state(): ProviderState | undefined {
-    if (!this.reading.keepReasoning || this.reasoning === '') return undefined;
+    if (this.reasoning === '') return undefined;
     return { provider: this.reading.provider, state: { reasoning_content: this.reasoning } };
   }
 }
 
-const text = (value: Json | undefined) => (typeof value === 'string' ? value : '');
-
-function saysSomething({ content, tool_calls: calls }: JsonObject): boolean {
+function hasContent({ content, tool_calls: calls }: JsonObject): boolean {
   return (content ?? '') !== '' || (Array.isArray(calls) && calls.length > 0);
 }

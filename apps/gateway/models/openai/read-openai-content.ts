@@ -1,10 +1,10 @@
-// Text, reasoning, usage and unknown members of OpenAI-compatible chunks and messages, whichever way they are spelled.
-// Tolerant and pure: what has a strange type counts as absent.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+// Reads text, reasoning, usage and unknown members of OpenAI-compatible chunks and messages, in all known variants. Pure.
+// A member of an unexpected type counts as absent.
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
-/** Mistral's parts: `text`, and `thinking` whose text is a string or a list of parts. */
+/** Text, or Mistral's list of parts: `text`, and `thinking` with a string or a list of parts. */
 export function readContent(content: Json | undefined): { text: string; reasoning: string } {
   if (typeof content === 'string') return { text: content, reasoning: '' };
   const read = { text: '', reasoning: '' };
@@ -23,15 +23,12 @@ function partText(value: Json | undefined): string {
   return Array.isArray(value) ? value.map((part) => (isJsonObject(part) ? partText(part['text']) : '')).join('') : '';
 }
 
-/** `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI) or `reasoning` (Groq, OpenRouter); some send both, alike. */
+/** `reasoning_content` (DeepSeek, Moonshot, Qwen, xAI) or `reasoning` (Groq, OpenRouter). Some send both, with equal text. */
 export function readReasoning(delta: JsonObject): string {
-  const first = delta['reasoning_content'];
-  if (typeof first === 'string' && first !== '') return first;
-  const second = delta['reasoning'];
-  return typeof second === 'string' ? second : '';
+  return textOrEmpty(delta['reasoning_content']) || textOrEmpty(delta['reasoning']);
 }
 
-/** Beside `choices`, in `x_groq`, or in the choice (Moonshot). */
+/** `usage` is beside `choices`, in `x_groq`, or in the choice (Moonshot). */
 export function readUsage(chunk: JsonObject, choice: JsonObject | undefined): Usage | undefined {
   const groq = chunk['x_groq'];
   for (const place of [chunk, isJsonObject(groq) ? groq : undefined, choice]) {
@@ -55,7 +52,7 @@ const known = {
   delta: new Set(['role', 'content', 'tool_calls', 'reasoning_content', 'reasoning', 'function_call']),
 };
 
-/** Members that we do not know. In chunks `null` is noise; a whole message keeps it, as OpenAI's types want. */
+/** `keepNull` is for whole messages, where OpenAI's types require some members to be `null`. */
 export function unknownMembers(
   kind: keyof typeof known,
   object: JsonObject,
@@ -65,7 +62,7 @@ export function unknownMembers(
   for (const key in object) {
     const value = object[key];
     if (value === undefined || (value === null && !keepNull) || known[kind].has(key)) continue;
-    // A member called __proto__ must stay data.
+    // Setting it would change the prototype.
     if (key === '__proto__') continue;
     (found ??= {})[key] = value;
   }

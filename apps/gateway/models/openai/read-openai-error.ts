@@ -1,9 +1,9 @@
-// Where an OpenAI-compatible upstream keeps its error, in each of the shapes that are known. What it means for our caller
-// is said in read-upstream-error.ts.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+// Finds the error in an OpenAI-compatible answer, in all known shapes. `wire/read-upstream-error.ts` decides what our
+// caller gets.
+import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { UpstreamErrorMember } from '../wire/read-upstream-error.js';
 
-/** `{"error": {…}}`, `{"error": "…"}`, vLLM's `{"object":"error", …}`, FastAPI's `{"detail": …}` beside no choices. */
+/** `{"error": {…}}`, `{"error": "…"}`, vLLM's `{"object":"error", …}`, or FastAPI's `{"detail": …}` without `choices`. */
 export function readErrorMember(body: JsonObject): UpstreamErrorMember | undefined {
   const error = body['error'];
   if (isJsonObject(error)) return member(error);
@@ -17,24 +17,22 @@ export function readErrorMember(body: JsonObject): UpstreamErrorMember | undefin
   return undefined;
 }
 
-/** A whole body of an error status: there a bare `message` is one too. */
+/** For the body of an error status, where a bare `message` is an error too. */
 export function readOpenAiError(body: JsonObject): UpstreamErrorMember | undefined {
-  return readErrorMember(body) ?? (text(body['message']) === '' ? undefined : member(body));
+  return readErrorMember(body) ?? (textOrEmpty(body['message']) === '' ? undefined : member(body));
 }
 
-/** What a limit is called in `code` or `type` (OpenAI, Groq, Moonshot), also where the status is 200. */
+/** The `code` or `type` of rate limits (OpenAI, Groq, Moonshot). The HTTP status may be 200. */
 const limits = new Set(['rate_limit_exceeded', 'rate_limit_error', 'rate_limit_reached_error']);
 
 function member(error: JsonObject): UpstreamErrorMember {
   const { code, param, message, type } = error;
-  const isLimit = limits.has(text(code)) || limits.has(text(type));
+  const isLimit = limits.has(textOrEmpty(code)) || limits.has(textOrEmpty(type));
   const status = isLimit ? 429 : Number(typeof code === 'string' && !/^\d{3}$/.test(code) ? Number.NaN : code);
   return {
-    message: text(message),
-    code: typeof code === 'string' ? code : text(type),
+    message: textOrEmpty(message),
+    code: typeof code === 'string' ? code : textOrEmpty(type),
     ...(typeof param === 'string' && param !== '' && { param: param.slice(0, 100) }),
     ...(status >= 400 && status < 600 && { status }),
   };
 }
-
-const text = (value: Json | undefined) => (typeof value === 'string' ? value : '');

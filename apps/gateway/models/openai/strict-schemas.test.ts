@@ -7,7 +7,7 @@ import { strictViolations } from '../../../../test/support/strict-violations.js'
 import { verifies } from '../../../../test/verifies.js';
 import { readMessageRequest } from '../../anthropic-api/read-message-request.js';
 
-/** The function as it is sent, of a tool that was asked for as strict. */
+/** A strict tool's function as sent to the upstream. */
 function sent(parameters: JsonObject, said: { strict?: boolean } = { strict: true }): JsonObject {
   const tool = { name: 'f', parameters, ...said };
   const [only] = written('openai', { tools: [tool] })['tools'] as { function: JsonObject }[];
@@ -40,7 +40,7 @@ const scalar = fc.constantFrom<JsonObject>(
   { $ref: '#/$defs/one' },
   { $ref: '#' },
 );
-/** Keywords and places that are not of the subset. */
+/** Keywords, and places of keywords, that are outside the subset. */
 const flaw = fc.constantFrom<JsonObject>(
   { additionalProperties: true },
   { additionalProperties: undefined } as unknown as JsonObject,
@@ -77,7 +77,7 @@ const { node } = fc.letrec<{ node: JsonObject }>((tie) => ({
 const schema = fc
   .tuple(fc.dictionary(fc.constantFrom('x', 'y', 'z'), node, { minKeys: 1 }), node, fc.option(flaw, { freq: 2 }))
   .map(([properties, one, wrong]) => closed(properties, { $defs: { one }, ...wrong }));
-/** As it comes over the wire. */
+/** A copy through JSON. */
 const wire = schema.map((given) => JSON.parse(JSON.stringify(given)) as JsonObject);
 
 verifies('models.families.strict-schemas', 'any schema: strict where it obeys, else not said', () => {
@@ -90,7 +90,7 @@ verifies('models.families.strict-schemas', 'any schema: strict where it obeys, e
       expect(isAccepted(made), JSON.stringify(made)).toBe(true);
       if (made['strict'] === true) strict += 1;
       else loose += 1;
-      // Nothing that obeys loses it.
+      // Schemas in the subset stay strict.
       if (made['strict'] === undefined) expect(strictViolations(made['parameters'] as JsonObject)).not.toEqual([]);
     }),
     { numRuns: 1_000 },
@@ -121,7 +121,7 @@ verifies('models.families.strict-schemas', 'the bounds, one below and one above'
 verifies('models.families.strict-schemas', 'what the caller did not ask for is not said, and no is no', () => {
   expect(sent(closed({ a: text }), {})).not.toHaveProperty('strict');
   expect(sent(closed({ a: text }), { strict: false })['strict']).toBe(false);
-  // A list that is of nothing is made one of anything, which strict schemas cannot say.
+  // A list without `items` gets items of any type, which strict schemas cannot express.
   expect(sent(closed({ a: { type: 'array' } }))).not.toHaveProperty('strict');
 });
 

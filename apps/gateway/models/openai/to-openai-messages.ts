@@ -1,12 +1,12 @@
-// Our messages as an OpenAI-compatible upstream takes them: only fields of the wire, names and ids that it accepts,
-// reasoning replayed where the model wants it. A message that needs no change goes out as the object it came in.
+// Translates messages for an OpenAI-compatible upstream: removes our own fields, maps names and ids, replays reasoning
+// where configured. A message that needs no change is returned as the same object.
 import { createHash } from 'node:crypto';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 
 export interface MessageRules {
-  /** Whose `provider_state` is ours to read. */
+  /** Only the `provider_state` of this provider is read. */
   provider: string;
   reasoningReplay: ProviderConfig['reasoning_replay'];
   callIds: ProviderConfig['call_ids'];
@@ -19,7 +19,7 @@ export function toOpenAiMessages(messages: readonly ChatMessage[], rules: Messag
     if (message.role !== 'tool') return message;
     const id = wireCallId(message.tool_call_id, rules.callIds);
     if (id === message.tool_call_id && !('is_error' in message) && !('blocks' in message)) return message;
-    // The wire takes text alone; what else a tool gave is named in it.
+    // The API accepts only text, and `content` names the blocks that are no text.
     const { is_error: _isError, blocks: _blocks, ...wire } = message;
     return { ...wire, tool_call_id: id };
   });
@@ -40,8 +40,8 @@ function toAssistant(message: AssistantMessage, rules: MessageRules): object {
 }
 
 /**
- * DeepSeek's thinking models want the reasoning of turns that called tools back, even when it is empty, and its older
- * ones refuse it.
+ * DeepSeek's thinking models require the reasoning of turns that called tools, even if it is empty. Its older models
+ * refuse it.
  */
 function replayedReasoning(message: AssistantMessage, rules: MessageRules): string | undefined {
   if (rules.reasoningReplay === 'never') return undefined;
@@ -60,7 +60,7 @@ function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
   return { ...call, id, function: { ...call.function, name } };
 }
 
-/** Mistral takes exactly nine letters and digits: the same nine for the same id, in calls and results alike. */
+/** Mistral requires nine letters or digits. The same id always gives the same nine. */
 export function wireCallId(id: string, rule: ProviderConfig['call_ids']): string {
   if (rule === 'minted' || /^[A-Za-z0-9]{9}$/.test(id)) return id;
   return createHash('sha256')

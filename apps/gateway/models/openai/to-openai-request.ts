@@ -1,5 +1,5 @@
-// A model request as the JSON text that an OpenAI-compatible upstream is sent. Nothing is invented: what the caller
-// left out stays out, but for the usage of a stream, which is always asked for.
+// Translates a model request to the body for an OpenAI-compatible upstream. Adds nothing that the caller left out, except
+// `include_usage` for streams.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -27,7 +27,7 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
 }
 
-/** OpenAI's reasoning models take the newer name only, most compatible servers the older one only. */
+/** OpenAI's reasoning models accept only `max_completion_tokens`, most compatible servers only `max_tokens`. */
 function withKnownLimit(model: string, parameters: JsonObject): JsonObject {
   const { max_tokens: maxTokens, ...others } = parameters;
   if (maxTokens === undefined || !reasoningModels.test(model)) return parameters;
@@ -43,7 +43,7 @@ function toolChoice(request: ModelRequest, names: ToolNames): unknown {
   return { type: 'function', function: { name: names.toWire(choice.name) } };
 }
 
-/** Definitions are the catalog's own objects, the same for every request: each is serialised once. */
+/** Definitions are the same objects in every request, so each is serialised once. */
 const serialised = new WeakMap<ToolDefinition, { name: string; text: string }>();
 
 function toolText(tool: ToolDefinition, names: ToolNames): string {
@@ -52,7 +52,7 @@ function toolText(tool: ToolDefinition, names: ToolNames): string {
   if (known?.name === name) return known.text;
   const { description, parameters: given = { type: 'object', properties: {} } } = tool;
   const parameters = toOpenAiSchema(given);
-  // A schema that does not fit it would be refused, with all that was asked.
+  // The upstream would refuse the whole request for a schema that strict mode does not support.
   const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
   const text = JSON.stringify({ type: 'function', function: { name, description, parameters, strict } });
   serialised.set(tool, { name, text });

@@ -1,5 +1,5 @@
-// A tool's JSON Schema as OpenAI takes it: an object without choices at its top, and every list says what it is of. What
-// needs no change is the object that came in.
+// Translates a tool's JSON Schema for OpenAI: an object without alternatives at the top, and `items` in every array. A
+// schema that needs no change is returned as the same object.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { define, objectAtTop } from '../conversation/schema-parts.js';
 
@@ -18,7 +18,7 @@ const nested = new Set(['items', 'additionalProperties', 'not', 'contains', 'pro
 const lists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const maps = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
 
-/** "array schema missing items" is refused, whatever else the schema says. */
+/** OpenAI refuses arrays without `items` ("array schema missing items"). */
 function withItems(node: Json, depth: number): Json {
   if (!isJsonObject(node) || depth > maxDepth) return node;
   let made: JsonObject | undefined;

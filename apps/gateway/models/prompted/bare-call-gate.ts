@@ -1,12 +1,12 @@
-// Holds back an answer that is nothing but JSON while it may be a call without tags, as Llama writes them. The moment it
-// can be none, all of it goes on to the parser of tagged calls.
+// Holds back an answer that consists of JSON while it may be a call without tags, as Llama models write them. When it
+// cannot be one, everything is passed to the parser of tagged calls.
 import { type CallParser, type CallSink, maxCallChars } from './call-parser.js';
 import { beginsFence } from './function-tags.js';
 import { JsonScanner } from './json-scanner.js';
 import { isSpace } from './lenient-json.js';
 import { readBareCalls } from './read-calls.js';
 
-/** Within so many characters the JSON must have named a tool. */
+/** The JSON must name a tool within this many characters. */
 const maxHeadChars = 512;
 
 const head = /^(?:\[\s*)?(?:\{\s*(?:"([^"\\]*)("\s*(?::\s*(?:"([^"\\]*)("?)|\{)?)?)?)?)?/;
@@ -28,7 +28,7 @@ export class BareCallGate {
     private readonly sink: CallSink,
   ) {}
 
-  /** Characters looked at so far: what it costs. */
+  /** Characters examined so far, as a measure of the cost. */
   get examined(): number {
     return this.looked + this.parser.examined;
   }
@@ -48,7 +48,7 @@ export class BareCallGate {
     if (this.held.length > maxCallChars || !this.mayBeCall()) this.pass();
   }
 
-  /** `cut` as for the parser: a call that was cut never ends, so it is none and no text either. */
+  /** With `cut`, an unfinished call is neither a call nor text. */
   finish(cut: boolean): void {
     if (this.state === 'json' || this.state === 'end') {
       if (cut && this.named) return;
@@ -63,7 +63,7 @@ export class BareCallGate {
     this.parser.finish(cut);
   }
 
-  /** False: it is no bare call. */
+  /** Returns false if the answer cannot be a bare call. */
   private step(character: string, position: number): boolean {
     switch (this.state) {
       case 'start':
@@ -89,7 +89,7 @@ export class BareCallGate {
     }
   }
 
-  /** Whether what the JSON begins with leads to a call of an offered tool. */
+  /** Whether the start of the JSON may be a call of an offered tool. */
   private mayBeCall(): boolean {
     if (this.named || this.state === 'start' || this.scanned >= maxHeadChars) return true;
     const text = this.held.slice(this.from, this.from + maxHeadChars);

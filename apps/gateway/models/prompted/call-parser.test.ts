@@ -95,7 +95,7 @@ const dialects: Record<string, Case> = {
   'two starts': { says: `<function_call><function_call>${time}</function_call></function_call>`, calls: [call] },
 };
 
-/** What is no call, although it looks a little like one. */
+/** Text that resembles a call. */
 const texts = [
   '',
   'a < b and <table> and <function_cal and [TOOL_CALL] and `code`',
@@ -145,7 +145,7 @@ verifies('models.prompted.text', 'what is no call is left as it is', () => {
     expect(foldEvents(answered(says.split('')).events)).toMatchObject({ text: says, finish: 'stop' });
 });
 
-/** What may be held of a text: space, then a fence, then the start of a tag. */
+/** What may be held back: white space, then a fence, then the start of a tag. */
 const mayBeHeld = /^\s*(?:`{1,2}|```\w*\s*)?(?:<[\w/|]{0,16}|\[[A-Z_]{0,10})?$/;
 
 verifies('models.prompted.text', 'it streams: only what may still become a tag is held', () => {
@@ -250,7 +250,7 @@ verifies('models.prompted.broken', 'a call that cannot be read is one with a par
   const commas = (count: number) => `<tool_call>{"name":"echo","arguments":{"a":[${'[1,],'.repeat(count)}2]}}`;
   expect(broken(commas(1_000))).toEqual([['echo', '']]);
   expect(broken(commas(1_001))).toEqual([['echo', 'The call is not valid JSON']]);
-  // A quote that never closes swallows no call behind it.
+  // An unclosed quote does not hide the calls after it.
   expect(broken(`<function_call>{"name":"echo","arguments":{"a":"x}}</function_call> so ${tagged}`)).toEqual([
     ['echo', 'The call is not valid JSON'],
     ['getTime', ''],

@@ -1,5 +1,5 @@
-// Tells text from function calls in an answer, character by character. Text goes out at
-// once; only what may still become a tag is held. Work and memory are linear in the answer, whatever it says.
+// Separates text and function calls in an answer, character by character. Text is passed on at once; only what may become
+// a tag is held. Time and memory are linear in the answer.
 import { AppError } from '#libs/schemas/errors.js';
 import { beginsFence, beginsTag, callClose, isFence, tagKind, type TagKind } from './function-tags.js';
 import { JsonScanner } from './json-scanner.js';
@@ -11,48 +11,48 @@ export interface CallSink {
   call(call: ReadCall): void;
 }
 
-/** One call, characters. */
+/** Characters of one call. */
 export const maxCallChars = 2 * 1024 * 1024;
 /** Calls of one answer. */
 export const maxCalls = 256;
 const maxHeldSpace = 256;
-/** How often a call that never closed gives back what stood behind its end tag. */
-const maxSecondLooks = 8;
-/** As much of a tag is no accident: it never goes out as text. */
+/** How often the text after the end tag of an unclosed call is read again. */
+const maxRereads = 8;
+/** An unfinished tag of this length is never passed on as text. */
 const unmistakable = 6;
 
 /**
- * `text`: outside. `before`: behind a start tag. `inside`: in the JSON of a call. `raw`: in a call that is no JSON.
- * `after`: the JSON is whole, its end tag may follow. `over`: the model plays both sides; nothing counts any more.
+ * `text`: outside a call. `before`: after a start tag. `inside`: in the JSON of a call. `raw`: in a call that is not JSON.
+ * `after`: the JSON is complete, its end tag may follow. `over`: the model has invented a result; the rest is ignored.
  */
 type State = 'text' | 'before' | 'inside' | 'raw' | 'after' | 'over';
 
 export class CallParser {
-  /** Characters looked at so far: what it costs. */
+  /** Characters examined so far, as a measure of the cost. */
   examined = 0;
   calls = 0;
   private state: State = 'text';
   private scanner = new JsonScanner();
-  /** White space that goes out with the next text, and is dropped before a call. */
+  /** White space that is passed on with the next text, or dropped before a call. */
   private space = '';
   private fence = '';
   private tag = '';
   private body = '';
-  /** A whole call that its end tag, or what follows, ends. */
+  /** A complete call, until its end tag or other text follows. */
   private pending?: string;
-  /** A call began within a code fence, whose end is yet to come. */
+  /** A call started inside a code fence that has not ended. */
   private fenceIsOpen = false;
   private spaceIsKept = false;
   private said = false;
 
   constructor(private readonly sink: CallSink) {}
 
-  /** What is held back now. */
+  /** The number of characters held back. */
   get heldChars(): number {
     return this.space.length + this.fence.length + this.tag.length + this.body.length + (this.pending?.length ?? 0);
   }
 
-  /** @throws AppError model_bad_response when a bound is passed */
+  /** @throws AppError model_bad_response above a bound */
   feed(text: string): void {
     for (let at = 0; at < text.length;) {
       const end = this.takeRun(text, at);
@@ -63,9 +63,9 @@ export class CallParser {
     if (this.body.length > maxCallChars) throw tooLarge(`a tool call of more than ${maxCallChars} characters`);
   }
 
-  /** The answer is over. `cut`: not by the model's own will, so that a call that has not ended never does. */
+  /** The answer has ended. If it was `cut`, an unfinished call never ends. */
   finish(cut: boolean): void {
-    for (let looks = cut ? maxSecondLooks : 0; looks < maxSecondLooks; looks += 1) {
+    for (let reads = cut ? maxRereads : 0; reads < maxRereads; reads += 1) {
       const rest = this.endBody();
       if (rest === undefined) break;
       this.feed(rest);
@@ -73,7 +73,7 @@ export class CallParser {
     if (this.state !== 'text') {
       if (cut) delete this.pending;
       if (cut) this.space = '';
-      // Behind the start of a call no piece of a tag is text.
+      // After the start of a call, an unfinished tag is not text.
       this.tag = '';
       if (this.state !== 'over') this.endCall();
     }
@@ -83,7 +83,7 @@ export class CallParser {
     if (held !== '' || this.calls === 0) this.say(held);
   }
 
-  /** Takes as many characters as go the same way as one piece; gives the position of the first that may not. */
+  /** Takes a run of characters that need no state change. Returns the position after it. */
   private takeRun(text: string, at: number): number {
     if (this.tag !== '' || this.fence !== '') return at;
     let end = at;
@@ -93,7 +93,7 @@ export class CallParser {
         if (end > at) this.say(text.slice(at, end));
         return end;
       case 'inside':
-        // The last character of the call is left to `step`.
+        // `step` handles the last character of the call.
         while (end < text.length && !this.scanner.ends(text[end]!) && !this.mayBeTag(text[end]!)) {
           this.scanner.step(text[end]!);
           end += 1;
@@ -123,7 +123,7 @@ export class CallParser {
       if (this.tag !== '') {
         const broken = this.tag;
         this.tag = '';
-        // It was none; its first character is the only one that begins a tag.
+        // It was no tag, and a tag cannot start inside it: see function-tags.ts.
         if (this.state === 'text') this.say(broken);
         else for (const each of broken) this.stepPlain(each);
         return this.step(character);
@@ -217,7 +217,7 @@ export class CallParser {
     }
   }
 
-  /** Reads the call that is whole; the state is `text` then. */
+  /** Reads the complete call, if any, and returns to `text`. */
   private endCall(): void {
     if (this.state === 'text') return;
     const { pending } = this;
@@ -233,7 +233,7 @@ export class CallParser {
     }
   }
 
-  /** At the end: a call whose JSON never closed is broken; what stands behind its end tag is looked at again. */
+  /** At the end of the answer: ends an unclosed call as broken. Returns the text after its end tag, to be read again. */
   private endBody(): string | undefined {
     if (this.state !== 'inside' && this.state !== 'raw') return undefined;
     const end = this.state === 'inside' ? this.body.indexOf(callClose) : -1;
@@ -248,9 +248,9 @@ export class CallParser {
     if (this.fence !== '') this.say('');
   }
 
-  /** What was held as a possible tag was text, and so is this. */
+  /** Passes on text, with everything held before it. */
   private say(text: string): void {
-    // What stands between a call and the first text belongs to neither.
+    // White space between a call and the first text is dropped.
     const space = this.said || this.calls === 0 ? this.space : '';
     const all = space + this.fence + text;
     this.space = this.fence = '';
@@ -262,7 +262,7 @@ export class CallParser {
 }
 
 const isTagStart = (character: string) => character === '<' || character === '[';
-/** Text that nothing is held back of: what follows shows that it begins no tag. */
+/** Whether the character can be passed on: it cannot start a tag or a fence, and is not white space. */
 function isPlain(text: string, at: number): boolean {
   const character = text[at]!;
   if (!isTagStart(character)) return character !== '`' && !isSpace(character);

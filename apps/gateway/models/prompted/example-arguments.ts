@@ -1,5 +1,5 @@
-// Arguments that show a model what a call looks like: the required members of a schema, each with a value that its
-// schema names or that its type allows. It does not claim that they satisfy every rule of the schema.
+// Makes example arguments for the prompt: the required members of a schema, each with a value that the schema names or its
+// type allows. They need not satisfy the whole schema.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 const maxDepth = 3;

@@ -1,5 +1,5 @@
-// The marks of a function call in plain text: ours, and those that models write unasked.
-// No mark contains the first character of another inside it, so a match that fails never hides the start of a second.
+// The tags of function calls in plain text: ours, and those that models write by themselves. After its first character, no
+// tag contains a character that starts a tag, so a failed match cannot hide the start of another.
 
 export const callOpen = '<function_call>';
 export const callClose = '</function_call>';
@@ -26,20 +26,20 @@ const kinds = new Map<string, TagKind>([
 
 const beginnings = new Set([...kinds.keys()].flatMap((tag) => Array.from(tag, (_, at) => tag.slice(0, at + 1))));
 
-/** What a whole tag means; undefined while it is not whole. */
+/** Undefined if `text` is not a complete tag. */
 export const tagKind = (text: string): TagKind | undefined => kinds.get(text);
 
-/** Whether more characters could still make a tag of it. */
+/** Whether `text` is a tag or the start of one. */
 export const beginsTag = (text: string): boolean => beginnings.has(text);
 
-/** Text that a model may repeat without calling anything: the tags in it are tags no more. */
+/** Escapes the tags in a text, so that a model that repeats it makes no call. */
 export const disarmed = (text: string): string =>
   text.replaceAll(
     /[<[](?=\/?function_(?:call|result)\b|\/?tool_call\b|\|(?:python_tag|eom_id|eot_id)\||TOOL_CALLS\])/gi,
     (start) => (start === '<' ? '&lt;' : '&#91;'),
   );
 
-/** A code fence with its line, as models put them around calls, or what may still become one. */
+/** Whether `text` is a code fence with its language, or the start of one. Models put calls in fences. */
 export const beginsFence = (text: string): boolean =>
   /^(?:`{1,3}|```[A-Za-z_]{1,16}|```[A-Za-z_]{0,16}\s{1,8})$/.test(text);
 

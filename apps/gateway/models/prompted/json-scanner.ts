@@ -1,5 +1,5 @@
-// Finds where a JSON object or array ends, one character at a time: strings and their escapes are told from the rest, so
-// that a bracket or a tag inside a string ends nothing. It checks nothing else; JSON.parse does.
+// Finds the end of a JSON object or array, one character at a time. Brackets inside strings do not count. Does not validate
+// the JSON.
 
 export class JsonScanner {
   inString = false;
@@ -11,7 +11,7 @@ export class JsonScanner {
     return this.depth === 1 && !this.inString && (character === '}' || character === ']');
   }
 
-  /** True with the character that closes the outermost bracket. The first character must be `{` or `[`. */
+  /** Returns true for the character that closes the outermost bracket. The first character must be `{` or `[`. */
   step(character: string): boolean {
     if (this.inString) {
       if (this.escaped) this.escaped = false;

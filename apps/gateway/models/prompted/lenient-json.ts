@@ -1,5 +1,5 @@
-// JSON as weak models write it: a comma before a closing bracket and a bare line break inside a string are repaired, a
-// bounded number of times. Values keep the very characters that the model wrote, so that no number loses a digit.
+// Parses the JSON of weak models. Repairs commas before closing brackets and line breaks inside strings, up to a bound.
+// Values keep the model's own text, so that numbers lose no digits.
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import { JsonScanner } from './json-scanner.js';
 
@@ -28,7 +28,7 @@ const lineBreaks = new Map([
   ['\t', '\\t'],
 ]);
 
-/** Undefined when nothing, or too much, would be repaired. */
+/** Undefined if there is nothing to repair, or too much. */
 function repair(text: string): string | undefined {
   const scanner = new JsonScanner();
   const pieces: string[] = [];
@@ -52,8 +52,8 @@ function repair(text: string): string | undefined {
 }
 
 /**
- * The values of a JSON object by key, or the elements of an array by position, each as its own text. `text` must be
- * valid JSON of one of the two; a key that comes twice has its last value.
+ * The members of a JSON object by key, or the elements of an array by position, each as JSON text. `text` must be a valid
+ * object or array. For a repeated key the last value counts.
  */
 export function rawParts(text: string): Map<string, string> {
   const parts = new Map<string, string>();
@@ -89,7 +89,6 @@ export function rawParts(text: string): Map<string, string> {
   return parts;
 }
 
-/** Whether the text is JSON of an object. */
 export function isObjectText(text: string): boolean {
   try {
     return isJsonObject(JSON.parse(text) as unknown);

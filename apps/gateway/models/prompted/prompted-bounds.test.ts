@@ -51,7 +51,7 @@ for (const [name, [says, ending]] of Object.entries(hostile)) {
       mostHeld = Math.max(mostHeld, heard.reader.heldChars);
     });
     expect(endings(events)).toBe(ending);
-    // Twice for an answer that was held as bare JSON, and the looks at what an unclosed call swallowed.
+    // An answer held as bare JSON is examined twice, and the text after an unclosed call several times.
     expect(reader.examined).toBeLessThan(12 * says.length + 300_000);
     expect(mostHeld).toBeLessThanOrEqual(maxCallChars + 2 * 4_096);
   });

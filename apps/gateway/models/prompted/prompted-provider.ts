@@ -1,5 +1,5 @@
-// Tools for models without native tool use, around any provider. The caller cannot tell the
-// difference. Mode `none` offers nothing: such a model answers in text, and a call that must be made is refused.
+// Adds tool use by prompt to a provider whose models lack it. Callers see no difference. In mode `none`, no tools are
+// offered, and a `tool_choice` that requires a call is refused.
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { PromptedAnswer } from './read-prompted-answer.js';
@@ -18,7 +18,7 @@ export class PromptedProvider implements ModelProvider {
   async call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void> {
     const { toolChoice: choice } = request;
     if (this.mode === 'none' && (choice === 'required' || typeof choice === 'object')) {
-      const message = `Models of provider '${this.name}' call no tools, so tool_choice cannot ask for a call`;
+      const message = `Models of provider '${this.name}' do not call tools, so tool_choice cannot require a call`;
       await take([{ type: 'error', error: new AppError('invalid_value', message, { param: 'tool_choice' }) }]);
       return;
     }

@@ -1,19 +1,19 @@
-// What stands between the tags of a call, as calls: one object or a list, in any of the shapes that models know. What is
-// no call comes out as one with the reason, for the model to be told.
+// Reads the calls between the tags: one object or a list, in all known shapes. Anything else becomes a call with a parse
+// error, which the model gets as its result.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { type LenientJson, parseLenient, rawParts } from './lenient-json.js';
 
 export interface ReadCall {
   name: string;
-  /** JSON text of an object, or what was there where `parseError` says why it is not. */
+  /** JSON text of an object. With `parseError`, the model's text. */
   arguments: string;
   parseError?: string;
 }
 
-/** Stands for a name that cannot be read. */
+/** The name of calls whose name cannot be read. */
 const namelessCall = 'unreadable_call';
 
-/** At least one. */
+/** Returns at least one call. */
 export function readCalls(body: string): ReadCall[] {
   let parsed: LenientJson;
   try {
@@ -31,7 +31,7 @@ export function readCalls(body: string): ReadCall[] {
 
 const bareMembers = new Set(['name', 'type', 'function', 'id', 'arguments', 'parameters']);
 
-/** Calls without tags: undefined unless everything is a call, with arguments, of one of `names`. */
+/** Reads calls without tags. Undefined unless all entries are calls of `names` with arguments. */
 export function readBareCalls(body: string, names: ReadonlySet<string>): ReadCall[] | undefined {
   let value: Json;
   try {
@@ -50,7 +50,7 @@ export function readBareCalls(body: string, names: ReadonlySet<string>): ReadCal
 function readCall(value: Json, text: string): ReadCall {
   if (!isJsonObject(value)) return broken(text, 'The call is not a JSON object');
   const inner = value['function'];
-  // OpenAI's own shape, one level down.
+  // OpenAI's shape has them one level deeper.
   return isJsonObject(inner) ? readNamed(inner, rawParts(text).get('function')!) : readNamed(value, text);
 }
 
@@ -65,7 +65,7 @@ function readNamed(value: JsonObject, text: string): ReadCall {
   return isJsonObject(given) ? { name, arguments: raw } : notAnObject(name, raw);
 }
 
-/** `name[ARGS]{…}` or `name{…}`, as later models of Mistral write. */
+/** `name[ARGS]{…}` or `name{…}`, the form of newer Mistral models. */
 function readNamedArguments(body: string): ReadCall | undefined {
   const head = /^\s*([\w./-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)/.exec(body.slice(0, 200));
   if (head === null) return undefined;
@@ -77,7 +77,7 @@ function readNamedArguments(body: string): ReadCall | undefined {
   }
 }
 
-/** Arguments as a string of JSON, as OpenAI's wire has them. */
+/** Arguments as JSON text, as in OpenAI's API. */
 function readWrittenArguments(name: string, written: string): ReadCall {
   if (written.trim() === '') return { name, arguments: '{}' };
   try {
@@ -101,7 +101,7 @@ function nameOf(call: JsonObject): string | undefined {
 
 const longestName = 128;
 
-/** The name is looked for all the same, so that the model is told about the call that it meant. */
+/** Looks for the name anyway, so that the error refers to the right call. */
 function broken(text: string, parseError: string): ReadCall {
   const found = /"(?:name|function)"\s*:\s*"([^"\\]+)"/.exec(text.slice(0, 1_000))?.[1];
   const name = found === undefined || found.length > longestName ? namelessCall : found;

@@ -1,5 +1,5 @@
-// The answer of a model that writes its calls as text, as the events of one that has native tool use. Streamed and whole
-// answers go the same way; all but the text of the first choice passes through.
+// Translates the answer of a model that writes calls as text to the events of native tool use. Only the text of the first
+// choice is parsed; everything else passes unchanged.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { Turns } from '#libs/concurrency/turns.js';
 import { toAppError } from '#libs/schemas/errors.js';
@@ -10,14 +10,14 @@ import { BareCallGate } from './bare-call-gate.js';
 import { CallParser } from './call-parser.js';
 import type { ReadCall } from './read-calls.js';
 
-/** Read at once of one text: a whole answer may have millions of characters, and others wait meanwhile. */
+/** Long texts are parsed in pieces of this size, so that other requests can run between them. */
 const pieceChars = 16 * 1024;
 
 export class PromptedAnswer {
   private readonly turns = new Turns();
   private reader: PromptedAnswerReader;
 
-  /** `offered`: empty when the model may call nothing; then its calls are dropped, as is their text. */
+  /** If `offered` is empty, calls are dropped together with their text. */
   constructor(
     private readonly offered: ReadonlySet<string>,
     private readonly tell: TakeModelEvents,
@@ -59,7 +59,7 @@ export class PromptedAnswer {
 const isLong = (event: ModelEvent): boolean =>
   event.type === 'text_delta' && event.text.length > pieceChars && event.extras === undefined;
 
-/** No character is split. */
+/** Splits no surrogate pairs. */
 function inPieces(event: ModelEvent): ModelEvent[] {
   if (event.type !== 'text_delta' || !isLong(event)) return [event];
   const pieces: ModelEvent[] = [];
@@ -78,7 +78,7 @@ type MessageEnd = Extract<ModelEvent, { type: 'message_end' }>;
 export class PromptedAnswerReader {
   private out: ModelEvent[] = [];
   private calls = 0;
-  /** Numbers of calls that the upstream made natively, unasked. */
+  /** New indexes of native calls, which some upstreams make without being offered tools. */
   private readonly native = new Map<number, number>();
   private readonly parser: Pick<BareCallGate, 'feed' | 'finish' | 'examined' | 'heldChars'>;
 
@@ -88,12 +88,12 @@ export class PromptedAnswerReader {
     this.parser = offered.size === 0 ? parser : new BareCallGate(offered, parser, sink);
   }
 
-  /** Characters looked at so far: what it costs. */
+  /** Characters examined so far, as a measure of the cost. */
   get examined(): number {
     return this.parser.examined;
   }
 
-  /** What is held back now. */
+  /** The number of characters held back. */
   get heldChars(): number {
     return this.parser.heldChars;
   }
@@ -130,7 +130,7 @@ export class PromptedAnswerReader {
     if (!this.guarded(() => this.parser.feed(event.text)) || event.extras === undefined) return;
     const [only] = this.out;
     const whole = this.out.length === 1 && only?.type === 'text_delta' && only.text === event.text;
-    // Members that belong to characters held back would tell them.
+    // Extras (log probabilities) would reveal the characters that are held back.
     if (whole || event.text === '') this.out = [event];
   }
 

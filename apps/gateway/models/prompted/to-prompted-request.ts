@@ -1,5 +1,5 @@
-// A request with tools as one that a model without tool use understands: rules in the system message, calls and results
-// of the history as text. Nothing of `tools` and `tool_choice` is left for the upstream.
+// Rewrites a request for models without tool use: the rules go into the system message, calls and results of the history
+// become text, and `tools` and `tool_choice` are removed.
 import type { AssistantMessage, ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -8,9 +8,9 @@ import { noFunctionsRule, renderCall, renderResult, writeFunctionRules } from '.
 
 export interface PromptedRequest {
   request: ModelRequest;
-  /** Names that the model was told of. */
+  /** Names of the tools in the prompt. */
   offered: Set<string>;
-  /** Whether its answer may hold calls at all; else it is text as it stands. */
+  /** Whether the answer may contain calls; if not, it is plain text. */
   mayCall: boolean;
 }
 
@@ -48,7 +48,7 @@ function appended(content: MessageContent, text: string): MessageContent {
   return content === '' ? text : `${content}\n\n${text}`;
 }
 
-/** Messages that need no change are the objects that came in. */
+/** Messages that need no change are returned as the same objects. */
 function renderHistory(messages: readonly ChatMessage[]): ChatMessage[] {
   const names = new Map<string, string>();
   const rendered: ChatMessage[] = [];

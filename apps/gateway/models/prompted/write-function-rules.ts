@@ -1,5 +1,4 @@
-// What a model without tool use is told in its system message: how a call is written, which functions there are, and one
-// worked example.
+// Writes the system message for models without tool use: how to write a call, the available functions, and an example.
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { exampleArguments } from './example-arguments.js';
 import { callClose, callOpen, disarmed, resultClose, resultOpen } from './function-tags.js';
@@ -24,7 +23,7 @@ ${callClose}`,
   ].join('\n\n');
 }
 
-/** For a conversation with calls in it that goes on without functions. */
+/** For a history that has calls, if no functions are offered now. */
 export const noFunctionsRule = `Functions are not available any more: write no ${callOpen} block, answer in plain text.`;
 
 function rules({ toolChoice = 'auto', parallelToolCalls }: FunctionOffer): string[] {
@@ -45,7 +44,7 @@ function choiceRule(choice: Exclude<ToolChoice, 'none'>): string {
   return '- When no function helps, answer in plain text without any block.';
 }
 
-/** Definitions are the catalog's own objects, the same for every request: each is written once. */
+/** Definitions are the same objects in every request, so each is described once. */
 const described = new WeakMap<ToolDefinition, string>();
 
 function describe(tool: ToolDefinition): string {
@@ -75,7 +74,7 @@ ${renderResult({ name: tool.name, text: '(what the function returned)', failed: 
 Assistant: (answers from the result)`;
 }
 
-/** `argumentsText`: JSON of an object. */
+/** `argumentsText` is a JSON object. */
 export function renderCall(name: string, argumentsText: string): string {
   return `${callOpen}\n{"name": ${JSON.stringify(name)}, "arguments": ${argumentsText}}\n${callClose}`;
 }
@@ -86,7 +85,7 @@ export interface FunctionResult {
   failed: boolean;
 }
 
-/** What a tool said cannot end its block, where it would speak as the user, and makes no call when it is repeated. */
+/** Escapes tags in the result, so that it can neither end its block nor make calls. */
 export function renderResult({ name, text, failed }: FunctionResult): string {
   const head = failed ? `${name} failed:` : `${name} returned:`;
   return `${resultOpen}\n${head}\n${disarmed(text)}\n${resultClose}`;

@@ -1,4 +1,4 @@
-// The one place that knows which family a `kind` is. Adding a family is adding a folder and a case here.
+// Chooses the family for each `kind`. A new family needs a folder and a case here.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ModelProvider } from '../model-provider.js';
@@ -15,7 +15,7 @@ export interface ProviderParts extends WireParts {
 
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider {
   const { kind, tools } = config;
-  // The offline model calls tools in its own way, and never fails: there is nothing to prompt or to guard.
+  // The offline model has native tool use and needs no retries or circuit breaker.
   if (kind === 'offline') return tools === 'none' ? new PromptedProvider(parts.offline, tools) : parts.offline;
   const family = wireFamily(kind, config, parts.logger);
   const provider = new WireProvider(name, config, family, parts);

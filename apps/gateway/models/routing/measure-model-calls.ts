@@ -1,4 +1,4 @@
-// Counts, times and logs model calls: one line a call, never its content.
+// Counts, times and logs model calls: one line for each, never its content.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -14,7 +14,7 @@ export interface Measuring {
   logger: Logger;
 }
 
-/** Counts failed tries and shows the state of each provider's circuit. */
+/** Counts failed attempts and exports the state of each provider's circuit breaker. */
 export function createModelObservers(metrics: Metrics) {
   return {
     onAttempt: ({ provider, error: { code }, next }: ModelAttempt) => {
@@ -31,14 +31,14 @@ export function createModelObservers(metrics: Metrics) {
 export class ModelCallMeasure {
   constructor(private readonly measuring: Measuring) {}
 
-  /** A call of this turn begins; returns what to call with its last event. */
+  /** A model call of this turn starts. The returned function must be called with its last event. */
   enter(runId: string | undefined): () => void {
     return this.measuring.clocks.enter(runId);
   }
 
-  report({ provider, model, outcome: told, usage, call, startedAt }: RoutedCall): void {
+  report({ provider, model, outcome: reported, usage, call, startedAt }: RoutedCall): void {
     const { metrics, logger } = this.measuring;
-    const outcome = told !== 'ok' && call.signal.aborted ? 'cancelled' : told;
+    const outcome = reported !== 'ok' && call.signal.aborted ? 'cancelled' : reported;
     const durationMs = performance.now() - startedAt;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
     metrics.modelCalls.inc({ provider, model: labels.model, outcome });
@@ -57,7 +57,7 @@ export class ModelCallMeasure {
   }
 }
 
-/** `max_concurrency` of a provider, whether the caller saw it or the next candidate was asked. */
+/** Counts refusals by a provider's `max_concurrency`, also if the next candidate answers. */
 function countRefusal(metrics: Metrics, code: string): void {
   if (code === 'concurrency_exceeded') metrics.rateLimited.inc({ limit: 'model_concurrency' });
 }
@@ -69,7 +69,7 @@ interface Tokens {
   reasoning?: number;
 }
 
-/** `cached` is part of `prompt`, `reasoning` part of `completion`. */
+/** `cached` is part of `prompt`, and `reasoning` part of `completion`. */
 function tokensOf(usage: Usage): Tokens {
   return {
     prompt: tokenCount(usage.prompt_tokens),
@@ -84,7 +84,7 @@ function detail(usage: Usage, member: string, name: string): number {
   return isJsonObject(details) ? tokenCount(details[name]) : 0;
 }
 
-/** A counter only grows: what a provider says may be anything. */
+/** Providers may send anything, and a counter must not decrease. */
 function tokenCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }

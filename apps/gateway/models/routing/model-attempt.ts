@@ -1,17 +1,17 @@
-// What an observer of model calls is told when one try failed that another follows, or would if it might; for metrics and logs only.
+// Describes a failed attempt of a model call that would be followed by another; for metrics and logs.
 import type { AppError } from '#libs/schemas/errors.js';
 
 export interface ModelAttempt {
   provider: string;
-  /** The upstream's own name of the model. */
+  /** The model's name at the upstream. */
   model: string;
   requestId: string;
-  /** The try that failed, from 1. */
+  /** The number of the failed attempt, from 1. */
   attempt: number;
   error: AppError;
   /**
-   * `retry`: the same upstream after `waitMs`; `fallback`: the next candidate, at once; `none`: the retry that would follow
-   * is more than the provider's budget of retries has.
+   * `retry`: the same upstream after `waitMs`. `fallback`: the next candidate at once. `none`: the provider's budget of
+   * retries is used up.
    */
   next: 'retry' | 'fallback' | 'none';
   waitMs: number;

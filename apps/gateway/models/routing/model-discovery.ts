@@ -1,5 +1,5 @@
-// What each upstream lists under /models, kept for a minute; one question at a time to each. An upstream that does not
-// answer has no list: that fails nobody.
+// Caches for a minute which models each upstream lists, with one request at a time. A failed request is no error: the
+// last known list, or an empty one, is used.
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -20,12 +20,12 @@ export class ModelDiscovery {
 
   constructor(private readonly logger: Logger) {}
 
-  /** From memory, however old. */
+  /** From the cache, however old. */
   lastKnown(provider: string): readonly string[] {
     return this.known.get(provider)?.models ?? [];
   }
 
-  /** Asks where memory is older than a minute; rejects only when `signal` aborts. */
+  /** Asks the upstream if the cache is older than a minute. Rejects only if `signal` aborts. */
   async models(name: string, provider: ModelProvider, signal: AbortSignal): Promise<readonly string[]> {
     const known = this.known.get(name);
     if (known !== undefined && known.until > steadyNow()) return known.models;
@@ -34,7 +34,7 @@ export class ModelDiscovery {
       asking = this.ask(name, provider).finally(() => this.asking.delete(name));
       this.asking.set(name, asking);
     }
-    // The answer is shared, so one who leaves does not cut the others off.
+    // Several callers share the request, so one caller's signal does not abort it.
     return Promise.race([asking, aborted(signal)]);
   }
 

@@ -10,7 +10,7 @@ import type { ModelAttempt } from './model-attempt.js';
 import type { ModelProvider, ModelRouter, RoutedModelEvent } from '../model-provider.js';
 import { createModelRouter } from './model-router.js';
 
-/** The port's simplest adapter: answers with what it was asked for. */
+/** A minimal provider that answers with the requested model. */
 const offline: ModelProvider = {
   name: 'offline',
   async call(request, _call, take) {

@@ -1,4 +1,4 @@
-// Which provider answers to a name, what can be asked for, and the order in which candidates are tried. It moves on only
+// Resolves model names to providers, lists the models, and calls the candidates in order. The next candidate is tried only
 // while nothing was sent to the caller.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -22,17 +22,16 @@ import { firstChatModel, resolveModel, type KnownModels, type Target } from './r
 
 export interface ModelRouterOptions {
   logger: Logger;
-  /** Answers while no provider is configured; closed with the router. */
+  /** Used if no provider is configured. Closed with the router. */
   offline: ModelProvider;
-  /** Counts, times and logs the calls. */
   measure?: ModelCallMeasure;
-  /** Told of every retry and every fallback, and of retries that the budget refused. */
+  /** Called for every retry and fallback, and for retries that the budget refused. */
   onAttempt?: AttemptObserver;
-  /** Told of the state of each provider's circuit, and of every change. */
+  /** Called with the first state of each provider's circuit breaker, and with every change. */
   onCircuit?: (provider: string, state: CircuitState) => void;
 }
 
-/** @throws Error when the configuration asks for something that cannot be served */
+/** @throws Error if the configuration cannot be served */
 export function createModelRouter(config: Config['models'], options: ModelRouterOptions): ModelRouter {
   return new ConfiguredModelRouter(config, options);
 }
@@ -50,7 +49,7 @@ class ConfiguredModelRouter implements ModelRouter {
     const { logger, offline, onAttempt, onCircuit } = options;
     this.onAttempt = (attempt) => {
       const { requestId, error, ...metadata } = attempt;
-      const what = attempt.next === 'none' ? 'the budget has no retry for it' : `${attempt.next} follows`;
+      const what = attempt.next === 'none' ? 'the retry budget is used up' : `${attempt.next} follows`;
       logger.warn({ requestId, error, metadata }, `model call failed, ${what}`);
       onAttempt?.(attempt);
     };
@@ -67,8 +66,8 @@ class ConfiguredModelRouter implements ModelRouter {
       config,
       discovered: (provider) => this.discovery.lastKnown(provider),
     };
-    this.warnOfLostAliases();
-    this.learnWhoHasWhat();
+    this.warnOfBrokenAliases();
+    this.discoverModels();
   }
 
   resolve(requested: string | undefined): ModelRoute {
@@ -137,7 +136,7 @@ class ConfiguredModelRouter implements ModelRouter {
     return provider.countTokens({ ...request, model }, call);
   }
 
-  /** The model of a provider that was named without one. */
+  /** The default model of a provider that the caller named without a model. */
   private async firstModel(provider: ModelProvider, call: ModelCall): Promise<string> {
     try {
       const models = await this.discovery.models(provider.name, provider, call.signal);
@@ -152,19 +151,19 @@ class ConfiguredModelRouter implements ModelRouter {
     return configured === undefined ? this.discovery.models(name, provider, signal) : Promise.resolve(configured);
   }
 
-  /** Bare names are ambiguous between providers without a configured list: ask them, without keeping anyone waiting. */
-  private learnWhoHasWhat(): void {
+  /** With several providers without a configured list, bare names need their lists. Asks in the background. */
+  private discoverModels(): void {
     const open = [...this.providers].filter(([name]) => this.config.providers[name]?.models === undefined);
     if (open.length < 2) return;
     for (const [name, provider] of open) void this.discovery.models(name, provider, new AbortController().signal);
   }
 
-  private warnOfLostAliases(): void {
+  private warnOfBrokenAliases(): void {
     for (const alias of Object.keys(this.config.aliases)) {
       try {
         this.resolve(alias);
       } catch (error) {
-        this.options.logger.warn({ error, metadata: { alias } }, 'a model alias leads nowhere');
+        this.options.logger.warn({ error, metadata: { alias } }, 'a model alias cannot be resolved');
       }
     }
   }

@@ -1,26 +1,25 @@
-// From the name that a caller wrote to the provider and the model that it means. Pure: configuration and what is known
-// of the upstreams' lists go in, candidates or model_not_found come out.
+// Resolves a requested name to providers and models, from the configuration and the known lists of the upstreams. Pure.
 import type { Config, ProviderConfig } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 
-/** `model` undefined: the provider's own choice, which is its first listed one. */
+/** Without `model`, the first one that the provider lists. */
 export interface Target {
   provider: string;
   model?: string;
 }
 
 export interface KnownModels {
-  /** Providers that can be called, in configuration order; empty: only the offline model. */
+  /** In configuration order. If empty, there is only the offline model. */
   providers: readonly string[];
   offline: string;
   config: Config['models'];
-  /** What an upstream without a configured list was last heard to have. */
+  /** The last known list of an upstream without a configured list. */
   discovered(provider: string): readonly string[];
 }
 
 const maxNameLength = 256;
 const maxAliasDepth = 8;
-/** Works at once in the examples: while no Ollama is configured it means the default model. */
+/** The documentation's examples use it. Without a configured Ollama, it means the default model. */
 const exampleModel = 'llama3.2';
 
 /** @throws AppError model_not_found, invalid_value */
@@ -70,11 +69,11 @@ function byName(name: string, known: KnownModels, depth: number): Target[] {
 
 function lists(provider: string, name: string, known: KnownModels): boolean {
   const list = known.config.providers[provider]?.models ?? known.discovered(provider);
-  // Ollama lists `llama3.2:latest` and answers to `llama3.2`.
+  // Ollama lists `llama3.2:latest` but also accepts `llama3.2`.
   return list.includes(name) || list.includes(`${name}:latest`);
 }
 
-/** Who gets a name that nobody lists: the only provider without a list, else the default's if it has none. */
+/** The provider for a name in no list: the only one without a list, else the default one if it has no list. */
 function openProvider(name: string, known: KnownModels): string {
   const { config, providers } = known;
   const open = providers.filter((provider) => {
@@ -89,7 +88,7 @@ function openProvider(name: string, known: KnownModels): string {
 
 const notForChat = /embed|whisper|tts|dall-e|image|moderation|audio|realtime|transcribe|babbage|davinci|sora|rerank/i;
 
-/** What to ask of a provider that was named without a model: OpenAI lists a hundred, the rest begin with their main one. */
+/** The default model of a provider. OpenAI lists many in no useful order; others list their main model first. */
 export function firstChatModel(
   provider: Partial<Pick<ProviderConfig, 'models' | 'base_url'>> | undefined,
 ): string | undefined {

@@ -1,5 +1,5 @@
-// One model call on its way through the candidates of a route: holds back what the caller does not see, so that another
-// candidate may still be asked, and knows how it all ended.
+// One model call through the candidates of a route. Holds back `message_start` and `usage` so that another candidate can
+// still be tried, and records the outcome.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -12,7 +12,7 @@ export class RoutedCall {
   outcome = 'cancelled';
   usage: Usage | undefined;
   readonly startedAt = performance.now();
-  /** Why the candidate failed after which the next one is asked. */
+  /** The error of a candidate that the next one replaces. */
   private failed: AppError | undefined;
   private mayMoveOn = false;
   private held: ModelEvent[] = [];
@@ -22,15 +22,15 @@ export class RoutedCall {
   constructor(
     { candidates: [first] }: ModelRoute,
     readonly call: ModelCall,
-    private readonly tell: (batch: readonly RoutedModelEvent[]) => Flow,
-    /** Called with the last event, however late its taker is done with it. */
+    private readonly forward: (batch: readonly RoutedModelEvent[]) => Flow,
+    /** Called with the last event, without waiting for the flow of its receiver. */
     private readonly onLast: () => void,
   ) {
     this.provider = first?.provider.name ?? 'none';
     this.model = first?.model ?? 'none';
   }
 
-  /** Undefined when that was the answer; else why the next candidate is asked. */
+  /** Returns undefined if this candidate answered, else the error for which the next one is tried. */
   async ask(provider: ModelProvider, request: ModelRequest, mayMoveOn: boolean): Promise<AppError | undefined> {
     this.provider = provider.name;
     this.model = request.model;
@@ -41,7 +41,8 @@ export class RoutedCall {
     try {
       if (request.model === '') throw noDefaultModel();
       await provider.call(request, this.call, this.take);
-      if (!this.over) throw new AppError('model_stream_cut', `Model provider '${provider.name}' just stopped`);
+      if (!this.over)
+        throw new AppError('model_stream_cut', `Model provider '${provider.name}' stopped without an end`);
     } catch (error) {
       await this.take([{ type: 'error', error: toAppError(error) }]);
     }
@@ -49,7 +50,7 @@ export class RoutedCall {
   }
 
   private readonly take = (batch: readonly ModelEvent[]): Flow => {
-    let told: readonly RoutedModelEvent[] = batch;
+    let events: readonly RoutedModelEvent[] = batch;
     if (!this.sent) {
       const first = batch.find((event) => event.type !== 'message_start' && event.type !== 'usage');
       if (first === undefined) {
@@ -58,17 +59,17 @@ export class RoutedCall {
       }
       if (first.type === 'error' && this.movesOn(first.error)) return 'enough';
       this.sent = true;
-      told = [{ type: 'routed', provider: this.provider, upstreamModel: this.model }, ...this.held, ...batch];
+      events = [{ type: 'routed', provider: this.provider, upstreamModel: this.model }, ...this.held, ...batch];
     }
-    for (const event of told) this.note(event);
-    const flow = this.tell(told);
+    for (const event of events) this.note(event);
+    const flow = this.forward(events);
     if (flow === 'enough') this.over = true;
-    return flow instanceof Promise ? flow.then(this.said) : flow;
+    return flow instanceof Promise ? flow.then(this.noteFlow) : flow;
   };
 
-  private readonly said = (said: 'enough' | undefined): 'enough' | undefined => {
-    if (said === 'enough') this.over = true;
-    return said;
+  private readonly noteFlow = (flow: 'enough' | undefined): 'enough' | undefined => {
+    if (flow === 'enough') this.over = true;
+    return flow;
   };
 
   private movesOn(error: AppError): boolean {
@@ -108,4 +109,4 @@ export class RoutedCall {
   }
 }
 
-export const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name one');
+export const noDefaultModel = () => new AppError('model_not_found', 'No default model is configured: name a model');

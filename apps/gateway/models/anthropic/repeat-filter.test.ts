@@ -69,12 +69,12 @@ verifies('models.families.restart', 'the same call by another thought is one cal
     ...ends('tool_use'),
   ]);
   expect(foldEvents(events)).toMatchObject({
-    // Another thought cannot be told within a call: a reader would take the call for whole.
+    // Thinking cannot be sent inside a call: clients would take the call for complete.
     reasoning: 'I will.',
     calls: [{ name: 'f', arguments: '{"x":"abc"}' }],
     finish: 'tool_calls',
   });
-  // What goes back is what was said last, with its own signature.
+  // The stored state is the last thinking with its own signature.
   expect(events.at(-1)).toMatchObject({
     providerState: {
       state: {
