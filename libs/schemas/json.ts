@@ -7,15 +7,18 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses text as a JSON object. Returns an empty object if it is anything else. */
-export function jsonObjectOf(text: string): JsonObject {
+/** Undefined if the text is not a JSON object. */
+export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : {};
+    return isJsonObject(value) ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
+
+/** The JSON object in a text; empty if the text is anything else. */
+export const jsonObjectOf = (text: string): JsonObject => parseJsonObject(text) ?? {};
 
 /** The value if it is text, else ''. */
 export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');

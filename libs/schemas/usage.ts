@@ -25,3 +25,10 @@ function addMembers(left: JsonObject, right: JsonObject): JsonObject {
   }
   return sum;
 }
+
+/** A count inside `prompt_tokens_details` or `completion_tokens_details`; 0 if there is none. */
+export function usageDetail(usage: Usage, member: string, name: string): number {
+  const details = usage[member];
+  const value = isJsonObject(details) ? details[name] : undefined;
+  return typeof value === 'number' ? value : 0;
+}

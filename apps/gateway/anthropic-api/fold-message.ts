@@ -1,6 +1,6 @@
-// The events of a stream folded into the whole message, as the SDK's own reader would.
+// Folds the events of a stream into the whole message, as Anthropic's SDK does.
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { jsonObjectOf } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { MessageEvents } from './message-events.js';
 import type { WireBlock, WireDelta, WireEvent, WireMessage } from './wire-types.js';
@@ -15,7 +15,7 @@ export class MessageFold {
   }
 
   add(event: TurnEvent): void {
-    for (const told of this.events.add(event)) this.take(told);
+    for (const wireEvent of this.events.add(event)) this.take(wireEvent);
   }
 
   /** After the last event. */
@@ -24,7 +24,7 @@ export class MessageFold {
     if (message === undefined || message.stop_reason === null) {
       throw new AppError('internal_error', 'Internal error', { cause: 'a turn that never ended' });
     }
-    // A call that was cut never became one.
+    // A call that was cut does not count.
     if (message.stop_reason === 'tool_use') return message;
     return { ...message, content: message.content.filter((block) => block.type !== 'tool_use') };
   }
@@ -46,7 +46,7 @@ export class MessageFold {
         break;
       case 'content_block_stop': {
         const block = message.content.at(-1)!;
-        if (block.type === 'tool_use' || block.type === 'mcp_tool_use') block.input = readInput(this.json);
+        if (block.type === 'tool_use' || block.type === 'mcp_tool_use') block.input = jsonObjectOf(this.json);
         break;
       }
       case 'message_delta':
@@ -63,15 +63,5 @@ export class MessageFold {
     if (delta.type === 'input_json_delta') this.json += delta.partial_json;
     else if (delta.type === 'text_delta' && block.type === 'text') block.text += delta.text;
     else if (delta.type === 'thinking_delta' && block.type === 'thinking') block.thinking += delta.thinking;
-  }
-}
-
-/** Arguments that are no object have failed as a call; the message shows that there was one. */
-function readInput(text: string): JsonObject {
-  try {
-    const input: unknown = JSON.parse(text);
-    return isJsonObject(input) ? input : {};
-  } catch {
-    return {};
   }
 }

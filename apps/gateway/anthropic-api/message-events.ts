@@ -1,9 +1,9 @@
-// Turn events as Anthropic's stream events: the one translation that the stream writes and the JSON answer folds.
-// Blocks follow one another: of calls that a model streams at once, the later ones wait for the first to be whole.
+// Translates turn events to Anthropic's stream events, for both the stream and the JSON answer. Only one block is open at a
+// time: if a model streams parallel calls, the later ones wait until the first is complete.
 import type { FinishReason } from '#libs/schemas/model-event.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { parseJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Usage } from '#libs/schemas/usage.js';
+import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
 import { refusalOf } from '../chat-apis/refusal.js';
 import { toShownCallId } from './server-call-ids.js';
@@ -14,15 +14,15 @@ type DoneEvent = Extract<TurnEvent, { type: 'done' }>;
 
 interface PendingCall {
   block: WireBlock;
-  /** Arguments that are not told yet. */
-  untold: string;
-  told: string;
+  /** Arguments that were not sent yet. */
+  unsent: string;
+  sent: string;
 }
 
 export class MessageEvents {
   private blocks = 0;
   private open: WireBlock['type'] | undefined;
-  /** Calls of the message that is being streamed, by their number, in the order they began. */
+  /** Calls of the current message by index, in order of their start. */
   private readonly calls = new Map<number, PendingCall>();
   /** Calls that run here and have no result yet, by our ids. */
   private readonly running = new Set<string>();
@@ -30,10 +30,8 @@ export class MessageEvents {
   private resultsSinceText = false;
   private refused = false;
 
-  /** `id` of the message. */
-  constructor(private readonly id: string) {}
+  constructor(private readonly messageId: string) {}
 
-  /** What a reader is told of one event. */
   *add(event: TurnEvent): Generator<WireEvent> {
     if (event.type === 'tool_call') {
       yield* this.call(event);
@@ -77,7 +75,7 @@ export class MessageEvents {
     return {
       type: 'message_start',
       message: {
-        id: this.id,
+        id: this.messageId,
         type: 'message',
         role: 'assistant',
         model,
@@ -86,14 +84,14 @@ export class MessageEvents {
         stop_sequence: null,
         stop_details: null,
         container: null,
-        // Known when the model has ended: `message_delta` says it.
+        // The counts follow in `message_delta`.
         usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
       },
     };
   }
 
   private *text(given: string): Generator<WireEvent> {
-    // The blocks between two rounds separate their texts.
+    // Blocks between the texts of two rounds make the separator unnecessary.
     const text = this.resultsSinceText && this.hasText ? withoutSeparator(given) : given;
     if (text === '') return;
     this.hasText = true;
@@ -116,40 +114,40 @@ export class MessageEvents {
           ? { type: 'mcp_tool_use', id: toShownCallId(event.id), name, server_name: event.server ?? '', input: {} }
           : { type: 'tool_use', id: event.id, name, input: {} };
       const first = this.calls.size === 0;
-      this.calls.set(event.index, { block, untold: '', told: '' });
+      this.calls.set(event.index, { block, unsent: '', sent: '' });
       if (first) yield* this.start(block);
     }
     const call = this.calls.get(event.index);
     if (call === undefined) return;
-    call.untold += event.arguments;
-    yield* this.tellCalls();
+    call.unsent += event.arguments;
+    yield* this.sendCalls();
   }
 
-  /** The first call is told as it comes; the next one when that is whole. */
-  private *tellCalls(): Generator<WireEvent> {
+  /** Sends what there is of the first call, and of the next ones once those before them are complete. */
+  private *sendCalls(): Generator<WireEvent> {
     for (;;) {
       const [current] = this.calls;
       if (current === undefined) return;
       const [number, call] = current;
-      yield* this.tell(call);
-      if (this.calls.size === 1 || !isWhole(call.told)) return;
+      yield* this.send(call);
+      if (this.calls.size === 1 || !isComplete(call.sent)) return;
       yield* this.nextCall(number);
     }
   }
 
-  /** The message has moved on: its calls are whole, or never will be. */
+  /** Another event follows, so no more arguments will come. */
   private *flushCalls(): Generator<WireEvent> {
     for (const [number, call] of this.calls) {
-      yield* this.tell(call);
+      yield* this.send(call);
       yield* this.nextCall(number);
     }
   }
 
-  private *tell(call: PendingCall): Generator<WireEvent> {
-    if (call.untold === '') return;
-    const partial_json = call.untold;
-    call.told += partial_json;
-    call.untold = '';
+  private *send(call: PendingCall): Generator<WireEvent> {
+    if (call.unsent === '') return;
+    const partial_json = call.unsent;
+    call.sent += partial_json;
+    call.unsent = '';
     yield this.delta({ type: 'input_json_delta', partial_json });
   }
 
@@ -204,25 +202,12 @@ const stopReasons: Record<FinishReason, WireStopReason> = {
 const withoutSeparator = (text: string): string =>
   text.startsWith(roundSeparator) ? text.slice(roundSeparator.length) : text;
 
-/** A whole object cannot go on. */
-function isWhole(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    return isJsonObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
+const isComplete = (text: string): boolean => text.trimEnd().endsWith('}') && parseJsonObject(text) !== undefined;
 
-/** OpenAI counts cached tokens among the prompt's, Anthropic beside them. */
+/** Anthropic's `input_tokens` do not include cached tokens; OpenAI's `prompt_tokens` do. */
 export function toWireUsage(usage: Usage): WireUsage {
-  const details = usage['prompt_tokens_details'];
-  const count = (name: string) => {
-    const value = isJsonObject(details) ? details[name] : undefined;
-    return typeof value === 'number' ? value : 0;
-  };
-  const read = count('cached_tokens');
-  const written = count('cache_creation_tokens');
+  const read = usageDetail(usage, 'prompt_tokens_details', 'cached_tokens');
+  const written = usageDetail(usage, 'prompt_tokens_details', 'cache_creation_tokens');
   return {
     input_tokens: Math.max(0, usage.prompt_tokens - read - written),
     output_tokens: usage.completion_tokens,

@@ -1,5 +1,5 @@
-// Anthropic's messages request as one compiled schema (https://platform.claude.com/docs/en/api/messages). Members that
-// say nothing to any provider of ours (cache hints, service tiers, betas) are read past.
+// The schema of Anthropic's messages request (https://platform.claude.com/docs/en/api/messages). Members that no provider
+// needs (cache hints, service tiers, betas) are ignored.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 
@@ -100,7 +100,7 @@ const toolset = z.looseObject({
   default_config: z.looseObject({ enabled: z.boolean().nullish() }).nullish(),
   configs: z.record(z.string().min(1).max(256), z.looseObject({ enabled: z.boolean().nullish() })).nullish(),
 });
-/** A tool without a type is the caller's own. */
+/** A tool without a type is a custom one. */
 const tool = z.preprocess(
   (given) =>
     typeof given === 'object' && given !== null && !('type' in given && given.type !== null)

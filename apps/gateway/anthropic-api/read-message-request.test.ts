@@ -197,7 +197,7 @@ const assistant = (...content: object[]) => ({ messages: [hi, { role: 'assistant
 const tool = (more: object) => ({ tools: [{ name: 'mine', input_schema: {}, ...more }] });
 const deep = (levels: number): object => (levels === 0 ? {} : { properties: deep(levels - 1) });
 
-/** What is wrong, and the field that must be named. */
+/** An invalid request, and the field that the error must name. */
 const faults: [string, object, string, string?][] = [
   ['no max_tokens', { max_tokens: null }, 'max_tokens'],
   ['max_tokens 0', { max_tokens: 0 }, 'max_tokens'],

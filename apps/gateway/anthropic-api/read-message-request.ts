@@ -1,4 +1,4 @@
-// An Anthropic messages body as a TurnRequest, or one clear error that names the field at fault.
+// Reads the body of an Anthropic messages request as a TurnRequest. An error names the invalid field.
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -42,9 +42,9 @@ export function readMessageRequest(body: unknown, limits: Config['limits']): Tur
   };
 }
 
-/** A request whose tokens are to be counted: it asks for no answer, so it has no `max_tokens`. @throws as the other */
+/** Reads a request to count tokens, which has no `max_tokens`. Throws the same errors. */
 export function readCountRequest(body: unknown, limits: Config['limits']): TurnRequest {
-  // Room for any thinking: whether a model thinks counts, its budget does not.
+  // Large enough for any thinking budget, because thinking changes the count.
   return readMessageRequest({ ...requireObject(body), max_tokens: 64_000 }, limits);
 }
 
@@ -85,12 +85,12 @@ function readToolChoice(choice: NonNullable<MessageRequestBody['tool_choice']>):
   }
 }
 
-/** As OpenAI's parameters, which every adapter reads. */
+/** Translates to OpenAI's parameters, which all adapters read. */
 function readParameters(request: MessageRequestBody): JsonObject {
   const { stop_sequences: stop, temperature, top_p, metadata, output_config: output } = request;
   const effort = effortOf(request);
   const schema = output?.format?.schema as JsonObject | undefined;
-  // Anthropic's own form has members that may be left out, which OpenAI's strict one has not.
+  // Anthropic allows optional members here, which OpenAI's strict mode does not.
   const strict = schema !== undefined && isStrictSchema(schema);
   return {
     max_tokens: request.max_tokens,
@@ -105,7 +105,7 @@ function readParameters(request: MessageRequestBody): JsonObject {
   };
 }
 
-/** A budget of thinking tokens as the effort that is nearest to it. */
+/** Translates a budget of thinking tokens to the nearest effort. */
 function effortOf({ thinking, output_config: output }: MessageRequestBody): string | undefined {
   const effort = output?.effort ?? undefined;
   if (effort !== undefined) return effort === 'max' ? 'xhigh' : effort;
@@ -115,12 +115,11 @@ function effortOf({ thinking, output_config: output }: MessageRequestBody): stri
   return budget <= 8_192 ? 'medium' : 'high';
 }
 
-/** One message cannot make the same call twice. */
 function refuseRepeatedCalls(messages: readonly ChatMessage[]): void {
   for (const message of messages) {
     if (message.role !== 'assistant') continue;
     const ids = (message.tool_calls ?? []).map((call) => call.id);
     if (new Set(ids).size === ids.length) continue;
-    throw new AppError('invalid_value', 'A message has two calls of the same id', { param: 'messages' });
+    throw new AppError('invalid_value', 'A message has two calls with the same id', { param: 'messages' });
   }
 }

@@ -1,5 +1,5 @@
-// Anthropic's messages of blocks as ours. A message that shows several rounds (calls that ran here, with their results)
-// becomes those rounds again; where it ends with calls of the caller, the store knows its rounds better.
+// Translates Anthropic's messages to ours. An assistant message may contain several rounds, with server calls and their
+// results; `readRounds` splits it.
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
@@ -12,7 +12,7 @@ type PartBlock = Exclude<UserBlock, ResultBlock>;
 
 export interface ReadMessages {
   messages: ChatMessage[];
-  /** Where each result stands in the request. */
+  /** The path of each result in the request, for errors. */
   paths: Map<ToolMessage, string>;
 }
 
@@ -38,7 +38,7 @@ export function readMessages(given: readonly BodyMessage[]): ReadMessages {
 export const joinedText = (content: string | { text: string }[]): string =>
   typeof content === 'string' ? content : content.map(({ text }) => text).join(roundSeparator);
 
-/** Results stand right after the calls that they answer, before anything else that the user says. */
+/** Results must come directly after their calls, before other content of the user. */
 function readUser(blocks: UserBlock[], path: string, paths: ReadMessages['paths']): ChatMessage[] {
   const results: ToolMessage[] = [];
   const parts: ContentPart[] = [];
@@ -82,7 +82,7 @@ function readResult(block: ResultBlock | McpResultBlock): ToolMessage {
     role: 'tool',
     tool_call_id: block.tool_use_id,
     content: contentText(blocks),
-    // Text is all that most families take; what is more than that goes along as it is.
+    // Most families support only text. Other blocks are passed on too, for those that support them.
     ...(blocks.every(({ type }) => type === 'text') ? {} : { blocks }),
     ...(block.is_error === true ? { is_error: true } : {}),
   };

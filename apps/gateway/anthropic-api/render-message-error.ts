@@ -1,5 +1,5 @@
-// An error in Anthropic's shape (https://platform.claude.com/docs/en/api/errors), with our code and the field at fault
-// beside its type. The status is the same in every API.
+// Renders an error in Anthropic's shape (https://platform.claude.com/docs/en/api/errors), with our code and the invalid
+// field. The HTTP status is the same in every API.
 import type { AppError, ErrorType } from '#libs/schemas/errors.js';
 import type { WireError, WireErrorType } from './wire-types.js';
 
@@ -16,7 +16,7 @@ const types: Record<ErrorType, WireErrorType> = {
   timeout_error: 'timeout_error',
 };
 
-/** Conversations are not held under message ids: told so that the SDK's tool runner sends all messages instead. */
+/** Makes the SDK's tool runner send all messages, since threads are not supported. */
 const withoutThreads = { error_code: 'thread_unsupported_request' as const, unsupported: ['thread'] };
 
 function typeOf(error: AppError): WireErrorType {

@@ -1,4 +1,4 @@
-// A turn as Anthropic's event stream (https://platform.claude.com/docs/en/api/streaming).
+// Renders a turn as Anthropic's event stream (https://platform.claude.com/docs/en/api/streaming).
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { SseRenderer } from '../chat-apis/sse-renderer.js';
@@ -6,7 +6,7 @@ import { MessageEvents } from './message-events.js';
 import { renderMessageError } from './render-message-error.js';
 
 export class MessageSseRenderer implements SseRenderer {
-  /** `message_stop` is the end: nothing follows it. */
+  /** `message_stop` already ends the stream. */
   readonly end = '';
   readonly keepAlive = frame({ type: 'ping' });
   private readonly events: MessageEvents;
@@ -17,7 +17,7 @@ export class MessageSseRenderer implements SseRenderer {
 
   render(event: TurnEvent): string {
     let text = '';
-    for (const told of this.events.add(event)) text += frame(told);
+    for (const wireEvent of this.events.add(event)) text += frame(wireEvent);
     return text;
   }
 

@@ -1,5 +1,4 @@
-// Calls that ran here have ids of their own kind in this API, so that a posted history that shows them is never taken
-// for one with calls of the caller.
+// Server calls get Anthropic's id prefix for them, so that in a history they are never taken for the caller's own calls.
 
 const ours = 'call_';
 const shown = 'mcptoolu_';

@@ -1,4 +1,4 @@
-// What we write is what the official SDK types: the compiler is the judge, `npm run typecheck` its court.
+// Our types must fit the official SDK's. `npm run typecheck` checks it.
 import type Anthropic from '@anthropic-ai/sdk';
 import { expectTypeOf } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
@@ -25,6 +25,6 @@ verifies('apis.messages.sdk', 'every member that we write has the SDK’s type',
   expectTypeOf<Event<'content_block_stop'>>().toExtend<BetaEvent<'content_block_stop'>>();
   expectTypeOf<Event<'message_delta'>['delta']>().toExtend<BetaEvent<'message_delta'>['delta']>();
   expectTypeOf<WireEvent['type']>().toEqualTypeOf<Anthropic.RawMessageStreamEvent['type']>();
-  // What the SDK's own type does not list, its status does: 413.
+  // The SDK's type does not list it; status 413.
   expectTypeOf<Exclude<WireError['error']['type'], 'request_too_large'>>().toExtend<Anthropic.ErrorType>();
 });

@@ -1,5 +1,5 @@
-// Anthropic's messages as we write them: only members that we send, each as the official SDK types it
-// (https://platform.claude.com/docs/en/api/messages). A type test holds them against the SDK.
+// The types of the Anthropic messages that we send (https://platform.claude.com/docs/en/api/messages). A type test compares
+// them with the official SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolExecution } from '#libs/schemas/turn-event.js';
 
@@ -19,7 +19,7 @@ export interface WireToolUse {
   name: string;
   input: JsonObject;
 }
-/** A call that ran here. */
+/** A server call. */
 export interface WireMcpToolUse {
   type: 'mcp_tool_use';
   id: string;
@@ -55,7 +55,7 @@ export interface WireMessage {
   stop_details: null;
   container: null;
   usage: WireUsage;
-  /** Ours. */
+  /** Our extension. */
   tool_execution?: ToolExecution;
 }
 

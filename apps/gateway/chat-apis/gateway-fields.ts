@@ -1,14 +1,14 @@
-// Request fields that every chat API accepts besides those of its standard: the session, who runs the tools, what happens to
-// the run when the client disconnects.
+// Request fields that every chat API accepts besides those of its standard: the session, who runs the tools, what happens
+// to the run if the client disconnects.
 import { z } from 'zod';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 
-/** What a model may be called; no control characters, so that it can stand in headers, rows and log lines. */
+/** No control characters, so that names are safe in headers and log lines. */
 export const modelName = z.string().regex(/^[^\p{C}\s]{1,256}$/u, 'is not a model name');
 export const toolName = z.string().regex(/^[^\p{C}\s]{1,128}$/u, 'is not a tool name');
 
-/** Server tools are the operator's: a request names a configured server and cannot bring one along. */
+/** Requests can only name configured servers, not define their own. */
 export const notFromRequests = z
   .undefined({ error: 'is not supported: servers are defined in the configuration only' })
   .optional();

@@ -1,4 +1,4 @@
-// What is wrong with a body as one error that names the field at fault. All dialects refuse in the same way.
+// Turns problems of a body into an error that names the invalid field, the same for all dialects.
 import type { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -11,7 +11,7 @@ export function requireObject(body: unknown): JsonObject {
   return body;
 }
 
-/** The first thing that is wrong. */
+/** The error for the first problem. */
 export function invalidValue(error: z.ZodError): AppError {
   const { path, message } = deepest(error.issues[0]!);
   const keys = path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`));
@@ -19,12 +19,12 @@ export function invalidValue(error: z.ZodError): AppError {
   return new AppError('invalid_value', `${param}: ${inWords(message)}`.slice(0, 512), { param });
 }
 
-/** Without how a validator speaks: who left a member out has sent nothing that was `undefined`. */
+/** Rewrites zod's messages for users. */
 function inWords(message: string): string {
   return message.endsWith('received undefined') ? 'is required' : message.replace(/^Invalid input: /, '');
 }
 
-/** Of a value that may be text or a list: what is wrong inside the list, where it is one. */
+/** For a union of text and list: the problem inside the list, if the value is one. */
 function deepest(issue: Issue): Pick<Issue, 'path' | 'message'> {
   if (issue.code !== 'invalid_union') return issue;
   const inside = issue.errors.flatMap(([first]) => (first !== undefined && first.path.length > 0 ? [first] : []))[0];
@@ -33,7 +33,7 @@ function deepest(issue: Issue): Pick<Issue, 'path' | 'message'> {
   return { path: [...issue.path, ...path], message };
 }
 
-/** `null` counts as absent. */
+/** Removes members that are `null`. */
 export function withoutNulls(members: JsonObject): JsonObject {
   const kept: JsonObject = {};
   for (const key of Object.keys(members)) {
@@ -43,7 +43,7 @@ export function withoutNulls(members: JsonObject): JsonObject {
   return kept;
 }
 
-/** Before a schema looks at every element: a hundred thousand messages are refused for their number. */
+/** Must run before the schema, which checks every element. */
 export function refuseTooMany(list: unknown, limit: number, param: string): void {
   if (!Array.isArray(list) || list.length <= limit) return;
   throw param === 'tools'

@@ -1,4 +1,4 @@
-// The tool entry with which OpenAI's requests offer a server of ours, the same on chat completions and responses.
+// The entry of `tools` that offers a configured server, for chat completions and responses.
 import { z } from 'zod';
 import type { RequestedTool, ToolFilter } from '../chat/turn-request.js';
 import { notFromRequests } from './gateway-fields.js';

@@ -1,5 +1,5 @@
-// What an assistant's turn shows, piece by piece, as the rounds of the model that it was. Where it ends with calls of the
-// caller that are kept, the store knows its rounds better: then it is one message, which the store puts back whole.
+// Splits the content of an assistant's turn into the rounds of the model. A turn that ends with stored calls of the caller
+// stays one message: `chat/runs/restore-history.ts` replaces it with the stored rounds.
 import { isKeptCallId } from '#libs/schemas/identifiers.js';
 import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
@@ -7,7 +7,7 @@ import { roundSeparator } from '../chat/turn-state.js';
 export type TurnPiece =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
-  /** `here`: it ran on this side, and its result is another piece. */
+  /** `here`: a server call, whose result is another piece. */
   | { type: 'call'; call: ToolCall; here: boolean }
   | { type: 'result'; result: ToolMessage };
 

@@ -1,4 +1,4 @@
-// Function tools of a request, whichever standard wrote them down: bounded, named once, none with a name of ours.
+// Reads and checks the function tools of a request, the same for all chat APIs.
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
@@ -12,7 +12,7 @@ export interface GivenFunction {
   strict?: boolean | null | undefined;
 }
 
-/** Where the members of a function stand in its standard's request. */
+/** The paths of a function's members in the request, for errors. */
 export interface FunctionPaths {
   name: string;
   parameters: string;
@@ -43,16 +43,17 @@ export function readFunction(given: GivenFunction, paths: FunctionPaths, limits:
 function refuseLargeSchema(schema: JsonObject, param: string, limits: Config['limits']): void {
   const size = Buffer.byteLength(JSON.stringify(schema));
   if (size > limits.tool_schema_bytes) {
-    throw new AppError('invalid_value', `A tool schema may have ${limits.tool_schema_bytes} bytes, this has ${size}`, {
+    const message = `A tool schema may have at most ${limits.tool_schema_bytes} bytes, this one has ${size}`;
+    throw new AppError('invalid_value', message, { param });
+  }
+  if (depthOf(schema) > limits.tool_schema_depth) {
+    throw new AppError('invalid_value', `A tool schema may be at most ${limits.tool_schema_depth} levels deep`, {
       param,
     });
   }
-  if (depthOf(schema) > limits.tool_schema_depth) {
-    throw new AppError('invalid_value', `A tool schema may be ${limits.tool_schema_depth} levels deep`, { param });
-  }
 }
 
-/** Bounded by the body's own depth. */
+/** The depth of the body is already bounded. */
 function depthOf(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0;
   let deepest = 0;
@@ -67,13 +68,13 @@ export function refuseTwice(tools: readonly RequestedTool[], pathOfName: (index:
     if (tool.type !== 'function') return;
     const { name } = tool.definition;
     if (seen.has(name)) {
-      throw new AppError('invalid_value', `Tool '${name}' stands there twice`, { param: pathOfName(index) });
+      throw new AppError('invalid_value', `There are two tools named '${name}'`, { param: pathOfName(index) });
     }
     seen.add(name);
   });
 }
 
-/** A result answers a call of an assistant message before it. @throws AppError invalid_value */
+/** Every result must belong to a call of an assistant message before it. @throws AppError invalid_value */
 export function refuseStrayResults(
   messages: readonly ChatMessage[],
   pathOf: (result: ToolMessage, index: number) => string,
@@ -82,9 +83,8 @@ export function refuseStrayResults(
   messages.forEach((message, index) => {
     if (message.role === 'assistant') for (const call of message.tool_calls ?? []) called.add(call.id);
     if (message.role === 'tool' && !called.has(message.tool_call_id)) {
-      throw new AppError('invalid_value', 'This result answers no call of an assistant message before it', {
-        param: pathOf(message, index),
-      });
+      const text = 'This result belongs to no call of an assistant message before it';
+      throw new AppError('invalid_value', text, { param: pathOf(message, index) });
     }
   });
 }

@@ -1,8 +1,6 @@
-// What a model says in place of an answer: OpenAI's `refusal`, beside the text. APIs whose standard has it return it as such.
+// Reads OpenAI's `refusal`, which some models send instead of an answer.
+import { textOrEmpty } from '#libs/schemas/json.js';
 import type { AnswerExtras } from '#libs/schemas/model-event.js';
 
-/** The piece of it in one content event; '' where there is none. */
-export function refusalOf({ extras }: { extras?: AnswerExtras }): string {
-  const refusal = extras?.delta?.['refusal'];
-  return typeof refusal === 'string' ? refusal : '';
-}
+/** The part of a refusal in a content event, or ''. */
+export const refusalOf = ({ extras }: { extras?: AnswerExtras }): string => textOrEmpty(extras?.delta?.['refusal']);

@@ -1,15 +1,15 @@
-// What a chat API makes of a turn's events on a stream: the port between the HTTP side and the dialects.
+// The port between the HTTP side and the dialects: renders a turn's events as a stream.
 import type { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 
 export interface SseRenderer {
-  /** The bytes of one event, whole SSE events; '' when this dialect does not show it. */
+  /** One turn event as complete SSE events; '' if the dialect does not show it. */
   render(event: TurnEvent, n: number): string;
-  /** What a reader is told when the turn breaks in the middle. Nothing comes after it. */
+  /** The end of a stream whose turn failed. */
   renderError(error: AppError, requestId: string): string;
-  /** What ends a stream that ended well. */
+  /** The end of a stream whose turn succeeded. */
   readonly end: string;
-  /** Sent in silence. */
+  /** Sent when there was no event for some time. */
   readonly keepAlive: string;
 }
 

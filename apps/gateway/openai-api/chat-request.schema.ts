@@ -1,5 +1,4 @@
-// The chat-completions request as one compiled schema. Unknown members stay, for the upstream.
-// class-validator costs more than the framework on this route, so it is not used here.
+// The schema of a chat completions request. Unknown members stay, for the upstream.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 import { mcpTool } from '../chat-apis/mcp-tool.js';
@@ -14,7 +13,7 @@ const knownParts: Record<string, z.ZodType> = {
   input_audio: z.looseObject({ input_audio: z.looseObject({ data: text, format: text }) }),
   file: z.looseObject({ file: z.looseObject({}) }),
 };
-/** Parts of a later standard pass unchanged. */
+/** Unknown types of parts pass unchanged. */
 const contentPart = z.looseObject({ type: z.string().min(1).max(64) }).superRefine((part, context) => {
   const checked = Object.hasOwn(knownParts, part.type) ? knownParts[part.type]!.safeParse(part) : undefined;
   for (const issue of checked?.error?.issues ?? []) {
@@ -101,7 +100,7 @@ export const chatRequestSchema = z.looseObject({
 
 export type ChatRequestBody = z.output<typeof chatRequestSchema>;
 
-/** OpenAI parameters that are forwarded as given. */
+/** OpenAI's parameters that are passed to the model unchanged. */
 export const forwardedParameters = [
   'n',
   'temperature',

@@ -1,4 +1,4 @@
-// One `chat.completion.chunk`, written as text: the members that never change are serialised once a stream.
+// Writes `chat.completion.chunk` objects as text. Members that do not change are serialised once for each stream.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -7,12 +7,12 @@ import type { Rendering } from './render-json.js';
 export interface ChunkParts {
   choice?: number | undefined;
   finishReason?: FinishReason | undefined;
-  /** Of several choices that end in one chunk. */
+  /** One for each choice, if several end in one chunk. */
   finishReasons?: FinishReason[] | undefined;
   extras?: AnswerExtras | undefined;
-  /** Members that stand before the chunk's own. */
+  /** Members before the chunk's own. */
   first?: JsonObject | undefined;
-  /** Members that stand after. */
+  /** Members after the chunk's own. */
   members?: JsonObject | undefined;
 }
 
@@ -23,7 +23,7 @@ export class ChunkWriter {
     this.head = this.headFor(rendering.model ?? '');
   }
 
-  /** The model that answers, known with the first event. */
+  /** Known with the first event. */
   set model(model: string) {
     this.head = this.headFor(model);
   }
@@ -42,12 +42,12 @@ export class ChunkWriter {
     return `${first}${this.head}"choices":[${choices.join(',')}]${tail(extras?.chunk)}${tail(parts.members)}}`;
   }
 
-  /** Nearly every chunk of an answer: text of the first choice and nothing else. The same as `chunk` would write. */
+  /** A fast path for text of the first choice, the most frequent chunk. Equal to what `chunk` writes. */
   text(text: string): string {
     return `{${this.head}"choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}},"finish_reason":null}]}`;
   }
 
-  /** OpenAI's usage chunk has no choice at all. */
+  /** For OpenAI's usage chunk. */
   withoutChoices(members: JsonObject): string {
     return `{${this.head}"choices":[]${tail(members)}}`;
   }

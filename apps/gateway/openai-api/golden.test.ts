@@ -1,5 +1,5 @@
-// Every case of test/golden with every family, cut anywhere, streamed and whole. UPDATE_GOLDEN=1 writes what comes out
-// as what is expected: read the difference before it is committed.
+// Every case of test/golden with every family, streamed in arbitrary pieces and whole. UPDATE_GOLDEN=1 writes the results as
+// the expected ones: read the difference before you commit it.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
@@ -22,7 +22,7 @@ const update = process.env['UPDATE_GOLDEN'] === '1';
 const read = (path: string): unknown => JSON.parse(readFileSync(`${root}${path}`, 'utf8'));
 const has = (path: string): boolean => existsSync(`${root}${path}`);
 
-/** A prompted model speaks OpenAI's protocol: where it answers the same, one file serves both. */
+/** Prompted models use OpenAI's protocol, so both families share a file if the answer is the same. */
 const upstreamPath = (name: string, family: GoldenFamilyName): string => {
   const own = `${name}/${family}.upstream.json`;
   return family === 'prompted' && !has(own) ? `${name}/openai.upstream.json` : own;
@@ -65,7 +65,7 @@ for (const name of names) {
   }
 }
 
-/** What every family can say: not the model's name, its counts, or what only it has. */
+/** Without what differs by family: the model's name, the counts and the extras. */
 function withoutVendor({ choices, error, status, headers }: JsonObject): object {
   if (error !== undefined) return { status, headers, code: (error as JsonObject)['code'] };
   return (choices as { message: JsonObject; finish_reason: string }[]).map(({ message, finish_reason }) => ({

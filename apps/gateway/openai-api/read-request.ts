@@ -1,4 +1,4 @@
-// A chat-completions body as a TurnRequest, or one clear error that names the field at fault.
+// Reads the body of a chat completions request as a TurnRequest. An error names the invalid field.
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
@@ -34,7 +34,7 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
     stream: request.stream ?? false,
     includeUsage: request.stream_options?.include_usage ?? false,
     parameters: pick(request),
-    unknown: strangers(request),
+    unknown: unknownMembers(request),
     ...gatewayOptions(request, dialect === 'events' && request.stream === true),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.tool_choice === undefined ? {} : { toolChoice: readToolChoice(request.tool_choice) }),
@@ -42,7 +42,7 @@ export function readChatRequest(body: unknown, dialect: TurnRequest['dialect'], 
   };
 }
 
-/** `null` counts as absent for every optional field, of the request and of its messages. */
+/** `null` counts as absent in every optional field of the request and its messages. */
 function readable(body: JsonObject): JsonObject {
   const request = withoutNulls(body);
   if (Array.isArray(request['messages'])) request['messages'] = request['messages'].map(messageWithoutNulls);
@@ -52,7 +52,7 @@ function readable(body: JsonObject): JsonObject {
 function messageWithoutNulls(message: Json): Json {
   if (!isJsonObject(message)) return message;
   const read = withoutNulls(message);
-  // SDK message objects come back with `tool_calls: []` where the model called none.
+  // Clients that send back an SDK's message object may have `tool_calls: []` in it.
   if (Array.isArray(read['tool_calls']) && read['tool_calls'].length === 0) delete read['tool_calls'];
   return read;
 }
@@ -69,7 +69,7 @@ function readToolChoice(choice: NonNullable<ChatRequestBody['tool_choice']>): Tu
   return typeof choice === 'string' ? choice : { name: choice.function.name };
 }
 
-function strangers(request: ChatRequestBody): Record<string, Json> {
+function unknownMembers(request: ChatRequestBody): Record<string, Json> {
   const unknown: Record<string, Json> = {};
   for (const key of Object.keys(request)) if (!known.has(key)) unknown[key] = request[key] as Json;
   return unknown;
@@ -81,7 +81,7 @@ function pick(request: ChatRequestBody): JsonObject {
     const value = request[key];
     if (value !== undefined) parameters[key] = value as Json;
   }
-  // A label for our own rows; OpenAI itself refuses it unless the answer is stored there.
+  // OpenAI refuses `metadata` without `store`.
   if (request['store'] !== true) delete parameters['metadata'];
   return parameters;
 }

@@ -1,4 +1,4 @@
-// What breaks a stream of chunks: the same error as everywhere, as a `data:` line. No `[DONE]` follows.
+// Renders an error that ends a stream of chunks: the usual error object as a `data:` line, without `[DONE]` after it.
 import { renderError } from '#libs/http-server/render-error.js';
 import type { AppError } from '#libs/schemas/errors.js';
 

@@ -1,5 +1,5 @@
-// Turn events as typed events that are also valid OpenAI chunks: the `/api` dialect. One stream
-// serves a client that switches on `type` and an OpenAI SDK.
+// Renders turn events for the `/api` dialect: typed events that are also valid OpenAI chunks, so that OpenAI's SDKs can read
+// the stream too.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';

@@ -1,4 +1,4 @@
-// A folded answer as OpenAI's `chat.completion` object.
+// Renders a turn's answer as OpenAI's `chat.completion` object.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
@@ -8,7 +8,7 @@ export interface Rendering {
   id: string;
   /** Epoch seconds. */
   created: number;
-  /** Where it is known before the first event tells it. */
+  /** Set if it is known before the first event. */
   model?: string;
 }
 

@@ -1,5 +1,4 @@
-// Turn events as strict OpenAI chunks: the `/v1` dialect. Server calls do not appear, since a
-// client would run them again.
+// Renders turn events as strict OpenAI chunks for the `/v1` dialect. Leaves out server calls, which a client would run again.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { ChunkWriter, deltaOf } from './chunk-writer.js';

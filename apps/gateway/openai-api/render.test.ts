@@ -13,7 +13,7 @@ import { OpenAiSseRenderer } from './render-sse.js';
 const rendering = { id: 'chatcmpl-1', created: 1 };
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 
-/** Two rounds: text, a server call, then text and a client call beside it. */
+/** Two rounds: text and a server call, then text and a client call. */
 const turn: TurnEvent[] = [
   { type: 'start', model: 'm', runId: 'run_1', sessionId: 's' },
   {
@@ -77,7 +77,7 @@ for (const [name, chunks] of [
     ]);
     expect(new Set(chunks.map((chunk) => chunk.id))).toEqual(new Set(['chatcmpl-1']));
     expect(chunks.every((chunk) => chunk['object'] === 'chat.completion.chunk' && chunk['model'] === 'm')).toBe(true);
-    // A client call is numbered from 0 in `choices`, and no server call is there.
+    // In `choices`, client calls are numbered from 0, without server calls.
     const calls = choices.flatMap((choice) => (choice.delta['tool_calls'] as { index: number; id?: string }[]) ?? []);
     expect(calls.map((call) => call.index)).toEqual([0, 0, 0]);
     expect(calls[0]!.id).toBe('call_b');

@@ -1,11 +1,11 @@
-// The tools that each server of a request offers, as the items with which OpenAI tells them at the start of a response.
+// Lists the tools of a request's servers as `mcp_list_tools` items, which OpenAI sends at the start of a response.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { WireMcpListTools } from './wire-types.js';
 
 export function listServers(runId: string, turn: TurnRequest, catalog: ToolCatalog): WireMcpListTools[] {
-  // A conversation that goes on has been told before, and in manual mode nothing runs here.
+  // A continued conversation already has the list, and in manual mode the gateway runs no tools.
   if (turn.history !== undefined || turn.toolMode === 'manual') return [];
   return turn.tools.flatMap((requested, index) => {
     if (requested.type !== 'mcp') return [];

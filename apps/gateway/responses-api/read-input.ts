@@ -1,4 +1,4 @@
-// Items of a responses request as messages. What an assistant's turn shows item by item is its rounds again.
+// Translates the input items of a responses request to messages. `readRounds` splits an assistant's items into rounds.
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
@@ -8,7 +8,7 @@ type Item<Type extends InputItem['type']> = Extract<InputItem, { type: Type }>;
 
 export interface ReadInput {
   messages: ChatMessage[];
-  /** Where each result stands in the request. */
+  /** The path of each result in the request, for errors. */
   paths: Map<ToolMessage, string>;
 }
 
@@ -47,12 +47,12 @@ function readPieces(item: Exclude<InputItem, Item<'function_call_output'>>): Tur
     case 'mcp_call': {
       const { error } = item;
       const failed = error !== undefined && error !== null;
-      const told =
+      const failure =
         failed && typeof error !== 'string' ? (error.content ?? []).map(({ text }) => text).join('\n') : error;
       const result: ToolMessage = {
         role: 'tool',
         tool_call_id: item.id,
-        content: item.output ?? told ?? '',
+        content: item.output ?? failure ?? '',
         ...(failed ? { is_error: true } : {}),
       };
       const call = toCall(item.id, item.name, item.arguments);

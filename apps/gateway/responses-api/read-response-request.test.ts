@@ -184,7 +184,7 @@ const user = (...content: object[]) => ({ input: [{ role: 'user', content }] });
 const tool = (more: object) => ({ tools: [{ type: 'function', name: 'mine', ...more }] });
 const mcp = (more: object) => ({ tools: [{ type: 'mcp', server_label: 'a', ...more }] });
 
-/** What is wrong, and the field that must be named. */
+/** An invalid request, and the field that the error must name. */
 const faults: [string, object, string, string?][] = [
   ['no input', { input: null }, 'input'],
   ['input without items', { input: [] }, 'input'],

@@ -1,4 +1,4 @@
-// A responses body as a TurnRequest, or one clear error that names the field at fault.
+// Reads the body of a responses request as a TurnRequest. An error names the invalid field.
 import type { Config } from '#libs/config/schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
@@ -21,7 +21,7 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
   const request = parsed.data;
   const previous = request.previous_response_id;
   if (request.input === undefined && previous === undefined) {
-    throw new AppError('invalid_value', 'input: says what is asked', { param: 'input' });
+    throw new AppError('invalid_value', 'input: is required', { param: 'input' });
   }
   const tools = (request.tools ?? []).map((tool, index) => readTool(tool, index, limits));
   refuseTwice(tools, (index) => `tools[${index}].name`);
@@ -48,16 +48,16 @@ export function readResponseRequest(body: unknown, limits: Config['limits']): Tu
   };
 }
 
-/** The request after the turn that it goes on from. @throws AppError invalid_value, request_too_large */
+/** Adds the conversation of the previous response to a request. @throws AppError invalid_value, request_too_large */
 export function continueFrom(previous: RecalledTurn, request: TurnRequest, limits: Config['limits']): TurnRequest {
   const { history, open } = previous;
   const messages = open === undefined ? request.messages : [...open, ...request.messages];
   refuseStrayResults(messages, () => 'input');
   refuseTooMany([...history, ...messages], limits.messages, 'previous_response_id');
-  // As if it had been sent along: each turn that is stored holds all before it.
+  // The same bound as for a request with the whole history, since each stored turn contains all before it.
   const size = Buffer.byteLength(JSON.stringify(history));
   if (size > limits.body_bytes) {
-    const message = `The conversation before has ${size} bytes, at most ${limits.body_bytes} are taken`;
+    const message = `The previous conversation has ${size} bytes, more than the limit of ${limits.body_bytes}`;
     throw new AppError('request_too_large', message, { param: 'previous_response_id' });
   }
   const sessionId = request.sessionId ?? previous.sessionId;
@@ -73,7 +73,7 @@ function readTool(
   return readFunction(tool, { name: `tools[${index}].name`, parameters: `tools[${index}].parameters` }, limits);
 }
 
-/** As the parameters of chat completions, which every adapter reads. */
+/** Translates to the parameters of chat completions, which all adapters read. */
 function readParameters(request: ResponseRequestBody): JsonObject {
   const { temperature, top_p, max_output_tokens, reasoning, user } = request;
   const format = readFormat(request.text?.format ?? undefined);
@@ -104,14 +104,14 @@ function readFormat(format: TextFormat | undefined): JsonObject | undefined {
   };
 }
 
-/** What a caller sends for a server is not taken, and so not kept or told again. */
+/** A caller's credentials for a server are not used, so they are neither stored nor returned. */
 function withoutCredentials(tool: NonNullable<ResponseRequestBody['tools']>[number]): object {
   if (tool.type !== 'mcp') return tool;
   const { authorization: _, headers: __, ...shown } = tool;
   return shown;
 }
 
-/** Members that every response repeats, with OpenAI's words for what was left out. */
+/** The members of the request that every response repeats, with OpenAI's values for absent ones. */
 function readEcho(request: ResponseRequestBody): JsonObject {
   const json = (value: unknown, otherwise: Json): Json => (value ?? otherwise) as Json;
   return {

@@ -1,10 +1,9 @@
-// What a response was asked, item by item, in the form in which it may be sent again: its own input, and before it the
-// conversation that it went on from.
+// Renders the input items of a response, in a form that can be sent again: the previous conversation, then its own input.
 import { z } from 'zod';
 import type { StoredRun } from '#libs/runs/run-store.js';
 import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import {
   messageText,
   type AssistantMessage,
@@ -30,7 +29,7 @@ const pageSchema = z.looseObject({
   after: z.string().min(1).max(256).optional(),
 });
 
-/** `query`: of the request. @throws AppError invalid_value */
+/** `query` is the URL's. @throws AppError invalid_value */
 export function pageOfInput(run: StoredRun, query: unknown): InputItemPage {
   const parsed = pageSchema.safeParse(query);
   if (!parsed.success) throw invalidValue(parsed.error);
@@ -54,7 +53,7 @@ export function pageOfInput(run: StoredRun, query: unknown): InputItemPage {
 
 function inputItems(run: StoredRun): JsonObject[] {
   const { history = [], messages } = run.request as unknown as TurnRequest;
-  // The same each time that they are told.
+  // The ids must be the same each time.
   const stem = run.id.slice('run_'.length);
   return [...history, ...messages]
     .flatMap(itemsOf)
@@ -108,10 +107,10 @@ function toInputPart(part: ContentPart): JsonObject {
   if (part.type === 'file' && isJsonObject(file)) {
     return { type: 'input_file', filename: file['filename'] ?? 'file', file_data: file['file_data'] ?? '' };
   }
-  return { type: 'input_text', text: typeof part['text'] === 'string' ? part['text'] : '' };
+  return { type: 'input_text', text: textOrEmpty(part['text']) };
 }
 
-/** What `function_call_output` can say; anything else is named. */
+/** Translates a block to a part of `function_call_output`. Other types become text. */
 function blockPart(block: ContentBlock): JsonObject {
   switch (block.type) {
     case 'image':

@@ -1,4 +1,4 @@
-// A turn as OpenAI's responses stream, and as the whole response that its last event carries.
+// Renders a turn as OpenAI's responses stream, or as the whole response.
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -12,7 +12,7 @@ export interface ResponseRendering {
   /** Epoch seconds. */
   created: number;
   echo: JsonObject;
-  /** The tools of the servers that the request offers. */
+  /** The tools of the request's servers. */
   listed?: readonly WireMcpListTools[];
 }
 
@@ -47,7 +47,7 @@ export class ResponseFold {
 }
 
 export class ResponseSseRenderer implements SseRenderer {
-  /** `response.completed` is the end: nothing follows it. */
+  /** `response.completed` already ends the stream. */
   readonly end = '';
   readonly keepAlive = commentKeepAlive;
   private readonly events: ResponseEvents;
@@ -59,7 +59,7 @@ export class ResponseSseRenderer implements SseRenderer {
 
   render(event: TurnEvent): string {
     let text = '';
-    for (const told of this.events.add(event)) text += this.frame(told);
+    for (const wireEvent of this.events.add(event)) text += this.frame(wireEvent);
     return text;
   }
 

@@ -1,4 +1,4 @@
-// A stored run as the response that it was, or is on its way to be.
+// Renders a stored run, finished or not, as a response.
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
 import { storedEvents } from '../chat/runs/retell-run.js';
@@ -7,7 +7,7 @@ import type { TurnRequest } from '../chat/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
 import type { WireResponse } from './wire-types.js';
 
-/** Whether the caller of a run may come back to it as a response. */
+/** Whether a run can be retrieved as a response. */
 export function isStoredResponse(run: StoredRun): boolean {
   return run.dialect === 'responses' && (run.request as unknown as TurnRequest).store === true;
 }

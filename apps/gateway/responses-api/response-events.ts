@@ -1,8 +1,6 @@
-// Turn events as the events of OpenAI's responses stream: the one translation that the stream writes, and whose last
-// event carries the whole response.
-import { isJsonObject } from '#libs/schemas/json.js';
+// Translates turn events to the events of OpenAI's responses stream. The last one contains the whole response.
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
-import type { Usage } from '#libs/schemas/usage.js';
+import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import { roundSeparator } from '../chat/turn-state.js';
 import { refusalOf } from '../chat-apis/refusal.js';
 import type {
@@ -24,14 +22,14 @@ type CallItem = WireFunctionCall | WireMcpCall;
 
 export class ResponseEvents {
   private open: WireMessage | WireReasoning | undefined;
-  /** Calls of the message that is being streamed, by their number. */
+  /** Calls of the current message, by index. */
   private readonly calls = new Map<number, CallItem>();
-  /** Calls that run here, by our id. */
+  /** Server calls without a result yet, by their id here. */
   private readonly running = new Map<string, WireMcpCall>();
   private hasText = false;
   private resultsSinceText = false;
 
-  /** `response`: as it begins, nothing put out yet. */
+  /** `response` must be new, without output. */
   constructor(
     readonly response: WireResponse,
     private readonly listed: readonly WireMcpListTools[] = [],
@@ -85,7 +83,7 @@ export class ResponseEvents {
   }
 
   private *text(given: string): Generator<WireEvent> {
-    // The items between two rounds separate their texts.
+    // Items between the texts of two rounds make the separator unnecessary.
     const separated = this.resultsSinceText && this.hasText && given.startsWith(roundSeparator);
     const delta = separated ? given.slice(roundSeparator.length) : given;
     if (delta === '') return;
@@ -103,7 +101,7 @@ export class ResponseEvents {
     yield { type: 'response.refusal.delta', ...this.of(this.open!), content_index: 0, delta };
   }
 
-  /** The one part of the message that is open, or of a new one where that is of another kind. */
+  /** The part of the open message, or of a new message if there is none or its part has another type. */
   private *part<Part extends WireMessage['content'][number]>(empty: Part): Generator<WireEvent, Part> {
     const { open } = this;
     if (open?.type === 'message' && open.content[0]!.type === empty.type) return open.content[0] as Part;
@@ -150,7 +148,7 @@ export class ResponseEvents {
     yield { type, ...this.of(item), delta };
   }
 
-  /** The message has moved on: its calls are whole. Those that run here are done when their results are there. */
+  /** Another event follows, so the calls are complete. Server calls end with their results. */
   private *endCalls(): Generator<WireEvent> {
     for (const item of this.calls.values()) {
       const { arguments: args, name } = item;
@@ -181,7 +179,7 @@ export class ResponseEvents {
     yield* this.endItem();
     const { response } = this;
     const cut = event.finishReason === 'length' || event.finishReason === 'content_filter';
-    // A call that was cut never became one.
+    // A call that was cut is incomplete.
     for (const item of cut ? response.output : []) {
       if (item.type === 'function_call' || (item.type === 'mcp_call' && item.status === 'in_progress')) {
         item.status = 'incomplete';
@@ -233,7 +231,7 @@ export class ResponseEvents {
     return { item_id: item.id, output_index: this.response.output.indexOf(item) };
   }
 
-  /** The same each time that a response is told, whether or not the servers are listed then. */
+  /** The same each time a response is rendered, with or without the list of tools. */
   private itemId(kind: string): string {
     const number = this.response.output.length - this.listed.length;
     return `${kind}_${this.response.id.slice('resp_'.length)}${number.toString(16).padStart(4, '0')}`;
@@ -248,7 +246,7 @@ function copied<Item extends WireItem>(item: Item): Item {
   return structuredClone(item);
 }
 
-/** Calls that ran here have ids of their own kind, so that a posted history never takes them for the caller's. */
+/** Server calls get ids with another prefix, so that in a history they are never taken for the caller's own calls. */
 function newCall(id: string, event: CallEvent): CallItem {
   const shown = id.replace(/^call_/, '');
   const name = event.name ?? '';
@@ -269,19 +267,14 @@ function newCall(id: string, event: CallEvent): CallItem {
 }
 
 function toWireUsage(usage: Usage): WireUsage {
-  const detail = (of: string, name: string): number => {
-    const details = usage[of];
-    const value = isJsonObject(details) ? details[name] : undefined;
-    return typeof value === 'number' ? value : 0;
-  };
   return {
     input_tokens: usage.prompt_tokens,
     input_tokens_details: {
-      cached_tokens: detail('prompt_tokens_details', 'cached_tokens'),
-      cache_write_tokens: detail('prompt_tokens_details', 'cache_creation_tokens'),
+      cached_tokens: usageDetail(usage, 'prompt_tokens_details', 'cached_tokens'),
+      cache_write_tokens: usageDetail(usage, 'prompt_tokens_details', 'cache_creation_tokens'),
     },
     output_tokens: usage.completion_tokens,
-    output_tokens_details: { reasoning_tokens: detail('completion_tokens_details', 'reasoning_tokens') },
+    output_tokens_details: { reasoning_tokens: usageDetail(usage, 'completion_tokens_details', 'reasoning_tokens') },
     total_tokens: usage.total_tokens,
   };
 }

@@ -1,5 +1,5 @@
-// OpenAI's responses request as one compiled schema (https://platform.openai.com/docs/api-reference/responses/create).
-// What would change the answer and is not available is refused by name; hints to OpenAI itself are read past.
+// The schema of OpenAI's responses request (https://platform.openai.com/docs/api-reference/responses/create). Unsupported
+// members that would change the answer are refused; hints for OpenAI's own service are ignored.
 import { z } from 'zod';
 import { gatewayFields, modelName, toolName } from '../chat-apis/gateway-fields.js';
 import { mcpTool } from '../chat-apis/mcp-tool.js';
@@ -7,7 +7,7 @@ import { mcpTool } from '../chat-apis/mcp-tool.js';
 const text = z.string();
 const callId = z.string().min(1).max(256);
 const calledName = z.string().min(1).max(256);
-const notHere = (what: string) => z.undefined({ error: `is not supported: ${what}` }).optional();
+const unsupported = (what: string) => z.undefined({ error: `is not supported: ${what}` }).optional();
 
 const parts = {
   input_text: z.looseObject({ type: z.literal('input_text'), text }),
@@ -65,7 +65,7 @@ const items = z.discriminatedUnion(
   ],
   { error: 'must be a message, function_call, function_call_output, reasoning, mcp_call or mcp_list_tools item' },
 );
-/** A message may leave its type out. */
+/** A message may omit its type. */
 const item = z.preprocess(
   (given) =>
     typeof given === 'object' && given !== null && 'role' in given && !('type' in given)
@@ -134,9 +134,9 @@ export const responseRequestSchema = z.looseObject({
   metadata: z.record(z.string(), text).optional(),
   user: text.max(1024).optional(),
   background: z.literal(false, { error: 'is not supported: use on_disconnect "detach"' }).optional(),
-  conversation: notHere('previous_response_id continues a conversation'),
-  prompt: notHere('there are no stored prompts'),
-  max_tool_calls: notHere('max_tool_rounds bounds the tools'),
+  conversation: unsupported('use previous_response_id'),
+  prompt: unsupported('there are no stored prompts'),
+  max_tool_calls: unsupported('use max_tool_rounds'),
   ...gatewayFields,
 });
 

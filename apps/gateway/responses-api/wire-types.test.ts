@@ -1,17 +1,16 @@
-// What we write is what the official SDK types, in both major versions: the compiler is the judge, `npm run typecheck`
-// its court.
+// Our types must fit those of both major versions of the official SDK. `npm run typecheck` checks it.
 import type * as Six from 'openai/resources/responses/responses';
 import type * as Seven from 'openai-7/resources/responses/responses';
 import { expectTypeOf } from 'vitest';
 import { verifies } from '../../../test/verifies.js';
 import type { WireErrorEvent, WireEvent, WireItem, WireResponse, WireUsage } from './wire-types.js';
 
-/** `toExtend` loses its way in unions as large as the SDK's. */
+/** `toExtend` fails on unions as large as the SDK's. */
 type Fits<Ours, Theirs> = [Ours] extends [Theirs] ? true : false;
 type Numbered = WireEvent extends infer Event ? Event & { sequence_number: number } : never;
-/** A response inside an event is held against the SDK's on its own. */
+/** A response inside an event is compared separately. */
 type OfItems = Exclude<Numbered, { response: unknown }>;
-/** Its types still say that the error of a call that ran here is a string. */
+/** The SDK still types the error of a server call as a string. */
 type ItemOfSix = Exclude<WireItem, { type: 'mcp_call' }>;
 type Own = 'id' | 'object' | 'created_at' | 'status' | 'output' | 'error' | 'incomplete_details';
 type OwnResponse = Pick<WireResponse, Own>;
@@ -26,6 +25,6 @@ verifies('apis.responses.sdk', 'every member that we write has the SDK’s type'
   expectTypeOf<Fits<OfItems, Seven.ResponseStreamEvent>>().toEqualTypeOf<true>();
   expectTypeOf<Fits<WireEvent['type'], Six.ResponseStreamEvent['type']>>().toEqualTypeOf<true>();
   expectTypeOf<Fits<WireErrorEvent, Six.ResponseErrorEvent>>().toEqualTypeOf<true>();
-  // It can fail.
+  // Check that the comparison can fail.
   expectTypeOf<Fits<{ type: 'message'; id: number }, Six.ResponseOutputItem>>().toEqualTypeOf<false>();
 });

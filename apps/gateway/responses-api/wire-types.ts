@@ -1,5 +1,4 @@
-// OpenAI's responses as we write them: only members that we send, each as the official SDK types it. A type test holds
-// them against the SDK.
+// The types of the OpenAI responses that we send. A type test compares them with the official SDK.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolExecution } from '#libs/schemas/turn-event.js';
 
@@ -39,7 +38,7 @@ export interface WireFunctionCall {
   arguments: string;
   status: ItemStatus;
 }
-/** A call that ran here. */
+/** A server call. */
 export interface WireMcpCall {
   type: 'mcp_call';
   id: string;
@@ -78,9 +77,9 @@ export interface WireResponse {
   error: { code: 'server_error'; message: string } | null;
   incomplete_details: { reason: 'max_output_tokens' | 'content_filter' } | null;
   usage?: WireUsage;
-  /** Ours. */
+  /** Our extension. */
   tool_execution?: ToolExecution;
-  /** What the request said, repeated. */
+  /** Members repeated from the request. */
   [echoed: string]: unknown;
 }
 
@@ -91,7 +90,7 @@ interface OfItem {
 type OfText = OfItem & { content_index: 0 };
 type OfSummary = OfItem & { summary_index: 0 };
 
-/** Without its number, which the stream gives. */
+/** Without `sequence_number`, which the stream adds. */
 export type WireEvent =
   | {
       type:
@@ -117,7 +116,7 @@ export type WireEvent =
   | (OfItem & { type: 'response.mcp_call.in_progress' | 'response.mcp_call.completed' | 'response.mcp_call.failed' })
   | (OfItem & { type: 'response.mcp_list_tools.in_progress' | 'response.mcp_list_tools.completed' });
 
-/** The last event of a stream that broke. `error` is ours: it makes every SDK throw. */
+/** The last event of a failed stream. `error` is our extension: it makes every SDK throw. */
 export interface WireErrorEvent {
   type: 'error';
   sequence_number: number;

@@ -1,7 +1,7 @@
 // Decides which call each `functionCall` part belongs to. A part is a whole call or a piece of one; an empty part, the
 // next call or the end of the message ends it. A repeated id means the same call. Arguments that stop inside a string are
 // incomplete.
-import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, parseJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
 import { PartialArguments } from './partial-arguments.js';
@@ -150,10 +150,5 @@ function readPiece(part: JsonObject): Piece {
 function readArgs(args: Json | undefined): JsonObject | string | undefined {
   if (args === undefined || args === null || isJsonObject(args)) return args ?? undefined;
   if (typeof args !== 'string') return JSON.stringify(args);
-  try {
-    const read = JSON.parse(args) as Json;
-    return isJsonObject(read) ? read : args;
-  } catch {
-    return args.trim() === '' ? undefined : args;
-  }
+  return parseJsonObject(args) ?? (args.trim() === '' ? undefined : args);
 }

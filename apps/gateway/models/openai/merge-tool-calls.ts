@@ -1,6 +1,6 @@
 // Decides which call each fragment of a streamed tool call belongs to. A repeated fragment or id never makes a second
 // call, but two equal calls stay two.
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, parseJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
 
@@ -101,8 +101,8 @@ function readFragment(entry: Record<string, unknown>): Fragment {
   const target = isJsonObject(entry['function']) ? entry['function'] : entry;
   return {
     index: readIndex(entry['index']),
-    id: typeof entry['id'] === 'string' ? entry['id'] : '',
-    name: typeof target['name'] === 'string' ? target['name'] : '',
+    id: textOrEmpty(entry['id']),
+    name: textOrEmpty(target['name']),
     arguments: argumentsText(target['arguments']),
   };
 }
@@ -136,13 +136,7 @@ function begins(fragment: Fragment): boolean {
 
 const isComplete = (text: string) => parseObject(text) !== undefined;
 
-function parseObject(text: string): Record<string, unknown> | undefined {
-  // A cheap check first: this runs on every fragment.
-  if (!text.trimStart().startsWith('{') || !text.trimEnd().endsWith('}')) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+/** Checks the ends of the text first, because it runs on every fragment. */
+function parseObject(text: string): JsonObject | undefined {
+  return text.trimStart().startsWith('{') && text.trimEnd().endsWith('}') ? parseJsonObject(text) : undefined;
 }

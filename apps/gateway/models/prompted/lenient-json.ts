@@ -1,6 +1,6 @@
 // Parses the JSON of weak models. Repairs commas before closing brackets and line breaks inside strings, up to a bound.
 // Values keep the model's own text, so that numbers lose no digits.
-import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import type { Json } from '#libs/schemas/json.js';
 import { JsonScanner } from './json-scanner.js';
 
 const maxRepairs = 1_000;
@@ -87,14 +87,6 @@ export function rawParts(text: string): Map<string, string> {
     scanner.step(character);
   }
   return parts;
-}
-
-export function isObjectText(text: string): boolean {
-  try {
-    return isJsonObject(JSON.parse(text) as unknown);
-  } catch {
-    return false;
-  }
 }
 
 export const isSpace = (character: string): boolean =>

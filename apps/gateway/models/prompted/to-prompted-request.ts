@@ -1,9 +1,9 @@
 // Rewrites a request for models without tool use: the rules go into the system message, calls and results of the history
 // become text, and `tools` and `tool_choice` are removed.
+import { parseJsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../model-provider.js';
-import { isObjectText } from './lenient-json.js';
 import { noFunctionsRule, renderCall, renderResult, writeFunctionRules } from './write-function-rules.js';
 
 export interface PromptedRequest {
@@ -74,7 +74,7 @@ function renderCalls(message: AssistantMessage, names: Map<string, string>): Ass
   if (calls.length === 0) return message;
   for (const call of calls) names.set(call.id, call.function.name);
   const blocks = calls.map(({ function: { name, arguments: text } }) =>
-    renderCall(name, isObjectText(text) ? text : JSON.stringify(text)),
+    renderCall(name, parseJsonObject(text) ? text : JSON.stringify(text)),
   );
   const text = messageText(message.content);
   return { ...rest, content: [...(text === '' ? [] : [text]), ...blocks].join('\n') };

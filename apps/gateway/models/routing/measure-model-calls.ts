@@ -2,8 +2,7 @@
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
-import { isJsonObject } from '#libs/schemas/json.js';
-import type { Usage } from '#libs/schemas/usage.js';
+import { usageDetail, type Usage } from '#libs/schemas/usage.js';
 import { type CircuitState, circuitStates } from '../resilience/circuit-breaker.js';
 import type { ModelAttempt } from './model-attempt.js';
 import type { RoutedCall } from './routed-call.js';
@@ -74,14 +73,9 @@ function tokensOf(usage: Usage): Tokens {
   return {
     prompt: tokenCount(usage.prompt_tokens),
     completion: tokenCount(usage.completion_tokens),
-    cached: detail(usage, 'prompt_tokens_details', 'cached_tokens'),
-    reasoning: detail(usage, 'completion_tokens_details', 'reasoning_tokens'),
+    cached: tokenCount(usageDetail(usage, 'prompt_tokens_details', 'cached_tokens')),
+    reasoning: tokenCount(usageDetail(usage, 'completion_tokens_details', 'reasoning_tokens')),
   };
-}
-
-function detail(usage: Usage, member: string, name: string): number {
-  const details = usage[member];
-  return isJsonObject(details) ? tokenCount(details[name]) : 0;
 }
 
 /** Providers may send anything, and a counter must not decrease. */
