@@ -1,5 +1,5 @@
-// The one place where a failure becomes an HTTP answer. A stranger is a bug of ours: logged with the request id, shown
-// as `internal_error` and nothing more.
+// Turns errors into HTTP answers. An unknown error is a bug: it is logged with the request id, and the client only gets
+// `internal_error`.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { logFailure } from '#libs/logging/log-failure.js';
@@ -20,7 +20,7 @@ export class AppErrorFilter implements ExceptionFilter {
     this.answer(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Also Fastify's own error handler: what fails before Nest (body limit, broken framing) answers the same way. */
+  /** Also used as Fastify's error handler, for errors before Nest (body limit, invalid HTTP). */
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = asAppError(thrown);
     const { requestId } = requestContext(request);
@@ -61,7 +61,7 @@ function statusOf(thrown: unknown): number {
   return typeof status === 'number' ? status : 500;
 }
 
-/** Class-validator's sentences are ours and safe; a framework's own message may quote what it was given. */
+/** Messages of class-validator are our own. Those of frameworks may quote the request, so they are replaced. */
 function shownMessage(code: ErrorCode, body: unknown): string {
   const messages = (body as { message?: unknown } | undefined)?.message;
   if (Array.isArray(messages)) return messages.join('; ');

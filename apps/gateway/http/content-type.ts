@@ -1,4 +1,4 @@
-// What a browser is told about a file of a workspace. Nothing that it could run in our origin is shown inline.
+// The headers for a file of a workspace. Files with scripts that a browser would run in our origin are never shown inline.
 import { extname } from 'node:path';
 
 const types: Record<string, string> = {
@@ -39,7 +39,7 @@ export function fileHeaders(path: string): Record<string, string> {
   };
 }
 
-/** RFC 6266, with the name in a form for readers that know only ASCII. */
+/** RFC 6266, with an ASCII name for old clients. */
 export function attachment(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);

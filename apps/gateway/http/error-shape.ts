@@ -1,10 +1,10 @@
-// In which shape a path tells its errors: each standard has its own, and a client that speaks it reads no other.
+// Renders an error in the shape that the standard of the route requires.
 import { renderError } from '#libs/http-server/render-error.js';
 import { renderRpcError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import { renderMessageError } from '../anthropic-api/render-message-error.js';
 
-/** `url`: of the request, with its query; `body`: where it was read. */
+/** `body` is undefined if it was not read. */
 export function errorBody(request: { url: string; body?: unknown }, error: AppError, requestId: string): object {
   const path = request.url.split('?', 1)[0]!;
   if (path === '/mcp' || path === '/sse' || path === '/sse/messages')

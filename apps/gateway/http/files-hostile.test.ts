@@ -7,7 +7,7 @@ import { verifies } from '../../../test/verifies.js';
 const files = useFilesApp();
 const { api, put, hostOf } = files;
 
-/** Sent as it is: `fetch` would tidy the path. */
+/** Sends the path unchanged; `fetch` would normalise it. */
 function rawGet(path: string, method = 'GET'): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
     const { port } = files.app;

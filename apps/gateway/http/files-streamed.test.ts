@@ -14,7 +14,7 @@ verifies(
   'tools.files-streamed',
   '256 MiB both ways in constant memory',
   async () => {
-    // The client is a process of its own: only the server's memory is looked at.
+    // The client runs in another process, so that only the server's memory is measured.
     const script = `
       const { request } = require('node:http');
       const { Readable } = require('node:stream');
@@ -95,7 +95,7 @@ verifies('tools.workspace-archive', 'one that cannot go on is cut, not complete'
   const before = open();
   const reader = (await api(`/${files.id}/files?archive=tar`)).body!.getReader();
   await reader.read();
-  // The rest of what the header has promised is gone.
+  // The rest of the announced bytes is missing.
   truncateSync(host, 0);
   const rest = async () => {
     for (;;) if ((await reader.read()).done) return 'complete';

@@ -1,4 +1,4 @@
-// Names of what has no class: for Nest's injection, filled in gateway.module.ts.
+// Tokens of Nest's injection for what has no class. Provided in gateway.module.ts.
 
 export const CONFIG = Symbol('Config');
 export const ERROR_OBSERVER = Symbol('ErrorObserver');

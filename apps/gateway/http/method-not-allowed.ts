@@ -1,12 +1,12 @@
-// Tells a wrong method from a wrong address: Fastify answers both with 404.
+// Finds the allowed methods of a path, for 405 answers: Fastify answers wrong methods with 404.
 import type { FastifyInstance } from 'fastify';
 
 export interface KnownRoutes {
-  /** The methods of the address, where it has any. */
+  /** Empty for an unknown path. */
   methods(path: string): string[];
 }
 
-/** Must be registered before the routes are. */
+/** Call it before the routes are registered. */
 export function watchRoutes(fastify: FastifyInstance): KnownRoutes {
   const routes: { pattern: RegExp; methods: string[] }[] = [];
   fastify.addHook('onRoute', (route) => {

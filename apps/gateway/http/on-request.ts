@@ -1,5 +1,5 @@
-// The one hook that every request passes before its route: its context, limits of its connection, its log line, who calls and
-// whether they may, and what can be refused before a body is read. Nest's guards and pipes see only what has passed it.
+// The hook that runs before every route, and before Nest. Gives the request its context and log line, checks the connection's
+// limits and the origin, authenticates the caller, and refuses what can be refused before the body is read.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { operatorRequest, type OperatorAccess } from '#libs/health/operator-access.js';
@@ -18,20 +18,20 @@ export interface OnRequestParts {
   config: Pick<Config, 'server' | 'limits'>;
   /** Who may read the documentation. */
   access: OperatorAccess;
-  /** Absent: every caller is the principal without a key. */
+  /** If absent, all callers are the keyless principal. */
   authentication?: Pick<Authentication, 'authenticate' | 'watchRoutes'>;
   logger: Logger;
   onPipelineRefused: () => void;
 }
 
-/** Before the routes are registered. */
+/** Call it before the routes are registered. */
 export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestParts): void {
   const { config, access, authentication, logger, onPipelineRefused } = parts;
   const routes = watchRoutes(fastify);
   const guard = originGuard(config.server);
   fastify.decorateRequest('signalboxContext', undefined);
   authentication?.watchRoutes(fastify);
-  // With a callback: a promise for every request would cost more than all that is checked here.
+  // With a callback, because a promise for every request would cost more than all these checks.
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
     const fail = (error: unknown) => {
       if (error instanceof AppError && error.http === 401) reply.header('www-authenticate', 'Bearer');

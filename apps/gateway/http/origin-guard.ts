@@ -1,5 +1,4 @@
-// Host on every path (against DNS rebinding), Origin where a browser sends one, and the CORS headers for origins that
-// may call.
+// Checks Host on every path (against DNS rebinding) and Origin if there is one, and sets the CORS headers.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
 import { hostAllowed, originAllowed } from '#libs/http-server/allowed-caller.js';
@@ -18,14 +17,14 @@ export function originGuard(server: Config['server']): OriginGuard {
   ]);
   const origins = new Set(server.allowed_origins);
 
-  /** Clients send the same one again and again. */
+  /** A cache, because clients send the same host again and again. */
   let lastAllowed: string | undefined;
 
   return (request, reply) => {
     const { origin } = request.headers;
-    const host = namedByAddress(request.url) ?? request.headers.host;
-    if (namesTwoHosts(request.raw.rawHeaders)) {
-      throw new AppError('invalid_value', 'A request has one Host', { param: 'Host' });
+    const host = hostOfUrl(request.url) ?? request.headers.host;
+    if (hasSeveralHosts(request.raw.rawHeaders)) {
+      throw new AppError('invalid_value', 'A request must have only one Host', { param: 'Host' });
     }
     if (host === undefined || host !== lastAllowed) {
       if (!hostAllowed(host, hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
@@ -54,13 +53,13 @@ export function originGuard(server: Config['server']): OriginGuard {
   };
 }
 
-/** An address may be absolute; its host goes before the header (RFC 9112, 3.2.2). */
-function namedByAddress(url: string): string | undefined {
+/** A request's URL may be absolute. Its host then overrides the header (RFC 9112, 3.2.2). */
+function hostOfUrl(url: string): string | undefined {
   return url.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
 }
 
-/** Node keeps the first and a proxy may have gone by the second (RFC 9112, 3.2). */
-function namesTwoHosts(rawHeaders: readonly string[]): boolean {
+/** Node uses the first Host, but a proxy may have used another (RFC 9112, 3.2). */
+function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!;

@@ -1,4 +1,4 @@
-// Who asks and whether they are still there: made once a request, before anything else sees it.
+// Creates the context of a request, before anything else handles it: ids, principal, deadline and abort signal.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { whenGone } from '#libs/http-server/exchanges.js';
@@ -8,7 +8,7 @@ import { mintRequestId } from '#libs/schemas/identifiers.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** For `requestContext`. */
+    /** Read it with `requestContext`. */
     signalboxContext: StoppableContext | undefined;
   }
 }
@@ -16,14 +16,14 @@ declare module 'fastify' {
 const shownRequestId = /^[\x21-\x7e]{1,128}$/;
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The context of a request. Its signal aborts when the client has gone before the answer was complete. */
+/** The signal of the context aborts if the client disconnects before the answer is complete. */
 export function requestContext(request: FastifyRequest): StoppableContext {
   const context = request.signalboxContext;
   if (context === undefined) throw new Error('request without a context: the hook of on-request.ts has not run');
   return context;
 }
 
-/** Gives a request its context and echoes `x-request-id`. `turnMs`: how long anything that a request starts may run. */
+/** Sets the context of a request and returns `x-request-id`. `turnMs` bounds everything that the request starts. */
 export function giveContext(request: FastifyRequest, reply: FastifyReply, turnMs: number): void {
   const stop = new Stop();
   whenGone(request.raw, reply.raw, () => stop.abort(new AppError('cancelled', 'The client has gone')));
@@ -37,7 +37,7 @@ export function giveContext(request: FastifyRequest, reply: FastifyReply, turnMs
     ...(/\bno-(?:cache|store)\b/i.test(request.headers['cache-control'] ?? '') ? { noCache: true } : {}),
     ...(typeof trace === 'string' && traceparent.test(trace) ? { traceparent: trace } : {}),
     header: (name) => [request.headers[name]].flat().find((value) => value !== undefined),
-    // A getter of the object itself: a copy of the context has the signal.
+    // An own getter, so that copies of the context have the signal.
     get signal() {
       return stop.signal;
     },
@@ -47,7 +47,7 @@ export function giveContext(request: FastifyRequest, reply: FastifyReply, turnMs
   reply.header('x-request-id', requestId);
 }
 
-/** An AbortController that is made when somebody asks for its signal: most requests end before. */
+/** Creates its AbortController only when the signal is read, since most requests do not need it. */
 class Stop {
   private controller: AbortController | undefined;
   private reason: AppError | undefined;

@@ -1,5 +1,5 @@
-// One log line a request that is no chat turn (a turn writes its own), when its answer has ended or its client has gone.
-// Health checks and scrapes are debug: they come every few seconds for ever.
+// Logs a line for each request when its connection ends. Chat turns write their own line, and health checks and scrapes are
+// frequent, so these are only logged at level debug.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestContext } from './request-context.js';
@@ -12,7 +12,7 @@ const chatRoutes: ReadonlySet<string> = new Set([
   '/v1/responses',
 ]);
 
-/** The request must have its context. */
+/** The request must have a context. */
 export function logAtEnd(request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   const startedAt = performance.now();
   reply.raw.once('close', () => {

@@ -9,7 +9,7 @@ export class CallToolDto {
   @Length(1, 512, { message: 'name must be a text of 1 to 512 characters' })
   name!: string;
 
-  /** An object, or its JSON text; what else it may be is for the tool's schema to say. */
+  /** An object or its JSON text, checked later against the tool's schema. */
   @IsOptional()
   arguments?: unknown;
 
@@ -24,12 +24,12 @@ export class CallToolDto {
   timeout_ms?: number;
 }
 
-/** @throws AppError invalid_value naming the member at fault */
+/** @throws AppError invalid_value, with the invalid member as `param` */
 export function readCallTool(body: unknown): CallToolDto {
   if (!isJsonObject(body)) throw new AppError('invalid_value', 'The body must be a JSON object', { param: 'body' });
   const { name, session_id, timeout_ms } = body;
   const dto = plainToInstance(CallToolDto, { name, session_id, timeout_ms });
-  // Not copied member by member: it may be large, and only the tool's schema knows it.
+  // Not transformed, because it may be large.
   dto.arguments = body['arguments'];
   const error = validateSync(dto, { stopAtFirstError: true })[0];
   if (error === undefined) return dto;

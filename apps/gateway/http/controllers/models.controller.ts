@@ -1,4 +1,4 @@
-// The models and aliases that a caller may name.
+// Lists the models and aliases that a caller may use.
 import { Controller, Get, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { allowsModel } from '#libs/access/access.js';
@@ -24,7 +24,7 @@ export class ModelsController {
     return { object: 'list', data: models.map((model) => show(model)) };
   }
 
-  /** Names contain slashes. */
+  /** A wildcard, because names contain slashes. */
   @Get('*')
   async one(@Req() request: FastifyRequest, @Param('*') id: string): Promise<ShownModel> {
     const models = await this.allowed(request);

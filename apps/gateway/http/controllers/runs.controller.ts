@@ -1,4 +1,4 @@
-// Stored runs: their state, their events from any number on, and their cancelling.
+// The API of stored runs: returns their state and their events, and cancels them.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
@@ -39,18 +39,17 @@ export class RunsController {
     const renderer = new EventsSseRenderer({
       id: mintCompletionId(run.id),
       created: Math.floor(run.createdAt.getTime() / 1000),
-      // Told with the first event, which this reader has already.
+      // The model is in the first event, which a resumed stream does not repeat.
       model: afterN === 0 ? '' : await this.modelOf(run),
     });
     const { server } = this.config;
-    const telling = { afterN, signal: context.signal };
     await streamTurn(
       reply,
-      (take) => retellRun(run, telling, this.ports, take),
+      (take) => retellRun(run, { afterN, signal: context.signal }, this.ports, take),
       () => renderer,
       {
         requestId: context.requestId,
-        // The run is there, whatever became of it.
+        // The run exists, so the status is already known.
         headersAfterMs: 0,
         keepAliveMs: server.keep_alive_ms,
         stuckReaderMs: server.stuck_reader_ms,

@@ -1,4 +1,4 @@
-// The tool servers with their state, what they run under, and why one does not.
+// Lists the tool servers with their state, their isolation, and why one is not ready.
 import { Controller, Get, Inject, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
@@ -11,7 +11,7 @@ export class ServersController {
     @Inject(OperatorAccess) private readonly access: OperatorAccess,
   ) {}
 
-  /** Reasons name what is in the operator's file. */
+  /** For operators only: reasons may quote the configuration. */
   @Get()
   async list(@Req() request: FastifyRequest): Promise<{ servers: ToolServer[] }> {
     this.access.admit(operatorRequest(request.raw));

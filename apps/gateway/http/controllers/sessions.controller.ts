@@ -1,4 +1,4 @@
-// Sessions: what they hold, until when they live, their end. Another principal's is not found.
+// The API of sessions. Sessions of other principals count as not found.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, SessionStore } from '#libs/runs/sessions/session-store.js';
@@ -8,9 +8,9 @@ import { shownWorkspacePath } from '#libs/workspace/workspace-path.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { SESSION_STORE } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
+import { readPageLimit } from './page-limit.js';
 import { readCreateSession } from './sessions.dto.js';
 
-const defaultPage = 20;
 const maxPage = 100;
 
 @Controller('api/sessions')
@@ -20,7 +20,7 @@ export class SessionsController {
     private readonly workspaces: Workspaces,
   ) {}
 
-  /** 201 for a new one, 200 for one that was there and lives on. */
+  /** Answers 201 for a new session, 200 for an existing one, whose expiry is renewed. */
   @Post()
   async create(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ShownSession> {
     const { principal, signal } = requestContext(request);
@@ -39,7 +39,7 @@ export class SessionsController {
     @Query('after') after?: string,
   ): Promise<{ sessions: ShownSession[]; has_more: boolean }> {
     const { principal, signal } = requestContext(request);
-    const size = readLimit(limit);
+    const size = readPageLimit(limit, maxPage);
     const page = { limit: size + 1, ...(after === undefined ? {} : { after: checkSessionId(after, 'after') }) };
     const found = await this.sessions.list(principal, page);
     const sessions: ShownSession[] = [];
@@ -59,7 +59,7 @@ export class SessionsController {
     const { principal } = requestContext(request);
     const session = await this.sessions.delete(principal, checkSessionId(id));
     if (session === undefined) throw sessionNotFound(id);
-    // Begun, it is finished: a caller that leaves meanwhile has still ended the session.
+    // Without a signal: the removal completes even if the caller disconnects.
     await this.workspaces.remove(session.directory);
   }
 
@@ -103,12 +103,4 @@ export async function findSession(sessions: SessionStore, principal: string, id:
   const session = await sessions.get(principal, checkSessionId(id));
   if (session === undefined) throw sessionNotFound(id);
   return session;
-}
-
-function readLimit(limit: unknown): number {
-  if (limit === undefined) return defaultPage;
-  if (typeof limit === 'string' && /^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxPage) {
-    return Number(limit);
-  }
-  throw new AppError('invalid_value', `limit must be 1 to ${maxPage}`, { param: 'limit' });
 }

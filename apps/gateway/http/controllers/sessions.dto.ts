@@ -1,4 +1,4 @@
-// Bodies of the sessions endpoints.
+// The body of `POST /api/sessions`.
 import { plainToInstance } from 'class-transformer';
 import { IsObject, IsOptional, Matches, ValidateBy, validateSync } from 'class-validator';
 import { AppError } from '#libs/schemas/errors.js';
@@ -24,12 +24,12 @@ export class CreateSessionDto {
   metadata?: Record<string, unknown> | null;
 }
 
-/** An absent body asks for a session of any name. @throws AppError invalid_value naming the member at fault */
+/** Without a body, the session gets a new id. @throws AppError invalid_value, with the invalid member as `param` */
 export function readCreateSession(body: unknown): CreateSessionDto {
   if (body === undefined || body === null) return new CreateSessionDto();
   if (!isJsonObject(body)) throw new AppError('invalid_value', 'The body must be a JSON object', { param: 'body' });
   const dto = plainToInstance(CreateSessionDto, { session_id: body['session_id'] });
-  // As it is: a transformed copy would lose members with special names.
+  // Not transformed, because a copy would lose members with special names.
   dto.metadata = body['metadata'] as CreateSessionDto['metadata'];
   const error = validateSync(dto, { stopAtFirstError: true })[0];
   if (error === undefined) return dto;

@@ -1,4 +1,4 @@
-// Changed definitions of tools: what is held back, and what an operator decides about it.
+// Lists changed tool definitions that are held back, and lets an operator accept or reject them.
 import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
@@ -7,9 +7,9 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { ToolChangeDecisions } from '../../tools/catalog/tool-change-decisions.js';
 import { requestContext } from '../request-context.js';
+import { readPageLimit } from './page-limit.js';
 import { readDecideChanges } from './tool-changes.dto.js';
 
-const defaultPage = 20;
 const maxPage = 50;
 
 @Controller('api/tools/changes')
@@ -26,7 +26,7 @@ export class ToolChangesController {
     @Query('after') after?: string,
   ): Promise<{ changes: JsonObject[]; has_more: boolean }> {
     this.access.admit(operatorRequest(request.raw));
-    const size = readLimit(limit);
+    const size = readPageLimit(limit, maxPage);
     const page = { limit: size + 1, ...(after === undefined ? {} : { after: readAfter(after) }) };
     const found = await this.decisions.list(page);
     return { changes: found.slice(0, size).map(show), has_more: found.length > size };
@@ -49,7 +49,7 @@ function show({ server, tool, grade, decision, changedAt, approved, held }: Tool
     change: grade,
     state: decision,
     changed_at: changedAt.toISOString(),
-    // What `after` takes.
+    // The value for `after`.
     id: `${server}/${tool}`,
     hash: held?.hash ?? null,
     approved,
@@ -57,15 +57,7 @@ function show({ server, tool, grade, decision, changedAt, approved, held }: Tool
   };
 }
 
-function readLimit(limit: unknown): number {
-  if (limit === undefined) return defaultPage;
-  if (typeof limit === 'string' && /^\d{1,3}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxPage) {
-    return Number(limit);
-  }
-  throw new AppError('invalid_value', `limit must be 1 to ${maxPage}`, { param: 'limit' });
-}
-
-/** Names of servers have no slash, names of tools may. */
+/** A server's name has no slash, a tool's name may. */
 function readAfter(after: unknown): { server: string; tool: string } {
   const [, server, tool] = (typeof after === 'string' && /^([\w-]{1,64})\/(.{1,512})$/s.exec(after)) || [];
   if (server === undefined || tool === undefined) {

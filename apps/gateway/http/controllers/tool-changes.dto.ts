@@ -12,7 +12,7 @@ const decideChangesSchema = z.strictObject({
       z.strictObject({
         server: z.string().min(1).max(64),
         tool: z.string().min(1).max(512),
-        /** Of the definition that was looked at; null for a tool that was removed. */
+        /** Of the definition that the operator reviewed; null for a removed tool. */
         hash: z
           .string()
           .regex(/^[0-9a-f]{64}$/)
@@ -23,7 +23,7 @@ const decideChangesSchema = z.strictObject({
     .max(maxChanges),
 });
 
-/** @throws AppError invalid_value naming the member at fault */
+/** @throws AppError invalid_value, with the invalid member as `param` */
 export function readDecideChanges(body: unknown): { decision: 'accept' | 'reject'; changes: ChangeDecision[] } {
   const read = decideChangesSchema.safeParse(body);
   if (read.success) return read.data;

@@ -1,4 +1,4 @@
-// The tools API: what there is, and one call through the same queue, policy, journal and audit as a chat's.
+// The API of tools: lists them, and calls one through the same queue, policy, journal and audit as in a chat.
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { shownApproval } from '#libs/approvals/approval.js';
@@ -49,7 +49,7 @@ export class ToolsController {
     await reply.send({ object: 'list', data: catalog.list().map((tool) => show(tool, asked.has(tool))) });
   }
 
-  /** Names may contain slashes. */
+  /** A wildcard, because names may contain slashes. */
   @Get('*')
   one(@Param('*') name: string, @Req() request: FastifyRequest): JsonObject {
     const caller = requestContext(request);
@@ -61,7 +61,7 @@ export class ToolsController {
   @Post('call')
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    // Counted with the turns: a stop waits for it too.
+    // The call counts as a turn, so that a shutdown waits for it.
     const { principal, access } = requestContext(request);
     const leave = await this.admission.enter(principal, access?.limits.turns);
     try {
@@ -99,7 +99,7 @@ export class ToolsController {
     const rendering = { id: prepared.context.callId, created: Math.floor(Date.now() / 1_000) };
     await streamTurn(
       reply,
-      (take) => tellCall(prepared, take),
+      (take) => runStreamed(prepared, take),
       () => new EventsSseRenderer(rendering),
       {
         requestId: requestContext(request).requestId,
@@ -112,8 +112,8 @@ export class ToolsController {
   }
 }
 
-/** `tool_progress` as it comes, then one `tool_result`. */
-async function tellCall(prepared: KeyedToolCall, take: TakeTurnEvents): Promise<void> {
+/** Emits `tool_progress` events, then one `tool_result`. */
+async function runStreamed(prepared: KeyedToolCall, take: TakeTurnEvents): Promise<void> {
   const { callId } = prepared.context;
   let n = 0;
   const events = new CallEvents((batch) => take(batch.map((event) => ({ n: ++n, event }))) as Flow);

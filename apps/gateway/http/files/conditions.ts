@@ -1,9 +1,9 @@
-// Conditional and partial requests (RFC 9110): reads the headers, decides, knows no files.
+// Evaluates the headers of conditional and partial requests (RFC 9110).
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface ByteRange {
   start: number;
-  /** Left out itself. */
+  /** Exclusive. */
   end: number;
 }
 
@@ -15,13 +15,12 @@ const text = (value: string | string[] | undefined) => (Array.isArray(value) ? v
 const tags = (list: string) => [...list.matchAll(/(?:W\/)?"[^"]*"/g)].map(([tag]) => tag);
 const weakly = (tag: string) => tag.replace(/^W\//, '');
 
-/** What a file is compared by. */
 interface Version {
   etag: string;
   modifiedAt: Date;
 }
 
-/** For reads: true when the reader has it already, so that 304 is the answer. */
+/** For reads: whether the client's copy is current, so that the answer is 304. */
 export function notModified(headers: Headers, file: Version): boolean {
   const wanted = text(headers['if-none-match']);
   if (wanted !== undefined) return wanted.trim() === '*' || tags(wanted).some((tag) => weakly(tag) === file.etag);
@@ -29,28 +28,28 @@ export function notModified(headers: Headers, file: Version): boolean {
   return since !== undefined && wholeSeconds(file.modifiedAt) <= since;
 }
 
-/** For reads: `If-Match`, or else `If-Unmodified-Since`. `file` is undefined where there is nothing. @throws AppError precondition_failed */
+/** For reads: `If-Match`, else `If-Unmodified-Since`. `file` is undefined if it does not exist. @throws AppError precondition_failed */
 export function checkUnchanged(headers: Headers, file: Version | undefined): void {
   const match = text(headers['if-match']);
   const since = httpDate(headers['if-unmodified-since']);
   if (match !== undefined) {
-    if (file === undefined || !(match.trim() === '*' || tags(match).includes(file.etag))) throw notAsRequired();
+    if (file === undefined || !(match.trim() === '*' || tags(match).includes(file.etag))) throw preconditionFailed();
   } else if (since !== undefined && (file === undefined || wholeSeconds(file.modifiedAt) > since)) {
-    throw notAsRequired();
+    throw preconditionFailed();
   }
 }
 
-/** For changes: the same, and `If-None-Match`. @throws AppError precondition_failed */
+/** For writes: the same, and `If-None-Match`. @throws AppError precondition_failed */
 export function checkPreconditions(headers: Headers, file: Version | undefined): void {
   checkUnchanged(headers, file);
   const none = text(headers['if-none-match']);
   if (none === undefined || file === undefined) return;
-  if (none.trim() === '*' || tags(none).map(weakly).includes(file.etag)) throw notAsRequired();
+  if (none.trim() === '*' || tags(none).map(weakly).includes(file.etag)) throw preconditionFailed();
 }
 
-const notAsRequired = () => new AppError('precondition_failed', 'The file is not as the request requires');
+const preconditionFailed = () => new AppError('precondition_failed', "The file does not meet the request's conditions");
 
-/** One of the three forms of RFC 9110, in ms; anything else is as if it had not been sent. */
+/** A date in one of the three forms of RFC 9110, in epoch ms. Anything else is ignored. */
 function httpDate(value: string | string[] | undefined): number | undefined {
   const date = text(value)?.trim() ?? '';
   if (!/^[A-Z][a-z]{2,8},? [\w -]+\d\d:\d\d:\d\d( GMT| \d{4})$/.test(date)) return undefined;
@@ -58,12 +57,12 @@ function httpDate(value: string | string[] | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** `Last-Modified` has no more. */
+/** The precision of `Last-Modified`. */
 const wholeSeconds = (date: Date) => Math.floor(date.getTime() / 1_000) * 1_000;
 
 /**
- * The one range that is asked for; undefined: the whole. Several ranges, other units and an `If-Range` that does not
- * hold are answered with the whole; a date never holds there, because tools may set any.
+ * The requested range; undefined for the whole file. Several ranges, other units and an `If-Range` that does not match
+ * get the whole file. A date in `If-Range` never matches, because tools may set any modification time.
  * @throws AppError range_not_satisfiable
  */
 export function readRange(headers: Headers, file: { size: number; etag: string }): ByteRange | undefined {

@@ -1,17 +1,17 @@
-// Lets uploads through as the stream they are, whatever their Content-Type says: only the files route sees them so.
+// Passes the bodies of uploads on as streams, whatever their Content-Type. Only for the files route.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 export const filesRoute = '/api/sessions/:id/files/*';
 
-/** No client sends it: names the parser that passes the body on unread. */
+/** Selects the parser that does not read the body. If a client sends it, it is removed. */
 const rawBody = 'application/vnd.signalbox.file';
 
-/** Call it before the application listens. No body limit applies there: the quota of the workspace does. */
+/** Call it before the application listens. The workspace's quota applies instead of the body limit. */
 export function registerFileUploads(fastify: FastifyInstance): void {
   fastify.addContentTypeParser(rawBody, (_request, body, done) => done(null, body));
 }
 
-/** Selects that parser for uploads, and for nothing else. */
+/** Selects that parser for uploads. */
 export function markUpload(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers['content-type']?.toLowerCase().startsWith(rawBody) === true) headers['content-type'] = '';

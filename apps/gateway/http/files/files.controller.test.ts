@@ -80,7 +80,7 @@ verifies('tools.files-conditional', 'ETag, If-None-Match, If-Match', async () =>
 
 verifies('tools.files-conditional', 'reads of one version only, and dates', async () => {
   const etag = (await put('x', 'one')).headers.get('etag')!;
-  // Half a second beyond what a date can say.
+  // Half a second more than the precision of a date.
   utimesSync(join(await hostOf(), 'x'), 784_111_777.5, 784_111_777.5);
   const changed = (await api(`/${files.id}/files/x`)).headers.get('etag')!;
   const [then, before] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:36 GMT'];

@@ -1,5 +1,5 @@
-// The files of a session over HTTP, streamed both ways. PUT makes the session, reading does not.
-// Needs `registerFileUploads` on the Fastify instance.
+// The API of a session's files, streamed in both directions. PUT creates the session, reading does not. Needs
+// `registerFileUploads` on the Fastify instance.
 import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { Controller, Delete, Get, Head, Inject, Param, Put, Query, Req, Res } from '@nestjs/common';
@@ -17,7 +17,7 @@ import { requestContext } from '../request-context.js';
 import { checkSessionId, findSession } from '../controllers/sessions.controller.js';
 
 const maxListed = 10_000;
-/** Silence of an upload before it is given up. */
+/** An upload that sends nothing for this long is aborted. */
 const uploadIdleMs = 60_000;
 const refusedLingerMs = 2_000;
 
@@ -42,7 +42,7 @@ export class FilesController {
     await reply.send({ session_id: id, files: entries.map(showEntry), truncated });
   }
 
-  // Before GET, which would answer HEAD too, by opening a stream.
+  // Registered before GET, which would answer HEAD by opening a stream.
   @Head('*')
   async head(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
     await this.read(request, reply, id);
@@ -106,7 +106,7 @@ export class FilesController {
       });
       checkUnchanged(request.headers, file.info);
       if (notModified(request.headers, file.info)) return void (await reply.status(304).send());
-      // RFC 9110 knows no range of HEAD.
+      // RFC 9110 defines ranges only for GET.
       const range = request.method === 'HEAD' ? undefined : rangeOf(request, reply, file.info);
       const { start, end } = range ?? { start: 0, end: size };
       if (range !== undefined) reply.status(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
@@ -128,7 +128,7 @@ export class FilesController {
     if (archive !== 'tar') throw new AppError('invalid_value', "archive must be 'tar'", { param: 'archive' });
     const { signal } = requestContext(request);
     await workspace.ensure();
-    // Said now: a stream that has begun can only break off.
+    // Checked first, because a stream that has started cannot return an error.
     await workspace.checkDepth(signal);
     const directory = await workspace.openDirectory('.');
     const stream = streamOf(tarStream(directory, { maxDepth: workspace.limits.maxDepth, signal }), () =>
@@ -143,12 +143,11 @@ export class FilesController {
 
 function pathOf(request: FastifyRequest): string {
   const path = (request.params as Record<string, string | undefined>)['*'] ?? '';
-  // As a path of the address it is below the workspace already.
-  if (path.startsWith('/')) throw new AppError('invalid_value', 'The path is relative', { param: 'path' });
+  if (path.startsWith('/')) throw new AppError('invalid_value', 'The path must be relative', { param: 'path' });
   return path;
 }
 
-/** A path that leads outside is a wrong name here, not a failed tool. */
+/** Translates the error for paths outside the workspace, whose code is for tools. */
 async function inWorkspace<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -170,21 +169,21 @@ function rangeOf(request: FastifyRequest, reply: FastifyReply, file: FileInfo): 
 const fileStream = (file: OpenFile, range: ByteRange, signal: AbortSignal): Readable =>
   streamOf(file.read(range, signal), () => file.close());
 
-/** `close` runs once, however the stream ends, also when it was never read. */
+/** `close` runs once, however the stream ends, even if it was never read. */
 function streamOf(chunks: AsyncIterable<Buffer>, close: () => Promise<void>): Readable {
   const stream = Readable.from(chunks, { objectMode: false, highWaterMark: 256 * 1024 });
   stream.once('close', () => void close().catch(() => undefined));
   return stream;
 }
 
-/** A client that goes on sending after its answer has time to read it, not more. */
+/** A client that still sends after its answer gets some time to read it, then the connection is closed. */
 function endWhenRefused(request: FastifyRequest, reply: FastifyReply): void {
   reply.raw.once('finish', () => {
     if (!request.raw.complete) setTimeout(() => request.raw.destroy(), refusedLingerMs).unref();
   });
 }
 
-/** Leaves the request open when the writer stops: the refusal must still reach the client. */
+/** Does not close the request if the writer stops, because the error must still reach the client. */
 async function* upload(request: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
   const idle = () => request.destroy(new AppError('cancelled', 'The upload has stopped'));
   request.setTimeout(uploadIdleMs, idle);
@@ -194,7 +193,7 @@ async function* upload(request: IncomingMessage, signal: AbortSignal): AsyncGene
       yield chunk as Buffer;
     }
   } catch (error) {
-    // Node's own word for it would count as a failure of ours.
+    // Node's own error would count as an internal error.
     throw error instanceof AppError ? error : new AppError('cancelled', 'The client has gone', { cause: error });
   } finally {
     request.setTimeout(0);

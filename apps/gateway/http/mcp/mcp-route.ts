@@ -1,5 +1,5 @@
-// HTTP for the MCP endpoint: makes a web request of ours, admits calls, and writes the web answer back with our
-// keep-alives, back pressure and end. What is in the messages is not its business.
+// The HTTP side of the MCP endpoint: passes a web `Request`, admits calls, and writes the `Response` with keep-alives and
+// backpressure. Does not interpret the messages.
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
@@ -15,12 +15,12 @@ import { requestContext } from '../request-context.js';
 import { TurnAdmission } from '../turns/turn-admission.js';
 
 const keepAlive = ': keep-alive\n\n';
-/** Where clients of the older transport post, as its stream tells them. */
+/** The HTTP+SSE stream sends this path to its client. */
 const messagesPath = '/sse/messages';
 
 @Injectable()
 export class McpRoute {
-  /** Of streams that wait for changes and would hold up a stop. */
+  /** Ends streams that only wait for notifications, so that they do not delay a shutdown. */
   private readonly waiting = new AbortController();
 
   constructor(
@@ -37,7 +37,7 @@ export class McpRoute {
     const signal = waits ? AbortSignal.any([context.signal, this.waiting.signal]) : context.signal;
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
-    // Counted with the turns: a stop waits for calls, and for nothing else here.
+    // Calls count as turns, so that a shutdown waits for them.
     if (frames?.calls === true)
       exchange.atEnd.push(await this.admission.enter(context.principal, context.access?.limits.turns));
     try {
@@ -48,7 +48,7 @@ export class McpRoute {
     }
   }
 
-  /** HTTP+SSE: the stream, and the session that lives with it. */
+  /** HTTP+SSE: opens a session and its stream. */
   async openStream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (this.waiting.signal.aborted) throw new AppError('shutting_down', 'This gateway is stopping');
     const context = requestContext(request);
@@ -61,12 +61,12 @@ export class McpRoute {
     }
   }
 
-  /** HTTP+SSE: messages, which are answered on the stream of their session. */
+  /** HTTP+SSE: takes messages, which are answered on the stream of their session. */
   async receive(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const frames = readFrames(request.body);
     const { sessionId } = request.query as { sessionId?: unknown };
     if (typeof sessionId !== 'string') {
-      throw new AppError('invalid_value', 'Messages go to the address that the stream tells', { param: 'sessionId' });
+      throw new AppError('invalid_value', 'sessionId: use the address from the stream', { param: 'sessionId' });
     }
     const context = requestContext(request);
     const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
@@ -80,7 +80,7 @@ export class McpRoute {
     await reply.status(202).type('text/plain').send('Accepted');
   }
 
-  /** Ends what only waits. Calls under way go on. */
+  /** Ends streams that only wait. Calls continue. */
   stopWaiting(): void {
     this.waiting.abort();
     this.endpoint.stopWaiting();
@@ -120,7 +120,7 @@ export class McpRoute {
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
     const stream = openSse(reply, { keepAlive, keepAliveMs, stuckReaderMs });
-    // The headers go out at once: a client waits for them before it believes that it listens.
+    // Sends the headers at once, because clients wait for them.
     await stream.write(keepAlive);
     try {
       for (;;) {

@@ -23,7 +23,7 @@ beforeAll(async () => {
     name: 'count',
     place: 'this test',
     options: { description: 'Tells how far it is.', input },
-    // The old SDK lets a result overtake progress that comes with it: one is told when the other has arrived.
+    // The old SDK may handle a result before progress that arrives with it, so the result waits for the progress.
     handler: async (_input, { reportProgress }) => {
       reportProgress(1, 2);
       await new Promise<void>((resolve) => (goOn = resolve));
@@ -77,7 +77,7 @@ verifies('mcp.sse', 'the SDK 1.x client lists, calls with progress, and leaves n
     expect([content, told]).toEqual([[{ type: 'text', text: 'done' }], [1]]);
     await expect(client.call({ name: 'none' })).rejects.toMatchObject({ code: -32_602 });
     await expect(client.request('no/such', {})).rejects.toMatchObject({ code: -32_601 });
-    // What they were counted with has ended: a stop waits for nothing.
+    // The calls no longer count as turns: a shutdown waits for nothing.
     await http.app.get(TurnAdmission).drain(60_000);
   }),
 );

@@ -1,4 +1,4 @@
-// The gateway as an MCP server for clients of 2024: a stream, and messages posted beside it.
+// The gateway as an MCP server over HTTP+SSE, the transport of 2024: a stream, and a route for messages.
 import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { McpRoute } from './mcp-route.js';

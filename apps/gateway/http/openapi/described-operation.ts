@@ -1,6 +1,6 @@
-// What is said of one route in the OpenAPI document, beside what the route itself says.
+// The description of a route for the OpenAPI document.
 
-/** Media type to the schema of what it carries; none: no body. */
+/** The schema of the body by media type; empty for no body. */
 export type Content = Readonly<Record<string, object>>;
 
 export interface DescribedOperation {
@@ -9,15 +9,14 @@ export interface DescribedOperation {
   description?: string;
   /** JSON body. */
   body?: object;
-  /** The body may be left out. */
   bodyOptional?: boolean;
-  /** Body that is no JSON. */
+  /** The body is not JSON. */
   binaryBody?: boolean;
   headers?: Record<string, string>;
-  /** Name to its schema, which has a description. */
+  /** Schemas with descriptions, by name. */
   query?: Record<string, object>;
-  /** Status to what it carries, failures left out. */
+  /** By status, without errors. */
   answers: Readonly<Record<number, Content>>;
-  /** The shape of failures; absent: ours. */
+  /** The schema of errors; default `Error`. */
   errors?: 'Error' | 'MessageError' | 'RpcError';
 }

@@ -1,4 +1,4 @@
-// The routes of chats, responses and models in the OpenAPI document.
+// Descriptions of the routes of chats, responses and models.
 import type { DescribedOperation } from './described-operation.js';
 import {
   anything,
@@ -23,7 +23,7 @@ import {
   text,
 } from './open-api-shapes.js';
 
-const anthropicHeaders = { 'anthropic-version': 'Read past', 'x-api-key': "Where Anthropic's SDKs send a key" };
+const anthropicHeaders = { 'anthropic-version': 'Ignored', 'x-api-key': "The key, as sent by Anthropic's SDKs" };
 
 export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   'POST /v1/chat/completions': {
@@ -67,7 +67,7 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
   'GET /v1/responses/{id}': {
     summary: 'A stored response',
     tag: 'chat',
-    query: { stream: describedAs(choice('true', 'false'), '`true`: as a stream, from its beginning') },
+    query: { stream: describedAs(choice('true', 'false'), '`true`: as a stream, from the start') },
     answers: { 200: { ...json(response), ...sse() } },
   },
   'POST /v1/responses/input_tokens': {
@@ -81,8 +81,8 @@ export const chatOperations: Readonly<Record<string, DescribedOperation>> = {
     tag: 'chat',
     query: {
       limit: pageLimit(100),
-      order: describedAs(choice('asc', 'desc'), 'desc unless given'),
-      after: describedAs(text, '`id` of the last item of the page before'),
+      order: describedAs(choice('asc', 'desc'), 'Default `desc`'),
+      after: describedAs(text, '`id` of the last item of the previous page'),
     },
     answers: {
       200: json(

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of the routes that the controllers have. Pure: routes in, document out.
+// Builds the OpenAPI 3.1 document from the routes of the controllers. Pure.
 import 'reflect-metadata';
 import { STATUS_CODES } from 'node:http';
 import { RequestMethod, type Type } from '@nestjs/common';
@@ -15,7 +15,7 @@ export interface OpenApiDocument {
   components: { schemas: Record<string, object> };
 }
 
-/** `GET /api/runs/{id}` for every route of these controllers. */
+/** All routes of the controllers, as `GET /api/runs/{id}`. */
 export function routesOf(controllers: readonly Type[]): string[] {
   return controllers.flatMap((controller) => {
     const prefixes = [Reflect.getMetadata(PATH_METADATA, controller) as string | string[]].flat();
@@ -33,7 +33,7 @@ export function routesOf(controllers: readonly Type[]): string[] {
   });
 }
 
-/** `:id` is `{id}`; a wildcard (`*`, `*path`, `{*path}`) is `{path}`, which may contain slashes. */
+/** `:id` becomes `{id}`; a wildcard (`*`, `*path`, `{*path}`) becomes `{path}`, which may contain slashes. */
 function openApiPath(...parts: string[]): string {
   const path = `/${parts.join('/')}`.replaceAll(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
   return path.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}').replaceAll(/\{?\*\w*\}?/g, '{path}');
@@ -107,7 +107,6 @@ function bodyOf({ body, bodyOptional = false, binaryBody = false }: DescribedOpe
     : { required: !bodyOptional, content: { 'application/json': { schema: body } } };
 }
 
-/** What it carries with each media type; nothing: it has no body. */
 function answerOf(statusOrText: string, content: Content): object {
   const media = Object.entries(content).map(([type, schema]) => [type, { schema }]);
   return {

@@ -1,4 +1,4 @@
-// The schemas that stand under a name in the OpenAPI document: errors, and what the `data:` lines of our streams hold.
+// The named schemas of the OpenAPI document: errors, and the events of streams.
 import { errorTable } from '#libs/schemas/errors.js';
 import {
   anything,
@@ -17,7 +17,7 @@ const types = { enum: [...new Set(Object.values(errorTable).map(({ type }) => ty
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const places = { param: text, tool_name: text };
 
-/** `more`: the members that make it this chunk. */
+/** `more`: members besides those of every chunk. */
 const chunk = (more: Record<string, object> = {}, optional: Record<string, object> = {}) =>
   object(
     {
@@ -75,7 +75,7 @@ export const namedShapes: Record<string, object> = {
   }),
   ChatChunk: { anyOf: [chunk({}, { usage: completionUsage, tool_execution: toolExecution }), ref('Error')] },
   ChatEvent: {
-    description: '`choices` make each of them a chunk of OpenAI too; an error ends the stream.',
+    description: 'With `choices`, each event is also an OpenAI chunk. An error ends the stream.',
     anyOf: [
       event('start', { run_id: text }, { session_id: text }),
       event('content', { delta: object({ content: text }) }),

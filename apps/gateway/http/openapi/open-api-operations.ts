@@ -1,5 +1,5 @@
-// What the OpenAPI document says of each route. The routes themselves come from the controllers: a route that is not
-// described here fails a test, a description without a route is left out; another test holds real answers against it.
+// Descriptions of all routes. The routes come from the controllers: tests fail for a route without a description, and for
+// answers that do not match it.
 import type { DescribedOperation } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { approval, approvalOperations } from '../admin/open-api-approval-operations.js';
@@ -30,12 +30,12 @@ import {
 const listed = (name: string, data: object) => object({ [name]: list(data), has_more: flag });
 const rpcMessage = object({ jsonrpc: { const: '2.0' }, id: {}, method: text, params: anything }, ['jsonrpc']);
 const rpcMessages = { anyOf: [rpcMessage, { type: 'array', items: rpcMessage, minItems: 1, maxItems: 16 }] };
-const mcpSession = { 'Mcp-Session-Id': 'Of a session that `initialize` opened' };
+const mcpSession = { 'Mcp-Session-Id': 'Id of a session that `initialize` opened' };
 const anyFile = { '*/*': { type: 'string', format: 'binary' } };
-const ifMatch = { 'If-Match': 'ETag of the version that is meant', 'If-None-Match': '`*`: only where there is none' };
+const ifMatch = { 'If-Match': 'ETag of the expected version', 'If-None-Match': '`*`: only if there is no such file' };
 const readConditions = {
   'If-Match': ifMatch['If-Match'],
-  'If-Unmodified-Since': 'Date of the version that is meant',
+  'If-Unmodified-Since': 'Date of the expected version',
   'If-None-Match': 'ETag of a copy',
   'If-Modified-Since': 'Date of a copy',
 };
@@ -56,7 +56,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'GET /api/tools/changes': {
     summary: 'Changed tool definitions that are held back; for operators',
     tag: 'tools',
-    query: { limit: pageLimit(50), after: describedAs(text, '`id` of the last change of the page before') },
+    query: { limit: pageLimit(50), after: describedAs(text, '`id` of the last change of the previous page') },
     answers: { 200: json(listed('changes', toolChange)) },
   },
   'POST /api/tools/changes': {
@@ -78,8 +78,8 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'POST /api/tools/call': {
     summary: 'Runs one tool through the same queue and journal as a chat',
     description:
-      'With `Accept: text/event-stream` it tells `tool_progress` as it comes, then one `tool_result`. 202: the call needs an ' +
-      'approval; once that is given, the same request again runs it.',
+      'With `Accept: text/event-stream`, it streams `tool_progress` events, then one `tool_result`. 202: the call needs ' +
+      'an approval; once it is given, the same request runs the call.',
     tag: 'tools',
     headers: { 'Idempotency-Key': 'The same key and body again returns the same call' },
     body: object({ name: text, arguments: anything, session_id: text, timeout_ms: integer }, ['name']),
@@ -87,7 +87,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   'POST /mcp': {
     summary: 'The gateway as an MCP server over Streamable HTTP, 2026-07-28 and before (docs/mcp.md)',
-    description: 'Our code is in `data.code` of an error. 202: messages that have no answer.',
+    description: 'The code of an error is in `data.code`. 202 is for messages without an answer.',
     tag: 'tools',
     headers: mcpSession,
     body: rpcMessages,
@@ -115,9 +115,9 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     errors: 'RpcError',
   },
   'POST /sse/messages': {
-    summary: 'A message of such a session; the answer comes on its stream',
+    summary: 'A message of an HTTP+SSE session; the answer comes on its stream',
     tag: 'tools',
-    query: { sessionId: describedAs(text, 'The session, as its stream names it') },
+    query: { sessionId: describedAs(text, 'The session, from the first event of its stream') },
     body: rpcMessages,
     answers: { 202: { 'text/plain': text } },
     errors: 'RpcError',
@@ -125,11 +125,11 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   'GET /api/sessions': {
     summary: 'The sessions of the caller',
     tag: 'sessions',
-    query: { limit: pageLimit(100), after: describedAs(text, '`id` of the last session of the page before') },
+    query: { limit: pageLimit(100), after: describedAs(text, '`id` of the last session of the previous page') },
     answers: { 200: json(listed('sessions', session)) },
   },
   'POST /api/sessions': {
-    summary: 'Creates a session, or renews the one of this name (200)',
+    summary: 'Creates a session, or renews an existing one (200)',
     tag: 'sessions',
     body: object({ session_id: text, metadata: anything }, []),
     bodyOptional: true,
@@ -146,9 +146,9 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     answers: { 204: nothing },
   },
   'GET /api/sessions/{id}/files': {
-    summary: 'The files of a workspace, 10,000 at most, or all of them as one archive',
+    summary: 'The files of a workspace (at most 10,000), or all of them as an archive',
     tag: 'sessions',
-    query: { archive: describedAs({ const: 'tar' }, 'All of them as one archive') },
+    query: { archive: describedAs({ const: 'tar' }, 'All files as a tar archive') },
     answers: {
       200: {
         ...json(object({ session_id: text, files: list(fileEntry), truncated: flag })),
@@ -157,9 +157,9 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     },
   },
   'GET /api/sessions/{id}/files/{path}': {
-    summary: 'One file, streamed, with the media type of its name',
+    summary: 'One file, streamed, with a media type by its extension',
     tag: 'sessions',
-    headers: { Range: 'A part of it', 'If-Range': 'ETag that the part is of', ...readConditions },
+    headers: { Range: 'The part to return', 'If-Range': 'ETag of the version for `Range`', ...readConditions },
     answers: { 200: anyFile, 206: anyFile, 304: nothing },
   },
   'HEAD /api/sessions/{id}/files/{path}': {
@@ -181,14 +181,14 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     summary: 'Deletes one file, or a directory',
     tag: 'sessions',
     headers: { 'If-Match': ifMatch['If-Match'] },
-    query: { recursive: describedAs(choice('true', 'false'), '`true`: a directory with all that is in it') },
+    query: { recursive: describedAs(choice('true', 'false'), '`true`: a directory with its content') },
     answers: { 204: nothing },
   },
   'GET /api/runs/{id}': { summary: 'A stored run', tag: 'runs', answers: { 200: json(run) } },
   'GET /api/runs/{id}/events': {
-    summary: 'The events of a stored run, from any event on',
+    summary: 'The events of a stored run, from any position',
     tag: 'runs',
-    headers: { 'Last-Event-ID': 'Number of the last event that was seen' },
+    headers: { 'Last-Event-ID': 'Number of the last event that was received' },
     answers: { 200: sse('ChatEvent') },
   },
   'DELETE /api/runs/{id}': {

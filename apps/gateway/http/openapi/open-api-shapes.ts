@@ -1,4 +1,4 @@
-// The JSON Schemas that the OpenAPI document puts together.
+// The JSON Schemas of which the OpenAPI document consists.
 import { z } from 'zod';
 import { messageRequestSchema } from '../../anthropic-api/message-request.schema.js';
 import { chatRequestSchema } from '../../openai-api/chat-request.schema.js';
@@ -189,7 +189,7 @@ export const health = object(
 export const json = (schema: object) => ({ 'application/json': schema });
 /** An answer without a body. */
 export const nothing = {};
-/** A stream; `event`: what each of its `data:` lines holds, `[DONE]` at the end left out. */
+/** A stream. `event` is the schema of each `data:` line except `[DONE]`. */
 export const sse = (event?: 'ChatChunk' | 'ChatEvent') => ({
   'text/event-stream': {
     ...text,
@@ -198,5 +198,5 @@ export const sse = (event?: 'ChatChunk' | 'ChatEvent') => ({
 });
 export const chatHeaders = {
   'Idempotency-Key': 'The same key and body again attaches to the same run, or returns its answer',
-  'x-request-id': 'Echoed, else made',
+  'x-request-id': 'Returned in the answer; generated if absent',
 };

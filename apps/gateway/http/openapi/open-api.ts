@@ -1,4 +1,4 @@
-// /docs (Swagger UI from the installed package, no network) and /openapi.json for the routes that the application has.
+// Serves /openapi.json for the application's routes, and /docs: Swagger UI from the installed package, without the network.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
@@ -8,7 +8,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openApiDocument, routesOf } from './open-api-document.js';
 
-/** In place of the package's own, which shows another's document and asks a validator on the internet. */
+/** Replaces the package's own, which shows a sample document and calls a validator on the internet. */
 const initializer = `window.onload = () => {
   window.ui = SwaggerUIBundle({
     url: '../openapi.json',
@@ -21,10 +21,10 @@ const initializer = `window.onload = () => {
 };
 `;
 
-/** Before `app.init()`. */
+/** Call it before `app.init()`. */
 export function setupOpenApi(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
-  // Made when it is first asked for: starting does not wait for it.
+  // Built at the first request, to start faster.
   let document: string | undefined;
   fastify.get('/openapi.json', (_request: FastifyRequest, reply: FastifyReply) => {
     document ??= JSON.stringify(openApiDocument(routesOf(controllersOf(app))));
@@ -35,7 +35,7 @@ export function setupOpenApi(app: NestFastifyApplication): void {
     reply.type('text/javascript').send(initializer),
   );
   const page = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/index.html')));
-  // Not waited for: Fastify would be loaded with that, and these routes without the error handler that Nest sets later.
+  // Not awaited: that would load Fastify, and these routes would miss the error handler that Nest sets later.
   void fastify.register(fastifyStatic, { root: page, prefix: '/docs/' });
 }
 

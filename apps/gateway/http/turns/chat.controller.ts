@@ -1,4 +1,4 @@
-// The two paths of the chat API over one engine.
+// The two routes of the chat API, for the dialects `openai` and `events`.
 import { Controller } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintCompletionId } from '#libs/schemas/identifiers.js';

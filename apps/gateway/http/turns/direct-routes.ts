@@ -1,5 +1,5 @@
-// Routes that Fastify calls without Nest in between: those that every turn comes by. Nest makes their controllers and knows
-// nothing of these methods; their failures leave by the same filter.
+// The routes of turns, which Fastify calls without Nest, because Nest's overhead counts there. Nest creates the controllers
+// but does not know these methods. Errors go to the same filter.
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -10,7 +10,7 @@ type HandlerDescriptor = TypedPropertyDescriptor<Handler>;
 
 const pathMetadata = 'signalbox:direct-path';
 
-/** The whole path, whatever the controller's prefix. */
+/** `path` is the whole path, without the controller's prefix. */
 export const DirectPost =
   (path: string) =>
   (_controller: object, _name: string, descriptor: HandlerDescriptor): void =>
@@ -20,7 +20,7 @@ export function directPathOf(method: object): string | undefined {
   return Reflect.getMetadata(pathMetadata, method) as string | undefined;
 }
 
-/** Before Nest registers its own. */
+/** Call it before Nest registers its routes. */
 export function registerDirectRoutes(
   fastify: FastifyInstance,
   controllers: readonly Type[],

@@ -1,4 +1,4 @@
-// The key under which a request may be sent again.
+// Reads the key with which a request can be repeated safely.
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#libs/schemas/errors.js';
 

@@ -1,4 +1,4 @@
-// Anthropic's messages over the same engine.
+// The routes of Anthropic's messages API.
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mintMessageId } from '#libs/schemas/identifiers.js';
@@ -21,7 +21,7 @@ export class MessagesController {
 
   @DirectPost('/v1/messages')
   async create(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    // Where Anthropic's SDKs look for it.
+    // The header that Anthropic's SDKs read.
     reply.header('request-id', requestContext(request).requestId);
     await this.turns.answer(anthropic, request, reply);
   }

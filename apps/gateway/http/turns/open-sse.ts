@@ -1,29 +1,29 @@
-// A server-sent event stream on a Fastify reply: headers once, keep-alives in silence, backpressure, a reader that takes
-// nothing is dropped. Knows nothing of what the events mean.
+// Server-sent events on a Fastify reply, with keep-alives and backpressure. Closes the connection of a client that reads
+// nothing. Does not know what the events mean.
 import type { FastifyReply } from 'fastify';
 import { readerReady } from '#libs/http-server/stuck-readers.js';
 
 export interface SseStream {
-  /** Writes whole events. Resolves when the reader can take more, or has gone; nothing to wait for is undefined. */
+  /** Writes whole events. The promise resolves when the client can take more or has gone; undefined: no need to wait. */
   write(text: string): Promise<void> | undefined;
   /** Ends the stream; what was written is flushed. */
   end(): void;
 }
 
 export interface SseOptions {
-  /** What breaks a silence: a comment, or an event that says nothing. */
+  /** A comment or an empty event, sent if there was no event for `keepAliveMs`. */
   keepAlive: string;
   keepAliveMs: number;
-  /** A reader that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this long is disconnected. */
   stuckReaderMs: number;
 }
 
-/** Sends the headers. Those that hooks set on the reply are kept (Fastify's `hijack` alone would lose them). */
+/** Sends the headers, with those that hooks have set, which Fastify's `hijack` alone would lose. */
 export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
   const headers = reply.getHeaders();
   reply.hijack();
   const response = reply.raw;
-  // A stream lives for minutes: Nagle would hold small chunks back.
+  // Nagle's algorithm would delay small chunks.
   response.socket?.setNoDelay(true);
   response.writeHead(200, {
     ...(headers as Record<string, string>),

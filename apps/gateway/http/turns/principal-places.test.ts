@@ -38,7 +38,7 @@ verifies('chat.overload.principal-shared', 'one on each of two gateways, given b
   await expect(here.enter('ann')).rejects.toEqual(full);
   leaveToo();
   again!();
-  // A turn that was refused has left nothing that would hold up a stop.
+  // A refused turn does not delay a shutdown.
   await Promise.all([here, there].map((each) => each.drain(60_000)));
   one.close();
   two.close();
@@ -67,7 +67,7 @@ verifies('chat.overload.principal-shared', 'given back at once, while the others
   let goOn = () => {};
   const held = new Promise<void>((resolve) => (goOn = resolve));
   const taken = new Set<string>();
-  // A store that keeps the first place that is taken again waiting.
+  // A store that delays the first renewal.
   const slow: typeof counters = Object.assign(Object.create(counters) as typeof counters, {
     async acquire(...given: Parameters<typeof counters.acquire>) {
       if (taken.has(given[1]) && given[0].endsWith(':eve')) {
@@ -85,7 +85,7 @@ verifies('chat.overload.principal-shared', 'given back at once, while the others
   await renewing;
   expect(await two.take('fay', 1)).toBeUndefined();
   giveBack!();
-  // Long before its lease is over.
+  // Long before the lease expires.
   await eventually(async () => (await two.take('fay', 1)) !== undefined, leaseMs / 3);
   goOn();
   one.close();

@@ -1,15 +1,15 @@
-// The turns of one principal on all gateways together: each holds a place that is leased and kept up while it runs, so
-// that what a killed gateway held is free again within half a minute. Whoever may have any number asks nothing here.
+// Limits the turns of a principal on all gateways together. Each turn leases a place and renews it while it runs; the places
+// of a killed gateway expire within half a minute. Not used for principals without a limit.
 import type { Counters } from '#libs/backing/counters.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 const leaseMs = 30_000;
-/** A place is taken on the way of every turn: a store that is slow must not hold up plain chats. */
+/** Short, because every turn waits for its place, and a slow store must not delay plain chats. */
 const answerMs = 500;
-/** After a store that did not answer; until then each gateway counts its own. */
-const leftAloneMs = 5_000;
-/** Places that are kept up at once. */
+/** How long the store is not asked after a failure. Meanwhile each gateway counts its own turns. */
+const retryAfterMs = 5_000;
+/** Places renewed in parallel. */
 const renewedAtOnce = 16;
 
 export interface PlacesOptions {
@@ -23,7 +23,7 @@ interface Place {
   key: string;
   holder: string;
   limit: number;
-  /** Its being kept up that is under way: a place that is given back must not be taken again behind it. */
+  /** The renewal that is under way. The place is released after it, or it would be taken again. */
   renewing?: Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ export class PrincipalPlaces {
   private readonly held = new Set<Place>();
   private readonly leaseMs: number;
   private taken = 0;
-  private awayUntil = 0;
+  private pausedUntil = 0;
   private renewing = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -40,18 +40,18 @@ export class PrincipalPlaces {
   }
 
   /**
-   * What gives the place back; undefined where all `limit` are taken. Never throws: without the store nobody is refused
-   * here, and the bound of each gateway holds.
+   * Returns a function that releases the place, or undefined if all `limit` places are taken. Never throws: without the
+   * store, only the limits of each gateway apply.
    */
   async take(principal: string, limit: number): Promise<(() => void) | undefined> {
-    if (steadyNow() < this.awayUntil) return () => undefined;
+    if (steadyNow() < this.pausedUntil) return () => undefined;
     const holder = `${this.options.gatewayId}:${++this.taken}`;
     const place: Place = { key: `principal_turns:${principal}`, holder, limit };
     try {
       if (!(await this.acquire(place))) return undefined;
     } catch (error) {
-      this.left(error);
-      // It may have been taken all the same.
+      this.pause(error);
+      // The store may have taken it anyway.
       void this.release(place);
       return () => undefined;
     }
@@ -60,35 +60,35 @@ export class PrincipalPlaces {
     this.timer.unref();
     return () => {
       if (!this.held.delete(place)) return;
-      if (this.held.size === 0) this.rest();
+      if (this.held.size === 0) this.stopTimer();
       void this.release(place);
     };
   }
 
-  /** Places that are still held expire. */
+  /** Places that are still held will expire. */
   close(): void {
     this.held.clear();
-    this.rest();
+    this.stopTimer();
   }
 
-  private rest(): void {
+  private stopTimer(): void {
     clearInterval(this.timer);
     this.timer = undefined;
   }
 
-  /** A place that expired and was given to another is tried for again: the turn itself goes on in any case. */
+  /** Tries again for a place that expired and that another turn has now. The turn continues in any case. */
   private async renew(): Promise<void> {
     if (this.renewing) return;
     this.renewing = true;
     try {
-      // Those that are taken meanwhile are fresh.
+      // Places taken meanwhile need no renewal yet.
       const places = [...this.held];
       for (let at = 0; at < places.length; at += renewedAtOnce) {
         const stillHeld = places.slice(at, at + renewedAtOnce).filter((place) => this.held.has(place));
         await Promise.all(stillHeld.map((place) => (place.renewing = this.acquire(place))));
       }
     } catch (error) {
-      this.left(error);
+      this.pause(error);
     } finally {
       this.renewing = false;
     }
@@ -100,12 +100,12 @@ export class PrincipalPlaces {
 
   private async release({ key, holder, renewing }: Place): Promise<void> {
     await renewing?.catch(() => undefined);
-    // What does not arrive expires.
+    // If this fails, the place expires.
     await this.options.counters.release(key, holder, AbortSignal.timeout(answerMs)).catch(() => undefined);
   }
 
-  private left(error: unknown): void {
-    this.awayUntil = steadyNow() + leftAloneMs;
-    this.options.logger.warn({ error }, 'turns of a principal are counted by each gateway alone: the store is away');
+  private pause(error: unknown): void {
+    this.pausedUntil = steadyNow() + retryAfterMs;
+    this.options.logger.warn({ error }, 'the store is away: each gateway counts the turns of a principal alone');
   }
 }

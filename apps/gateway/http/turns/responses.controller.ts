@@ -1,4 +1,4 @@
-// OpenAI's responses over the same engine, and on the run store.
+// The routes of OpenAI's responses API.
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
@@ -66,7 +66,7 @@ export class ResponsesController {
     return pageOfInput(run, request.query);
   }
 
-  /** Of a response that goes on without its caller; one that is over is told as it is. */
+  /** A response that has ended is returned unchanged. */
   @Post(':id/cancel')
   @HttpCode(200)
   async cancel(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
@@ -79,17 +79,19 @@ export class ResponsesController {
   async remove(@Req() request: FastifyRequest, @Param('id') id: string): Promise<object> {
     const run = await this.find(requestContext(request).principal, id, 'response_not_found');
     if (!(await this.ports.runs.remove(run.principal, run.id))) {
-      throw new AppError('invalid_value', 'The response is still under way', { param: 'response_id' });
+      throw new AppError('invalid_value', 'The response is still in progress', { param: 'response_id' });
     }
     return { id, object: 'response', deleted: true };
   }
 
-  /** From its beginning: what a response says is kept in other pieces than it was told in. */
+  /** From the start, because the stored pieces differ from those that were streamed. */
   private async stream(run: StoredRun, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { requestId, signal } = requestContext(request);
     const { ports } = this;
-    const tell = (take: TakeTurnEvents) =>
-      run.state === 'done' ? this.told(run, take) : retellRun(run, { afterN: 0, signal }, ports, take);
+    const tell = async (take: TakeTurnEvents): Promise<void> => {
+      if (run.state === 'done') await take(await retoldEvents(run, ports));
+      else await retellRun(run, { afterN: 0, signal }, ports, take);
+    };
     const { server } = this.config;
     const rendererOf = () => new ResponseSseRenderer(renderingOf(run, run.request as unknown as TurnRequest));
     await streamTurn(reply, tell, rendererOf, {
@@ -101,15 +103,11 @@ export class ResponsesController {
     });
   }
 
-  private async told(run: StoredRun, take: TakeTurnEvents): Promise<void> {
-    await take(await retoldEvents(run, this.ports));
-  }
-
   private rendering({ runId, createdAt, catalog }: StartedTurn, turn: TurnRequest): ResponseRendering {
     return { ...renderingOf({ id: runId, createdAt }, turn), listed: listServers(runId, turn, catalog) };
   }
 
-  /** What came before, where the request goes on from it. */
+  /** Adds the conversation of `previous_response_id`. */
   private async complete(turn: TurnRequest, context: RequestContext, limits: Config['limits']): Promise<TurnRequest> {
     const previous = turn.echo?.['previous_response_id'];
     if (typeof previous !== 'string') return turn;
@@ -133,7 +131,7 @@ export class ResponsesController {
 function wantsStream(query: unknown): boolean {
   const { stream, starting_after: after } = query as Record<string, unknown>;
   if (after !== undefined) {
-    const message = 'starting_after: is not supported: a stored response is streamed from its beginning';
+    const message = 'starting_after: is not supported: a stored response is streamed from its start';
     throw new AppError('invalid_value', message, { param: 'starting_after' });
   }
   return stream === 'true';

@@ -1,4 +1,4 @@
-// Writes a turn to its caller as a stream.
+// Streams a turn to its caller.
 import type { FastifyReply } from 'fastify';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -11,12 +11,12 @@ import { openSse, type SseOptions, type SseStream } from './open-sse.js';
 
 export interface StreamOptions extends Omit<SseOptions, 'keepAlive'> {
   requestId: string;
-  /** When the headers go out though nothing has happened yet; 0: at once. */
+  /** Headers are sent after this time even if there is no event; 0: at once. */
   headersAfterMs: number;
   onError: (error: AppError, requestId: string) => void;
 }
 
-/** What fails after the first byte passes by the filter: what is a bug of ours is logged here. */
+/** Counts and logs errors after the first byte, which do not reach the error filter. */
 export const observerOfStreams =
   (metrics: Pick<Metrics, 'countError'>, logger: Logger) =>
   (error: AppError, requestId: string): void => {
@@ -25,9 +25,9 @@ export const observerOfStreams =
   };
 
 /**
- * Streams what `tell` tells, the events of one batch in one write. What fails before the first one is thrown, for an HTTP
- * status; later it is an error event, and the stream ends without saying that it is complete. `rendererOf` is called once,
- * when the stream begins.
+ * Streams the events that `tell` gives, each batch in one write. An error before the headers is thrown, for an HTTP
+ * status. Later it becomes an error event, and the stream ends without its normal end. `rendererOf` is called once, when
+ * the stream starts.
  */
 export async function streamTurn(
   reply: FastifyReply,
@@ -51,7 +51,7 @@ export async function streamTurn(
 
 class TurnStream {
   private opened: { sse: SseStream; renderer: SseRenderer } | undefined;
-  private silence: NodeJS.Timeout | undefined;
+  private headersTimer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly reply: FastifyReply,
@@ -59,7 +59,7 @@ class TurnStream {
     private readonly options: StreamOptions,
   ) {
     if (options.headersAfterMs === 0) this.open();
-    else this.silence = setTimeout(() => this.breakSilence(), options.headersAfterMs);
+    else this.headersTimer = setTimeout(() => this.sendKeepAlive(), options.headersAfterMs);
   }
 
   get isOpen(): boolean {
@@ -84,12 +84,12 @@ class TurnStream {
   }
 
   close(): void {
-    clearTimeout(this.silence);
+    clearTimeout(this.headersTimer);
     this.opened?.sse.end();
   }
 
   private open() {
-    clearTimeout(this.silence);
+    clearTimeout(this.headersTimer);
     const renderer = this.rendererOf();
     return (this.opened = {
       sse: openSse(this.reply, { ...this.options, keepAlive: renderer.keepAlive }),
@@ -97,7 +97,7 @@ class TurnStream {
     });
   }
 
-  private breakSilence(): void {
+  private sendKeepAlive(): void {
     const { sse, renderer } = this.open();
     void sse.write(renderer.keepAlive);
   }

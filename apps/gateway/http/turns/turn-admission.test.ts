@@ -19,7 +19,7 @@ verifies('chat.overload.principal', 'one that is full keeps nobody else out', as
   await admission.enter('bob');
   expect(refused).toEqual(['principal_turns']);
   leave();
-  // Whoever leaves twice gives back one place.
+  // Leaving twice releases one place.
   leave();
   (await admission.enter('ann'))();
   leaveToo();

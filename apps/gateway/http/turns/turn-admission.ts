@@ -1,12 +1,12 @@
-// How many turns are under way, in all on this gateway and of one principal on all gateways: above a bound the answer is
-// 429 at once, never a queue.
+// Limits the turns of this gateway, and of each principal on all gateways. Above a limit the answer is 429 at once; there is
+// no queue.
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { PrincipalPlaces } from './principal-places.js';
 
 const keyTurns = 64;
 
-/** Everyone who calls without a key is one principal: bounded only where the operator says so. */
+/** All callers without a key are one principal, which has a limit only if one is configured. */
 export const turnsOfPrincipal =
   (configured: number | undefined) =>
   (principal: string): number =>
@@ -15,31 +15,34 @@ export const turnsOfPrincipal =
 export interface TurnBounds {
   turns: number;
   principalTurns: (principal: string) => number;
-  /** Those of all gateways; absent: this one counts for itself. */
+  /** Counts on all gateways. If absent, this gateway counts alone. */
   places?: Pick<PrincipalPlaces, 'take'>;
-  /** Told the name of the limit. */
+  /** Called with the name of the limit. */
   onRefused: (limit: string) => void;
 }
 
 export class TurnAdmission {
   private underWay = 0;
-  /** Of those principals only that have a turn under way. */
+  /** Has only principals with turns under way. */
   private readonly ofPrincipals = new Map<string, number>();
   private stopping = false;
   private idle: (() => void) | undefined;
 
   constructor(private readonly bounds: TurnBounds) {}
 
-  /** `ofKey`: what the caller's key says. Returns what to call when the turn has ended. @throws AppError concurrency_exceeded, shutting_down */
-  async enter(principal: string, ofKey = Infinity): Promise<() => void> {
-    const limit = Math.min(ofKey, this.bounds.principalTurns(principal));
+  /**
+   * `keyLimit` is that of the caller's key. The returned function must be called when the turn has ended.
+   * @throws AppError concurrency_exceeded, shutting_down
+   */
+  async enter(principal: string, keyLimit = Infinity): Promise<() => void> {
+    const limit = Math.min(keyLimit, this.bounds.principalTurns(principal));
     const leave = this.enterHere(principal, limit);
     const { places } = this.bounds;
     if (places === undefined || limit === Infinity) return leave;
     const giveBack = await places.take(principal, limit);
     if (giveBack === undefined) {
       leave();
-      throw this.refusal('principal_turns', `${limit} turns of yours are under way`);
+      throw this.refusal('principal_turns', `You already have ${limit} turns under way`);
     }
     return () => {
       giveBack();
@@ -51,8 +54,8 @@ export class TurnAdmission {
     if (this.stopping) throw new AppError('shutting_down', 'This gateway is stopping', { retryAfterSeconds: 1 });
     const { turns } = this.bounds;
     const own = this.ofPrincipals.get(principal) ?? 0;
-    if (own >= limit) throw this.refusal('principal_turns', `${own} turns of yours are under way`);
-    if (this.underWay >= turns) throw this.refusal('turns', `${turns} turns are under way here`);
+    if (own >= limit) throw this.refusal('principal_turns', `You already have ${own} turns under way`);
+    if (this.underWay >= turns) throw this.refusal('turns', `This gateway already has ${turns} turns under way`);
     this.underWay++;
     this.ofPrincipals.set(principal, own + 1);
     let left = false;
@@ -66,7 +69,7 @@ export class TurnAdmission {
     };
   }
 
-  /** No new turn from now on; resolves when those under way have ended, or `graceMs` has passed. */
+  /** Refuses new turns. Resolves when all turns have ended, or after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.stopping = true;
     if (this.underWay === 0) return;

@@ -1,5 +1,5 @@
-// From a request of any dialect to its answer: reading, admission, the run, and the turn as a stream or as one body.
-// All chat APIs share it, so that none has errors, limits or cancelling of its own.
+// Answers a request of any dialect: reads it, admits the turn, runs it, and writes the answer as a stream or as one body.
+// Errors, limits and cancelling are the same for all chat APIs.
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '#libs/config/schema.js';
@@ -15,16 +15,16 @@ import { requestContext } from '../request-context.js';
 import { streamTurn } from './stream-turn.js';
 import { TurnAdmission } from './turn-admission.js';
 
-/** A whole answer in the making. */
+/** Collects the events of a turn into a whole answer. */
 export interface AnswerFold {
   add(event: TurnEvent): void;
-  /** After the last event: the JSON body. */
+  /** The JSON body, after the last event. */
   readonly answer: object;
 }
 
 export interface Dialect {
   read(body: unknown, limits: Config['limits']): TurnRequest;
-  /** What a request refers to and does not carry: looked up once the turn is admitted. */
+  /** Loads what the request refers to. Called after the turn is admitted. */
   complete?(turn: TurnRequest, context: RequestContext): Promise<TurnRequest>;
   renderer(started: StartedTurn, turn: TurnRequest): SseRenderer;
   fold(started: StartedTurn, turn: TurnRequest): AnswerFold;
@@ -52,7 +52,7 @@ export class TurnEndpoint {
       if (turn.stream) {
         return await this.stream(started, () => dialect.renderer(started, turn), reply, context.requestId);
       }
-      // Folded at the end: only then is it known when the run began. Upstreams are asked for whole answers, of few events.
+      // Folded at the end, because `createdAt` is known only then. There are few events: the upstream is not streamed.
       const events: TurnEvent[] = [];
       await started.tell((batch) => {
         for (const { event } of batch) events.push(event);
@@ -66,7 +66,7 @@ export class TurnEndpoint {
     }
   }
 
-  /** The tokens that the request would have; read, completed and admitted as for a turn. */
+  /** Counts the input tokens of a request. */
   async count(dialect: Pick<Dialect, 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
     const context = requestContext(request);
     const read = dialect.read(request.body, this.config.limits);
