@@ -1,15 +1,15 @@
-// Bytes of a file as text, piece by piece: every piece ends where a character does, so that reading can stop and go on
-// there. Holds one piece, whatever the size of the file.
+// Decodes a file in pieces that end at character boundaries, so that reading can stop and continue there. Holds only one
+// piece in memory.
 import iconv from 'iconv-lite';
 import { AppError } from '#libs/schemas/errors.js';
 
 const singleByte = /^(ascii|usascii|latin1|binary|iso8859\d*|windows125\d|cp125\d|koi8[ru]|macintosh)$/;
 
-/** As iconv-lite knows it, without punctuation. @throws AppError invalid_tool_arguments */
+/** The encoding's name for iconv-lite, without punctuation. @throws AppError invalid_tool_arguments */
 export function encodingNamed(given: string): string {
   const name = given.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   if (name === 'base64') return name;
-  // These keep state between characters, or are no character encodings.
+  // UTF-7 has state between characters, and hex is not a character encoding.
   if (name.startsWith('utf7') || name === 'hex' || !iconv.encodingExists(name)) {
     throw new AppError(
       'invalid_tool_arguments',
@@ -34,14 +34,14 @@ export function encodeText(text: string, encoding: string): Buffer {
 
 export interface Piece {
   text: string;
-  /** Of its bytes in the file. */
+  /** Positions of its bytes in the file. */
   start: number;
   end: number;
 }
 
 const pieceBytes = 32 * 1024;
 
-/** @param start where `chunks` begin in the file. */
+/** `start` is the position of `chunks` in the file. */
 export async function* decodePieces(
   chunks: AsyncIterable<Buffer>,
   encoding: string,
@@ -69,21 +69,21 @@ function decoded(bytes: Buffer, encoding: string, start: number): Piece {
   return { text, start, end: start + bytes.length };
 }
 
-/** How many bytes in front belong to a character that began before. */
+/** How many bytes at the start belong to a character before them. */
 function continuation(bytes: Buffer): number {
   let count = 0;
   while (count < 3 && count < bytes.length && (bytes[count]! & 0xc0) === 0x80) count += 1;
   return count;
 }
 
-/** How many bytes are whole characters; never so few that an endless line would be held. */
+/** How many bytes are whole characters. Bounded in what it leaves, whatever the text. */
 function wholeCharacters(bytes: Buffer, encoding: string): number {
   if (encoding === 'base64') return bytes.length - (bytes.length % 3);
   if (encoding.startsWith('utf8')) return bytes.length - incompleteUtf8(bytes);
   if (encoding.startsWith('utf16') || encoding.startsWith('ucs2')) return bytes.length - (bytes.length % 2);
   if (encoding.startsWith('utf32') || encoding.startsWith('ucs4')) return bytes.length - (bytes.length % 4);
   if (singleByte.test(encoding)) return bytes.length;
-  // In the double-byte encodings no second byte is below 0x30: after such a byte a character begins.
+  // In double-byte encodings no second byte is below 0x30, so a character ends with such a byte.
   for (let index = bytes.length - 1; index >= 0; index -= 1) if (bytes[index]! < 0x30) return index + 1;
   return bytes.length < pieceBytes ? 0 : bytes.length - (bytes.length % 2);
 }

@@ -1,4 +1,4 @@
-// The tool `fetch` of the builtin server `workspace`: a page as text, or a download straight into a file.
+// The tool `fetch` of the builtin server `workspace`: returns an answer as text, or streams it to a file.
 import iconv from 'iconv-lite';
 import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,14 +8,14 @@ import { AddressGuard, type Lookup } from '#libs/http-client/address-guard.js';
 import { GuardedRequester, type Incoming } from './guarded-request.js';
 
 export interface FetchOptions {
-  /** Hosts, host:port or CIDR that may be reached though private. */
+  /** Private hosts, host:port or CIDR ranges that are allowed. */
   allow: readonly string[];
-  /** Most text of an answer that is returned. */
+  /** Longer answers are cut. */
   maxTextBytes: number;
-  /** Most bytes of a download. */
+  /** Longer downloads fail. */
   maxBytes: number;
   timeoutMs: number;
-  /** Resolves names; the system's unless given. */
+  /** Resolves names; default: the system's resolver. */
   lookup?: Lookup;
 }
 
@@ -60,7 +60,7 @@ export class FetchTool {
       });
     } catch (error) {
       if (timeout.aborted && !context.signal.aborted) {
-        throw new AppError('tool_timeout', `No whole answer within ${this.options.timeoutMs} ms`);
+        throw new AppError('tool_timeout', `No complete answer within ${this.options.timeoutMs} ms`);
       }
       if (error instanceof AppError || signal.aborted) throw error;
       throw new AppError('tool_failed', 'The answer broke off or could not be decoded', { cause: error });
@@ -96,7 +96,7 @@ export class FetchTool {
     return { content, structuredContent: { ...facts, bytes, truncated } };
   }
 
-  /** As much as a result may hold; the rest is not read. */
+  /** Reads as much as a result may contain. */
   private async text(incoming: Incoming, type: string): Promise<{ text: string; bytes: number; truncated: boolean }> {
     if (incoming.status < 400 && !textType.test(type) && incoming.headers['content-length'] !== '0') {
       const first = await firstChunk(incoming.body);
@@ -123,7 +123,7 @@ export class FetchTool {
 
 type FetchContext = Pick<ToolContext, 'signal'> & { workspace: ToolContext['workspace'] | undefined };
 
-/** Without a file to save to, no session is needed. */
+/** Reading `context.workspace` needs a session, so do so only to save a file. */
 const workspaceOf = (context: ToolContext, input: { save_to?: string | undefined }) =>
   input.save_to === undefined ? undefined : context.workspace;
 

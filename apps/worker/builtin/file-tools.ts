@@ -1,4 +1,4 @@
-// The tools of the builtin server `workspace` that read and change files.
+// Tools of the builtin server `workspace` that read and change files.
 import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
@@ -48,12 +48,12 @@ const closedWorld = { openWorldHint: false };
 const readOnly = { readOnlyHint: true, ...closedWorld };
 const changing = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, ...closedWorld };
 
-/** An edit holds the file in memory. */
+/** An edit reads the whole file into memory. */
 const maxEditBytes = 16 * 1024 * 1024;
 
 @McpServer({ name: 'workspace' })
 export class FileTools {
-  /** @param maxTextBytes most text that one result holds. */
+  /** `maxTextBytes` bounds the text of a result. */
   constructor(private readonly maxTextBytes: number) {}
 
   @McpTool({
@@ -190,13 +190,13 @@ async function wholeText(workspace: ToolContext['workspace'], path: string, sign
   }
 }
 
-/** A write that misses a file misses its directory. */
+/** If a write reports a missing file, its directory is missing. */
 async function withHint<T>(writing: Promise<T>, path: string): Promise<T> {
   try {
     return await writing;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'file_not_found') throw error;
-    throw new AppError('tool_failed', `The directory of '${path}' does not exist: set create_dirs to make it`);
+    throw new AppError('tool_failed', `The directory of '${path}' does not exist: set create_dirs to create it`);
   }
 }
 

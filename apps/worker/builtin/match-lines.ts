@@ -1,4 +1,4 @@
-// Finds lines by plain text or a regular expression that runs in linear time. Holds one line, cut at a bound.
+// Finds lines by plain text or a regular expression, in linear time. Long lines are cut, so that memory is bounded.
 import { RE2JS } from 're2js';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '#libs/schemas/errors.js';
@@ -30,7 +30,7 @@ export function matcher(pattern: string, options: { regex: boolean; ignoreCase: 
   return (text) => compiled.matcher(text).find();
 }
 
-/** `*` within a name, `**` across directories, `?`, `{a,b}`; without a slash it is matched with the last name. */
+/** Supports `*`, `**` (across directories), `?` and `{a,b}`. Without a slash, only the last name of a path is matched. */
 export function globMatcher(glob: string): Matches {
   if (glob.length > maxPatternLength) {
     throw new AppError('invalid_tool_arguments', `A pattern has at most ${maxPatternLength} characters`);
@@ -44,7 +44,7 @@ function compile(pattern: string, ignoreCase: boolean): RE2JS {
   try {
     return RE2JS.compile(pattern, RE2JS.DOTALL | (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0));
   } catch {
-    throw new AppError('invalid_tool_arguments', 'The pattern is no regular expression in RE2 syntax');
+    throw new AppError('invalid_tool_arguments', 'The pattern is not a regular expression in RE2 syntax');
   }
 }
 
@@ -73,7 +73,7 @@ function globExpression(glob: string): string {
   });
 }
 
-/** Lines from byte `start` on, counted from 1 there. Nothing for a file that holds NUL: it is no text. */
+/** Finds lines from byte `start`, where line numbers start at 1. Stops at NUL, since such a file is not text. */
 export async function* matchLines(
   file: OpenFile,
   matches: Matches,
@@ -90,7 +90,7 @@ export async function* matchLines(
       if (matches(text.slice(0, maxLineLength))) yield { line, text: text.slice(0, shownLineLength) };
       line += 1;
     }
-    // Matching is the loop's own time: others get their turn between pieces.
+    // Let other work of the process run between pieces.
     await setImmediate();
   }
   if (held !== '' && matches(held)) yield { line, text: held.slice(0, shownLineLength) };

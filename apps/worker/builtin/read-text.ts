@@ -1,4 +1,4 @@
-// A part of a file as text for a model: stops at what a result may hold and says where to go on.
+// Reads a part of a file as text for a model, up to the size of a result, and says where the rest starts.
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 import { decodePieces } from './decode-text.js';
@@ -6,17 +6,17 @@ import { decodePieces } from './decode-text.js';
 export interface TextRange {
   path: string;
   encoding: string;
-  /** Bytes. */
+  /** In bytes, like `limit`. */
   offset: number;
   limit?: number | undefined;
-  /** Most bytes of text that are returned. */
+  /** Longer text is cut. */
   maxTextBytes: number;
 }
 
 export interface TextPart {
   text: string;
   size: number;
-  /** Where the rest begins; undefined when this was all that was asked for. */
+  /** The position of the rest; undefined if there is none. */
   nextOffset?: number;
 }
 
@@ -43,7 +43,7 @@ export async function readText(workspace: Workspace, range: TextRange, signal: A
 const binary = (path: string) =>
   new AppError('tool_failed', `'${path}' is not UTF-8 text: read it with encoding 'base64', 'utf-16le' or another`);
 
-/** The result of a reading tool: the text alone, and a hint of its own where there is more. */
+/** The result of a tool: the text, and a hint if it was cut. */
 export function textResult(part: TextPart, tool: string, explicit: boolean) {
   const content = [{ type: 'text' as const, text: part.text }];
   if (part.nextOffset !== undefined && !explicit) {

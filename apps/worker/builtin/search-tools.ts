@@ -1,4 +1,4 @@
-// The tools of the builtin server `workspace` that look for something: in files, in results kept there, at the clock.
+// Tools of the builtin server `workspace` that search files, read stored results, and tell the time.
 import { z } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
@@ -8,7 +8,7 @@ import type { Workspace } from '#libs/workspace/workspace.js';
 import { globMatcher, matcher, matchLines, type Matches } from './match-lines.js';
 import { readText, textResult } from './read-text.js';
 
-/** Where the worker puts results that are too large for the model. */
+/** The worker stores results here that are too large for the model. */
 export const resultsDirectory = '.results';
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };
@@ -81,7 +81,7 @@ export class SearchTools {
     if (!path.startsWith(`${resultsDirectory}/`)) {
       throw new AppError(
         'invalid_tool_arguments',
-        `Results are kept under ${resultsDirectory}/: use read_file for others`,
+        `Results are in ${resultsDirectory}/: use read_file for other files`,
       );
     }
     if (input.grep !== undefined) return this.grep(workspace, { ...input, path, grep: input.grep }, signal);
@@ -162,13 +162,13 @@ async function search(input: z.output<typeof searchInput>, { workspace, signal }
   return { found, truncated };
 }
 
-/** True when the limit was reached. */
+/** Returns true if the limit was reached. */
 async function addLines(
   workspace: Workspace,
   search: { path: string; contains: Matches; found: Found[]; limit: number },
   signal: AbortSignal,
 ): Promise<boolean> {
-  // Gone or refused since it was listed: nothing is found there.
+  // The file may have been deleted since it was listed.
   const file = await workspace.openFile(search.path).catch((error: unknown) => {
     if (error instanceof AppError) return undefined;
     throw error;
@@ -185,7 +185,7 @@ async function addLines(
   }
 }
 
-/** With the zone's offset: `2026-01-02T08:00:00.000+08:00`. @throws AppError invalid_tool_arguments */
+/** ISO 8601 with the zone's offset: `2026-01-02T08:00:00.000+08:00`. @throws AppError invalid_tool_arguments */
 function isoIn(timestamp: number, timezone: string): string {
   const date = new Date(timestamp);
   if (Number.isNaN(date.getTime())) throw new AppError('invalid_tool_arguments', 'offset_ms is out of range');
@@ -198,7 +198,7 @@ function isoIn(timestamp: number, timezone: string): string {
   return `${local.toISOString().slice(0, -1)}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** `+08:00`, `+0800`, `+08`. Intl knows them from Node 22 on. */
+/** `+08:00`, `+0800` or `+08`, which Intl supports only from Node 22. */
 const fixedOffset = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/;
 
 function offsetMinutes(date: Date, timeZone: string): number {

@@ -1,4 +1,4 @@
-// The builtin server `workspace`, ready to be connected: its three groups of tools as one MCP server.
+// Creates the builtin MCP server `workspace` from its three groups of tools.
 import type { Cache } from '#libs/backing/cache.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
@@ -13,14 +13,14 @@ export interface WorkspaceServerOptions {
   workspaces: Workspaces;
   logger: Logger;
   cache?: Cache;
-  /** Results above it are put into a file (`tools.max_result_bytes`): these tools stay below. */
+  /** `tools.max_result_bytes`: larger results are stored in a file. The tools stay below it. */
   maxResultBytes: number;
   /** `tools.fetch_allow` */
   fetchAllow: readonly string[];
   lookup?: Lookup;
 }
 
-/** What a hint at the end of a cut text may take. */
+/** Room for the hint at the end of a cut text. */
 const hintBytes = 512;
 const fetchTimeoutMs = 30_000;
 

@@ -1,4 +1,4 @@
-// Command servers, isolated as here, in workspaces with hard quotas.
+// Command servers with this machine's isolation, in workspaces with hard quotas.
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -32,7 +32,7 @@ describe.skipIf(opened === undefined)('hard quotas (they need root with CAP_SYS_
         .split('\n')
         .filter((line) => line.includes(directory));
     try {
-      // The fixture does not catch it, and ends by itself.
+      // The fixture does not catch the error, so its process ends.
       const full = call('own', 'fill', { args: { files: 100 } });
       await expect(full).rejects.not.toMatchObject({ code: 'workspace_quota_exceeded' });
       const host = workspaces.hostPath('ws_sess_a');

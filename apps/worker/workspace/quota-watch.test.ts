@@ -44,7 +44,7 @@ async function start(script: string): Promise<ChildProcess> {
 
 const stateOf = ({ pid }: ChildProcess) => /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
 
-/** One process: a tree of its own launcher's is the same with more. */
+/** A tree of one process. */
 function treeOf(process: ChildProcess) {
   const done: string[] = [];
   const tree: ProcessTree = {

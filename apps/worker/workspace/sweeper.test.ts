@@ -184,7 +184,7 @@ verifies('sessions.not-taken-in-use', 'calls begin while their sessions expire',
     while (begun < ids.length) await sweeper.sweep();
   })();
   for (const [index, id] of ids.entries()) {
-    // As a worker does: a call that is planned opens its session and writes.
+    // Like a worker: a planned call opens its session and writes.
     await journal.plan(someCall({ principal: 'local', sessionId: id }), { requestId: 'req-1' });
     const { directory } = await others[index % others.length]!.ensure('local', id);
     await made.workspaces.workspace({ id, directory }).write('result', Buffer.from('x'));

@@ -1,5 +1,5 @@
-// Removes the workspaces of expired sessions, and directories that belong to none. The store says which sessions have
-// expired, and never one with a call under way; no time that a tool could set is looked at.
+// Removes the workspaces of expired sessions, and directories without a session. The store decides which sessions have
+// expired, never one with a call under way. File times do not matter, because tools can set them.
 import type { Logger } from '#libs/logging/logger.js';
 import type { SessionDirectories, SessionStore } from '#libs/runs/sessions/session-store.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
@@ -10,9 +10,9 @@ export interface SweeperOptions {
   logger: Logger;
   /** `workspaces.sweep_interval_ms` */
   intervalMs: number;
-  /** How long a directory must have been without a session, seen so by this process. */
+  /** How long this process must have seen a directory without a session before it removes it. */
   orphanGraceMs?: number;
-  /** For one directory in one round; the next round goes on. */
+  /** The time for one directory in a round. The next round continues. */
   removalBudgetMs?: number;
 }
 
@@ -24,7 +24,7 @@ export class Sweeper {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private readonly stop = new AbortController();
-  /** Directory → when it was first seen without a session, on the monotonic clock. */
+  /** When each directory was first seen without a session, by the monotonic clock. */
   private orphans = new Map<string, number>();
 
   constructor(private readonly options: SweeperOptions) {}
@@ -38,13 +38,13 @@ export class Sweeper {
     this.timer.unref();
   }
 
-  /** One round; while one is under way, that one. Never throws: what failed is logged and tried again. */
+  /** Runs a round, or waits for the one under way. Never throws: failures are logged, and the next round tries again. */
   sweep(): Promise<void> {
     this.running ??= this.round().finally(() => (this.running = undefined));
     return this.running;
   }
 
-  /** Resolves when nothing is being removed any more. */
+  /** Resolves when no removal is under way. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.timer = undefined;
@@ -52,7 +52,7 @@ export class Sweeper {
     await this.running;
   }
 
-  /** Each step whatever became of the one before: what cannot be asked or removed holds nothing else up. */
+  /** A failed step does not prevent the next ones. */
   private async round(): Promise<void> {
     for (const step of [() => this.removeExpired(), () => this.removeOrphans(), () => this.finishRemovals()]) {
       try {
@@ -94,7 +94,7 @@ export class Sweeper {
         if (!known.has(name)) orphans.set(name, this.orphans.get(name) ?? performance.now());
       }
     }
-    // Those that have a session again, or are gone, are forgotten.
+    // Forgets directories that have a session now, or no longer exist.
     this.orphans = orphans;
     for (const [name, since] of orphans) {
       if (performance.now() - since < orphanGraceMs) continue;

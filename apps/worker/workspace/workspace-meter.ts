@@ -1,44 +1,42 @@
-// Keeps the size of all workspaces known without ever looking at all of them at once: some of them at a time, and the sum
-// when every one has had its turn. What a tool writes meanwhile is in the next sum.
+// Measures the size of all workspaces, a few at a time. The sum is updated when all were counted.
 import type { Logger } from '#libs/logging/logger.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 
 export interface WorkspaceMeterOptions {
   workspaces: Pick<Workspaces, 'directories' | 'measure'>;
   logger: Logger;
-  /** After so long a look begins no further workspace, ms. */
+  /** After this time in ms, a step starts no further workspace. */
   budgetMs?: number;
 }
 
-/** Between two looks. */
 const everyMs = 10_000;
 
 export class WorkspaceMeter {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private readonly stop = new AbortController();
-  /** Of the round under way: what is left of it, and what has been counted. */
+  /** The workspaces of the current round that are not counted yet. */
   private left: string[] = [];
   private sum = 0;
   private lastSum: number | undefined;
 
   constructor(private readonly options: WorkspaceMeterOptions) {}
 
-  /** As the last complete round found it. @throws Error before there was one. */
+  /** The result of the last complete round. @throws Error before the first one */
   get bytes(): number {
     if (this.lastSum === undefined) throw new Error('the workspaces have not been counted yet');
     return this.lastSum;
   }
 
   start(): void {
-    this.timer ??= setInterval(() => void this.look(), everyMs);
+    this.timer ??= setInterval(() => void this.step(), everyMs);
     this.timer.unref();
-    void this.look();
+    void this.step();
   }
 
-  /** Counts for as long as the budget lasts; while one is under way, that one. Never throws. */
-  look(): Promise<void> {
-    this.running ??= this.lookOnce()
+  /** Counts until the budget is used up, or waits for the step under way. Never throws. */
+  step(): Promise<void> {
+    this.running ??= this.count()
       .catch((error: unknown) => {
         if (this.stop.signal.aborted) return;
         this.options.logger.warn({ error }, 'the workspaces could not be counted');
@@ -47,14 +45,14 @@ export class WorkspaceMeter {
     return this.running;
   }
 
-  /** Resolves when nothing is looked at any more. */
+  /** Resolves when no count is under way. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.stop.abort();
     await this.running;
   }
 
-  private async lookOnce(): Promise<void> {
+  private async count(): Promise<void> {
     const { workspaces, logger, budgetMs = 100 } = this.options;
     const until = performance.now() + budgetMs;
     if (this.left.length === 0) {
