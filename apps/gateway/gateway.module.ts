@@ -1,4 +1,4 @@
-// Nest's view of the gateway: its controllers, and the parts that gateway.ts made for them.
+// The gateway's Nest module: the controllers, and the parts from gateway.ts that they need.
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { KeyRing } from '#libs/access/key-ring.js';

@@ -1,4 +1,4 @@
-// The gateway without its HTTP server: every part opened, started and stopped in order. The whole wiring on one screen.
+// The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
@@ -49,7 +49,7 @@ import { ToolServers } from './tools/catalog/tool-servers.js';
 
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
-/** @throws AppError store_unavailable when the services are not there */
+/** @throws AppError store_unavailable if a service cannot be reached */
 export async function openGateway(config: Config, logger: Logger, metrics: Metrics) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
   const url = databaseUrl(config);
@@ -247,7 +247,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       reaper.start();
       orphans.start();
     },
-    /** After the turns have ended. */
+    /** Call it after all turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
       await cancels.written();
@@ -261,7 +261,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
         runner.close(),
         models.close(),
       ]);
-      // After the runner, which refuses calls until its end.
+      // After the runner, which uses it until it is closed.
       await lateCancels.close();
       await keyRing.close();
       try {

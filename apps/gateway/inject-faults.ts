@@ -1,4 +1,4 @@
-// The points of a turn at which a test may kill this gateway: around its ports, so that the loop knows of none.
+// Wraps the gateway's ports with points where tests can kill the process.
 import type { Backing } from '#libs/backing/backing.js';
 import { type Faults, noFaults, replaceMembers } from '#libs/config/fault-points.js';
 import type { RunStore } from '#libs/runs/run-store.js';
@@ -10,7 +10,7 @@ interface FaultyPorts {
   models<T extends ModelRouter>(models: T): T;
 }
 
-/** The ports as they are, where no faults are asked for. */
+/** Without faults, the ports are returned unchanged. */
 export function faultyPorts(faults: Faults): FaultyPorts {
   if (faults === noFaults) return { runs: (runs) => runs, backing: (backing) => backing, models: (models) => models };
   return {

@@ -1,4 +1,4 @@
-// Starts one gateway and stops it in order: not ready, no new turn, those under way, then the rest.
+// Starts a gateway, and stops it in order: not ready, no new turns, the end of running turns, then the rest.
 import 'reflect-metadata';
 import { loadConfig } from '#libs/config/load-config.js';
 import { runProcess } from '#libs/process/run-process.js';

@@ -1,4 +1,4 @@
-// The gateway's HTTP server: Fastify under Nest, one hook before every route, one body parser, one error answer.
+// Starts the gateway's process and its HTTP server: Fastify under Nest, with a hook before every route.
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
@@ -53,7 +53,7 @@ const migrationMs = 60_000;
 
 export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   const metrics = createMetrics();
-  // First: it may refuse, and there is nothing to close yet.
+  // This may fail, so it comes before anything that must be closed.
   const { workspaces, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics);
@@ -92,12 +92,12 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
 
   const adapter = new FastifyAdapter({
     ...refusalHandlers(logger, (error) => metrics.countError(error)),
-    // A request without Host meets the guard like any other.
+    // The origin guard refuses requests without Host.
     http: { requireHostHeader: false },
-    // What still comes while the last connections close is refused by us, in our words.
+    // Our own error answers requests during shutdown.
     return503OnClosing: false,
     bodyLimit: config.limits.body_bytes,
-    // Uploads of large files count too: an hour's trickle is cut, an honest slow line is not.
+    // Long enough for large uploads over slow connections.
     requestTimeout: 600_000,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8_192 },
@@ -139,7 +139,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const { host, port } = config.server;
   await app.listen(port, host);
   health.become('serving');
-  // Asked once by us, so that the log says from the start what is wrong.
+  // Run the checks once, so that problems are logged from the start.
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
@@ -164,7 +164,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   };
 }
 
-/** What every request passes before Nest. */
+/** Sets up what handles every request before Nest. */
 export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
   ignoreExpectations(fastify.server);
   registerOnRequest(fastify, parts);
@@ -214,7 +214,7 @@ async function openWorkspaces(config: Config, logger: Logger) {
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {
   const isolation = async () =>
     (await registry.alive('worker', 10_000)).flatMap(({ details: { isolation } }) =>
-      // A worker names every level that its servers run under.
+      // A worker lists all levels of its servers.
       typeof isolation === 'string' ? isolation.split(', ') : 'none',
     );
   return [

@@ -1,4 +1,4 @@
-// Own tools in the worker's process: found as providers, called as any server is.
+// Tools in the worker's process: found as providers, and called like those of any server.
 import { Injectable, Module, type Type } from '@nestjs/common';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
@@ -36,7 +36,7 @@ class OtherClock {}
 @McpServer({ name: 'workspace' })
 class Impostor {}
 
-/** As a factory provides it: no class stands in the module. */
+/** Provided by a factory, without a class in the module. */
 const clockTools = { provide: ClockTools, inject: [Clock], useFactory: (clock: Clock) => new ClockTools(clock) };
 
 const toClose: (() => Promise<void>)[] = [];

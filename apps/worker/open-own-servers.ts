@@ -1,4 +1,4 @@
-// Makes MCP servers of this process of what is decorated in a Nest module. Refuses names that are taken.
+// Creates in-process MCP servers from the decorated classes of a Nest module. Refuses the names of builtin servers.
 import { Module, type Type } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
 import { NestLog } from '#libs/logging/nest-log.js';
@@ -7,14 +7,14 @@ import type { ToolServer, ToolServerOptions } from '#libs/mcp-server/tool-server
 
 export interface OwnServers {
   servers: ToolServer[];
-  /** The servers first, then the module with what its providers hold. */
+  /** Closes the servers, then the module. */
   close(): Promise<void>;
 }
 
 @Module({})
 class Found {}
 
-/** @throws Error when a server or a tool has the name of another, and what a provider's construction throws. */
+/** @throws Error for duplicate names of servers or tools, and whatever a provider's constructor throws */
 export async function openOwnServers(
   module: Type,
   reserved: readonly string[],

@@ -1,4 +1,4 @@
-// Opens what a worker stands on and puts it together: store, backing, workspaces, builtin servers, reaper, sweeper.
+// Opens the parts of a worker and connects them: store, backing services, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
@@ -43,7 +43,7 @@ export interface OpenWorker {
   checks: HealthCheck[];
   gauges: GaugeSources;
   start(): Promise<void>;
-  /** Leaves what still runs to the journal. */
+  /** Calls that still run are left to the journal. */
   close(): Promise<void>;
 }
 
@@ -54,15 +54,16 @@ export async function openWorker(
   hooks: Pick<WorkerParts, 'faults' | 'onEgress' | 'onToolChange' | 'poolEvents'> = {},
 ): Promise<OpenWorker> {
   const { url } = config.database;
-  if (url === undefined) throw new AppError('store_unavailable', 'DATABASE_URL is not set: `npm start` brings its own');
+  if (url === undefined)
+    throw new AppError('store_unavailable', 'DATABASE_URL is not set; `npm start` runs its own PostgreSQL');
   const id = `wk_${randomBytes(8).toString('hex')}`;
   const { timeout_ms: timeoutMs } = config.database;
   const { max_bytes: maxBytes, max_files: maxFiles, max_depth: maxDepth, min_free_bytes, quota } = config.workspaces;
   const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
   const directory = workspacesDirectory(config);
-  // Given up by the others, its calls are judged, and their sessions written by other workers.
+  // After a lapse of its heartbeat, other workers may use its sessions.
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
-  // First: these may refuse, and there is nothing to close yet.
+  // These may fail, so they come before anything that must be closed.
   const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const kept = configurationFiles();
   const isolation = await Isolation.find({

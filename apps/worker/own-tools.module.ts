@@ -1,5 +1,5 @@
-// Tools of one's own inside the worker (docs/own-tools.md): a provider here whose class carries @McpServer is found at
-// start, and its tools stand in the catalog. It is empty as delivered.
+// For your own tools inside the worker (docs/own-tools.md): the tools of every provider here with @McpServer are added to
+// the catalog. Empty by default.
 import { Module } from '@nestjs/common';
 
 @Module({ providers: [] })

@@ -1,4 +1,4 @@
-// The worker's process: what runs tools, and a small HTTP door for health and metrics.
+// The worker's process: runs tools, and serves health and metrics over HTTP.
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
@@ -79,7 +79,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   const { host, worker_port } = config.server;
   await app.listen(worker_port, host);
   health.become('serving');
-  // Asked once by us, so that the log says from the start what is wrong.
+  // Run the checks once, so that problems are logged from the start.
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');

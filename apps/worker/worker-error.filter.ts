@@ -1,4 +1,4 @@
-// Failures of the worker's HTTP server as answers: a code and a safe sentence, nothing of what happened inside.
+// Turns errors of the worker's HTTP server into answers: a code and a safe sentence, without internal details.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { renderError } from '#libs/http-server/render-error.js';
@@ -20,7 +20,7 @@ export class WorkerErrorFilter implements ExceptionFilter {
   }
 }
 
-/** What a caller did wrong keeps its status; a body that broke off is such a thing too. */
+/** Errors of the caller, such as an incomplete body, keep their status. */
 function toAnswer(thrown: unknown): AppError {
   const given = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: unknown }).statusCode;
   if (thrown instanceof AppError || typeof given !== 'number' || given < 400 || given > 499) return toAppError(thrown);

@@ -1,4 +1,4 @@
-// The worker without its HTTP server: everything that runs tools, wired, started and stopped in order.
+// The worker without its HTTP server: connects, starts and stops everything that runs tools.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Backing } from '#libs/backing/backing.js';
@@ -47,21 +47,20 @@ export interface WorkerParts {
   registry: ProcessRegistry;
   workspaces: Workspaces;
   isolation: Isolation;
-  /** Files that no tool server may read, beside the data of Signalbox. */
+  /** Files that no tool server may read, besides Signalbox's own data. */
   kept?: readonly string[] | undefined;
-  /** Servers that this worker has inside, by builtin name. */
+  /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
-  /** A definition of a tool has changed, and this became of it. */
+  /** Called when a tool's definition has changed. */
   onToolChange?: (grade: ChangeGrade, outcome: ChangeOutcome) => void;
-  /** A tool server has asked for a connection, and this became of it. */
+  /** Called for each connection that a tool server opens. */
   onEgress?: EgressOptions['onConnection'];
-  /** What becomes of instances of tool servers. */
   poolEvents?: PoolEvents | undefined;
   logger: Logger;
 }
 
-/** Of a registration that no reaper has removed yet. */
+/** Finds all registrations, also of dead workers, that no reaper has removed. */
 const anyAgeMs = 365 * 86_400_000;
 const announceMs = 2_000;
 const spoolBytes = 1024 * 1024 * 1024;
@@ -104,7 +103,7 @@ export class Worker {
     const replies = new ReplySender(backing.channels, logger);
     const spool = new OutcomeSpool(join(config.data_dir, 'spool'), spoolBytes, logger);
     this.pool = new ServerPool(this.configured, logger, poolEvents, starts);
-    // The outcome goes with its clamped result and as much again for what JSON makes of it.
+    // Room for the clamped result, which may double in size when it is escaped for JSON.
     const maxOutcomeBytes = 2 * config.tools.max_result_bytes + 64 * 1024;
     this.outcomes = new OutcomeWriter(parts.journal, spool, logger, maxOutcomeBytes);
     this.catalog = new CatalogService({
@@ -159,7 +158,7 @@ export class Worker {
     });
   }
 
-  /** Once it is asked for; again where that failed. */
+  /** Opened at the first use; after a failure, tried again at the next. */
   private openEgress(): Promise<EgressProxy> {
     const { logger, onEgress = () => undefined } = this.parts;
     this.egress ??= EgressProxy.open({ logger, onConnection: onEgress }).catch((error: unknown) => {
@@ -173,14 +172,14 @@ export class Worker {
     return this.isDraining;
   }
 
-  /** The levels of isolation that command servers run under here; without any, the one that they would. */
+  /** The isolation levels of the command servers, or the level that they would get if there are none. */
   isolationLevels(): string[] {
     const levels = this.configured.servers.map(({ isolation }) => isolation);
     const used = [...new Set(levels)].filter((level) => level !== 'builtin' && level !== 'remote');
     return used.length > 0 ? used : [this.defaultLevel()];
   }
 
-  /** Command servers, each with its level: 0 to 3. */
+  /** The level of each command server, 0 to 3. */
   isolationOfServers(): Record<string, number> {
     const levels = this.configured.servers.map(({ name, isolation }) => {
       return [name, isolationLevels.findIndex((level) => level === isolation)] as const;
@@ -194,12 +193,11 @@ export class Worker {
     return isolation.refusal(level) === undefined ? level : `${isolation.strongest}: commands are refused`;
   }
 
-  /** Instances of tool servers by state. */
   instances(): InstanceCount[] {
     return this.pool.census();
   }
 
-  /** Known to the others before it takes work, so that whoever finds it dead can reap it. */
+  /** Registers before it takes jobs, so that a reaper can find it if it dies. */
   async start(): Promise<void> {
     await this.outcomes.start();
     const info = {
@@ -214,7 +212,7 @@ export class Worker {
     this.pool.warm();
   }
 
-  /** Other tool servers from now on, as `ServerPool.replace` has it. Resolves when the catalog says so. */
+  /** Replaces the tool servers, see `ServerPool.replace`. Resolves when the catalog is updated. */
   async reconfigure(mcpServers: Config['mcpServers']): Promise<void> {
     const config = { ...this.parts.config, mcpServers };
     this.configured = configuredServers({ ...this.serverParts, config, running: this.configured });
@@ -222,7 +220,7 @@ export class Worker {
     await this.catalog.replace(this.configured);
   }
 
-  /** It was deleted, or has expired: its servers end, with the calls on them. Others may make one of that name again. */
+  /** Ends the servers of a deleted or expired session, with their calls. The session may be created again. */
   async endSession({ principal, id, directory }: DeletedSession): Promise<void> {
     try {
       if (directory !== undefined) await this.pool.endIn(directory);
@@ -242,31 +240,31 @@ export class Worker {
     };
   }
 
-  /** Undefined where a server keeps nothing for a session. */
+  /** Undefined for servers without state of a session. */
   private sessionTtlMs(name: string): number | undefined {
     const server = this.pool.server(name);
     return server?.scope === 'session' ? server.idleTtlMs : undefined;
   }
 
-  /** No new work; resolves when what is under way has ended. Rejects when the signal aborts first. */
+  /** Takes no new jobs. Resolves when the running ones have ended; rejects if the signal aborts first. */
   async drain(signal: AbortSignal): Promise<void> {
     this.isDraining = true;
-    await this.sayThatItLeaves();
+    await this.announceStop();
     await this.jobs.drain(signal);
   }
 
-  /** To the gateways: they send nothing here any more. One that does not hear of it finds the row within two seconds. */
-  private async sayThatItLeaves(): Promise<void> {
+  /** Gateways send it no more jobs. A gateway that misses the message reads the registry within two seconds. */
+  private async announceStop(): Promise<void> {
     const { registry, backing, logger } = this.parts;
     try {
       await registry.leave();
       await backing.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
     } catch (error) {
-      logger.warn({ error }, 'the others were not told that this worker stops');
+      logger.warn({ error }, 'could not announce that this worker stops');
     }
   }
 
-  /** What still runs is left to the journal: safe calls run again elsewhere, the others are indeterminate. */
+  /** Calls that still run are left to the journal: safe ones run again elsewhere, others become indeterminate. */
   async close(): Promise<void> {
     this.isDraining = true;
     const listed = this.catalog.close();
