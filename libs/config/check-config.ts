@@ -1,4 +1,4 @@
-// What no single key can say: keys that only make sense together, and what is refused for safety.
+// Checks that involve several keys, and refusals for safety.
 import { isIP } from 'node:net';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
@@ -16,8 +16,8 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
   if (config.isolation.minimum === 'none' && !config.isolation.allow_unsandboxed) {
     problem(
       ['isolation', 'minimum'],
-      `none runs tool servers without any protection: say ${environmentName(['isolation', 'allow_unsandboxed'])}=1 ` +
-        'if that is meant',
+      `none runs tool servers without any protection: set ${environmentName(['isolation', 'allow_unsandboxed'])}=1 ` +
+        'to allow it',
     );
   }
   if (config.auth.jwt !== undefined && config.auth.mode === 'off') {
@@ -57,7 +57,7 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
   return problems;
 }
 
-/** Whether only this machine can reach what listens there. */
+/** Whether only this machine can reach a server that listens on the host. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (bare === 'localhost') return true;
@@ -84,7 +84,7 @@ function redisProblem(url: string): string | undefined {
 }
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What belongs to a connection or to the protocol itself. */
+/** Headers that belong to the connection or the protocol. */
 const ownHeaders =
   /^(?:host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|expect|accept.*|content-.*|mcp-.*|last-event-id)$/i;
 
@@ -101,7 +101,7 @@ function serverProblem(server: ServerConfig, allowUnsandboxed: boolean): string 
   const refused = server.forward_headers.find((name) => !headerName.test(name) || ownHeaders.test(name));
   if (refused !== undefined) return `cannot forward the header '${refused}'`;
   if (server.spares > 0 && (server.command === undefined || server.scope === 'shared')) {
-    return 'has spares but is no command with an instance a session';
+    return 'has spares but is not a command with scope session';
   }
   if (server.spares > server.max_instances) return `has more spares than max_instances (${server.max_instances})`;
   if (server.isolation === 'none' && !allowUnsandboxed) return 'isolation none needs isolation.allow_unsandboxed';

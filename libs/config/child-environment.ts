@@ -1,8 +1,7 @@
-// What a program that we start inherits of our own environment: where programs are, and the language. Nothing else: a
-// worker's environment holds secrets.
+// What started programs inherit from our environment: PATH and LANG. Nothing else, because the environment contains secrets.
 import { delimiter, isAbsolute } from 'node:path';
 
-/** Entries of PATH that are not absolute are left out: they would be looked up below the program's own directory. */
+/** Without relative entries of PATH, which would refer to the program's own directory. */
 export function inheritedEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {

@@ -1,12 +1,12 @@
-// All problems of a configuration at once. Its message is for the operator's terminal and contains no
-// secret: code that adds a problem passes values through `showValue`.
+// An error with all problems of a configuration. Its message is for the operator and must not contain secrets: use
+// `showValue` for values.
 import type { Path } from './printing/schema-walk.js';
 
 export interface ConfigProblem {
   /** The key as written in the file (`models.providers.openai.kind`), or the file or variable itself. */
   key: string;
   message: string;
-  /** Where the value is from: `environment PORT`, `signalbox.yaml:12`. */
+  /** Where the value comes from: `environment PORT`, `signalbox.yaml:12`. */
   origin?: string;
 }
 

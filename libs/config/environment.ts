@@ -1,7 +1,7 @@
-// Which environment variable sets which key, and how its text is parsed. Pure: the variables are passed in.
+// Maps environment variables to keys, and parses their text. Pure.
 import { settings, type Setting, type SettingKind } from './printing/schema-walk.js';
 
-/** Established names that do not follow the rule. */
+/** Established names that differ from the rule. */
 const fixedNames: Record<string, string> = {
   'server.host': 'HOST',
   'server.port': 'PORT',
@@ -13,7 +13,7 @@ const fixedNames: Record<string, string> = {
   'telemetry.otlp_endpoint': 'OTEL_EXPORTER_OTLP_ENDPOINT',
 };
 
-/** The rule: the key's path in capitals, joined by underscores; `tools.max_result_bytes` is TOOLS_MAX_RESULT_BYTES. */
+/** The rule: the key's path in capitals, joined by underscores. `tools.max_result_bytes` is TOOLS_MAX_RESULT_BYTES. */
 export function environmentName(path: readonly string[]): string {
   const key = path.join('.');
   return (
@@ -29,18 +29,18 @@ export const environmentSettings: ReadonlyMap<string, Setting> = new Map(
   settings.map((setting) => [environmentName(setting.path), setting]),
 );
 
-/** A provider that one variable enables, with its vendor's settings. */
+/** A provider that a single variable enables, with its vendor's settings. */
 export interface KnownProvider {
   name: string;
-  /** Sets `api_key`, or `base_url` for a server that needs no key. */
+  /** Sets `api_key`, or `base_url` for a server without keys. */
   variable: string;
   sets: 'api_key' | 'base_url';
   members: { kind: 'openai' | 'anthropic' | 'gemini'; base_url: string; reasoning_replay?: 'always' };
-  /** Replaces the vendor's address. */
+  /** Replaces the vendor's URL. */
   baseUrlVariable?: string;
 }
 
-/** In order: the first enabled one becomes the default. */
+/** The first enabled one becomes the default. */
 export const knownProviders: readonly KnownProvider[] = [
   {
     name: 'openai',
@@ -78,7 +78,7 @@ export const knownProviders: readonly KnownProvider[] = [
   },
 ];
 
-/** Ollama's address is given with or without the path of its compatible API. */
+/** Adds the path of Ollama's compatible API if it is missing. */
 export function withApiPath(url: string): string {
   return /^https?:\/\/[^/]+\/?$/.test(url) ? `${url.replace(/\/$/, '')}/v1` : url;
 }
@@ -86,7 +86,7 @@ export function withApiPath(url: string): string {
 const yes = /^(?:1|true|yes|on)$/i;
 const no = /^(?:0|false|no|off)$/i;
 
-/** Parses text as that kind of value; invalid text is returned unchanged, for the schema to refuse. */
+/** Parses text as a kind of value. Invalid text is returned unchanged, and the schema refuses it. */
 export function valueOfText(text: string, kind: SettingKind | 'object'): unknown {
   switch (kind) {
     case 'text':

@@ -1,21 +1,22 @@
-// Named points at which a test may kill a process of ours, to prove what survives. Does nothing outside of tests.
-/** Of a worker, around one call. */
+// Named points where tests can kill a process, to prove what survives. Does nothing outside of tests.
+
+/** In a worker, around one call. */
 export type WorkerFaultPoint =
   'before-dispatch' | 'after-dispatch' | 'after-effect' | 'after-outcome' | 'before-reply' | 'before-ack';
 
-/** Of a gateway, around one turn. */
+/** In a gateway, around one turn. */
 export type GatewayFaultPoint = 'after-plan' | 'after-add' | 'before-round' | 'before-end' | 'before-answer';
 
 export type FaultPoint = WorkerFaultPoint | GatewayFaultPoint;
 
 export interface Faults {
-  /** Resolves at once, or never: the process is gone. */
+  /** Resolves at once, or never if the process is killed. */
   at(point: FaultPoint): Promise<void>;
 }
 
 export const noFaults: Faults = { at: () => Promise.resolve() };
 
-/** The same object, some of its members replaced: how a process that is to be killed gets its points. */
+/** Wraps an object with some members replaced, to add fault points to it. */
 export function replaceMembers<T extends object>(target: T, members: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {
@@ -26,13 +27,13 @@ export function replaceMembers<T extends object>(target: T, members: Partial<T>)
 }
 
 /**
- * `SIGNALBOX_FAULTS=after-effect` or `after-effect:2` (the second time it is reached): this process kills itself there.
- * Read only when `NODE_ENV` is `test`.
+ * With `SIGNALBOX_FAULTS=after-effect`, or `after-effect:2` for the second time, this process kills itself at that point.
+ * Read only if `NODE_ENV` is `test`.
  */
 export function readFaults(environment: NodeJS.ProcessEnv = process.env): Faults {
-  const wish = environment['SIGNALBOX_FAULTS'];
-  if (environment['NODE_ENV'] !== 'test' || wish === undefined || wish === '') return noFaults;
-  const [point, nth = '1'] = wish.split(':');
+  const text = environment['SIGNALBOX_FAULTS'];
+  if (environment['NODE_ENV'] !== 'test' || text === undefined || text === '') return noFaults;
+  const [point, nth = '1'] = text.split(':');
   let left = Number(nth);
   return {
     at: async (reached) => {
@@ -40,7 +41,7 @@ export function readFaults(environment: NodeJS.ProcessEnv = process.env): Faults
       left -= 1;
       if (left > 0) return;
       process.kill(process.pid, 'SIGKILL');
-      // The signal is on its way: nothing may happen any more.
+      // Nothing may happen until the signal arrives.
       await new Promise(() => undefined);
     },
   };

@@ -1,5 +1,4 @@
-// Reads the real environment and the real file, for main.ts and scripts, and again for a worker that reloads; everything
-// else is handed a Config.
+// Loads the configuration from the real environment and files, at the start and for reloads. All other code gets a Config.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from './config-error.js';
@@ -7,7 +6,7 @@ import { readConfig, type ConfigSource } from './read-config.js';
 import { policyFilePath } from './policy-file.js';
 import type { Config } from './schema.js';
 
-/** Names the file; without it `signalbox.yaml` in the working directory is taken if it is there. */
+/** The path of the file. Default: `signalbox.yaml` in the working directory, if it exists. */
 const fileVariable = 'SIGNALBOX_CONFIG';
 const defaultFile = 'signalbox.yaml';
 
@@ -16,30 +15,29 @@ export function loadConfig(environment = process.env): Config {
   return readConfig(configSource(environment));
 }
 
-/** Reads the same places again. */
 export interface ConfigReader {
-  /** The file, whether it is there or not. */
+  /** The file, which need not exist. */
   path: string;
-  /** @throws ConfigError; also when a file that was there has gone: that is no empty configuration. */
+  /** @throws ConfigError, also if the file existed before and does not now */
   read(): Config;
 }
 
 export function openConfigReader(environment = process.env): ConfigReader {
   const path = configPath(environment[fileVariable]);
-  let wasThere = existsSync(path);
+  let existed = existsSync(path);
   return {
     path,
     read() {
       const source = configSource(environment);
-      if (source.file === undefined && wasThere) throw new ConfigError([{ key: path, message: 'has gone' }]);
+      if (source.file === undefined && existed) throw new ConfigError([{ key: path, message: 'no longer exists' }]);
       const config = readConfig(source);
-      wasThere = source.file !== undefined;
+      existed = source.file !== undefined;
       return config;
     },
   };
 }
 
-/** @throws ConfigError when the named file cannot be read */
+/** @throws ConfigError if the file named by SIGNALBOX_CONFIG cannot be read */
 export function configSource(environment: Readonly<Record<string, string | undefined>> = process.env): ConfigSource {
   const file = readConfigFile(environment[fileVariable]);
   return {
@@ -50,7 +48,7 @@ export function configSource(environment: Readonly<Record<string, string | undef
   };
 }
 
-/** The files that the configuration comes from, secrets included, as absolute paths: they are for nobody else. */
+/** The absolute paths of all files that the configuration comes from, including secrets. Tools must not read them. */
 export function configurationFiles(environment: Readonly<Record<string, string | undefined>> = process.env): string[] {
   const files = [configPath(environment[fileVariable])];
   const readSecretFile = (path: string) => {

@@ -27,10 +27,10 @@ test('none, full, or a list of hosts', () => {
 
 test('what is no host is named', () => {
   const bad = problem('{ allow: [api.github.com, "https://a.example/"] }');
-  expect(bad).toContain('mcpServers.a.network.allow.1: is not valid: it is no name such as');
+  expect(bad).toContain('mcpServers.a.network.allow.1: is not valid: it must be a name such as');
   expect(bad).toContain('got "https://a.example/" (signalbox.yaml:1)');
   expect(problem('lan')).toContain(
-    'mcpServers.a.network: is not valid: it is none, full, or allow with a list of hosts, got "lan"',
+    'mcpServers.a.network: is not valid: it must be none, full, or allow with a list of hosts, got "lan"',
   );
   expect(problem('{ alow: [a.example] }')).toContain('mcpServers.a.network');
   expect(problem('{ allow: [] }')).toContain('mcpServers.a.network');

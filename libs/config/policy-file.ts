@@ -1,16 +1,16 @@
-// `policy.file`: default and rules from a file of their own, put in where the configuration has the name of the file.
+// Reads `policy.file`, a separate file with the policy's default and rules.
 import { dirname, resolve } from 'node:path';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { parseFile, type ParsedFile } from './files/parse-file.js';
 
-/** Beside signalbox.yaml, wherever the process was started. */
+/** Relative to signalbox.yaml, not to the working directory. */
 export function policyFilePath(configPath: string, file: string): string {
   return resolve(dirname(configPath), file);
 }
 
 /**
- * The file as it stands in the configuration, below `policy`; undefined where none is named or it cannot be read.
- * @param read throws when it cannot
+ * The file's content below `policy`, as in the configuration. Undefined if there is no file or it cannot be read.
+ * @param read throws if it cannot read the file
  */
 export function readPolicyFile(
   policy: unknown,
@@ -21,11 +21,11 @@ export function readPolicyFile(
   const { file, ...others } = policy as Record<string, unknown>;
   if (typeof file !== 'string' || file === '' || read === undefined) return undefined;
   const problem = (key: string, message: string) => void problems.push({ key: formatKey(['policy', key]), message });
-  for (const key of Object.keys(others)) problem(key, 'stands beside policy.file: write it into that file');
+  for (const key of Object.keys(others)) problem(key, 'cannot be set beside policy.file: move it to that file');
   try {
     const parsed = parseFile({ path: file, text: read(file) });
     problems.push(...parsed.problems);
-    if ('file' in parsed.tree) problem('file', 'names a file that names another one');
+    if ('file' in parsed.tree) problem('file', 'names a file that names another file');
     return { ...parsed, tree: { policy: { ...parsed.tree, file } }, origin: (path) => parsed.origin(path.slice(1)) };
   } catch (error) {
     problem('file', `cannot be read: ${(error as { code?: string }).code ?? 'unreadable'}`);

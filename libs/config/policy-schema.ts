@@ -1,10 +1,10 @@
-// The rules that say which tool calls are allowed, as signalbox.yaml or a file of their own writes them.
+// The schema of the policy: rules that decide which tool calls are allowed.
 import { z } from 'zod';
 import { compilePattern } from '#libs/policy/argument-condition.js';
 import { parseArgumentPath } from '#libs/policy/argument-path.js';
 import { compileToolGlob } from '#libs/policy/tool-glob.js';
 
-/** A text that `compile` takes; what it throws is told. */
+/** A text that `compile` accepts. The message of its error is shown. */
 const compiled = (compile: (text: string) => unknown, description: string) =>
   z
     .string()
@@ -20,7 +20,7 @@ const compiled = (compile: (text: string) => unknown, description: string) =>
     .describe(description);
 const oneOrMany = <T extends z.ZodType>(one: T, description: string) =>
   z
-    .union([one, z.array(one).min(1).max(1_000)], { error: 'it is one value or a list of them' })
+    .union([one, z.array(one).min(1).max(1_000)], { error: 'it must be a value or a list of values' })
     .optional()
     .describe(description);
 
@@ -30,10 +30,10 @@ const tests = ['equals', 'in', 'prefix', 'regex'] as const;
 
 const conditionSchema = z
   .strictObject({
-    path: compiled(parseArgumentPath, 'Where the argument is, such as $.path'),
-    equals: scalar.optional().describe('It is this value'),
-    in: z.array(scalar).min(1).max(1_000).optional().describe('It is one of these'),
-    prefix: z.string().min(1).max(1_000).optional().describe('It is a text that begins so'),
+    path: compiled(parseArgumentPath, 'Path of the argument, such as $.path'),
+    equals: scalar.optional().describe('It equals this value'),
+    in: z.array(scalar).min(1).max(1_000).optional().describe('It equals one of these'),
+    prefix: z.string().min(1).max(1_000).optional().describe('It is a text with this prefix'),
     regex: compiled((text) => compilePattern(text, true), 'It is a text that matches (RE2)').optional(),
   })
   .refine((condition) => tests.filter((test) => condition[test] !== undefined).length === 1, {
@@ -44,13 +44,13 @@ export const policyRuleSchema = z.strictObject({
   name: z
     .string()
     .regex(/^(?!default$)[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/)
-    .describe('Its name, in the audit row of each call that it decides'),
+    .describe('Name of the rule, for the audit rows of the calls that it decides'),
   role: oneOrMany(name, 'Only callers with one of these roles'),
   user: oneOrMany(name, 'Only these principals'),
   key: oneOrMany(name, 'Only the keys with these ids'),
   tool: oneOrMany(compiled(compileToolGlob, 'server/tool'), 'Only these tools: server/tool, * for any characters'),
   arguments: z.array(conditionSchema).min(1).max(32).optional().describe('Only calls for which all of these hold'),
-  effect: z.enum(['allow', 'deny', 'require_approval']).describe('What becomes of the call'),
+  effect: z.enum(['allow', 'deny', 'require_approval']).describe('What happens to the call'),
   reason: z.string().min(1).max(500).optional().describe('Shown to the model and the caller'),
 });
 
@@ -58,15 +58,16 @@ export const policySchema = z.strictObject({
   default: z
     .enum(['allow', 'by_origin'])
     .default('by_origin')
-    .describe('Calls that no rule decides: by where the tool runs, or allow all (docs/policy.md)'),
-  file: z.string().min(1).optional().describe('Takes default and rules from this file, beside signalbox.yaml'),
+    .describe('For calls that no rule decides: by where the tool runs, or allow all (docs/policy.md)'),
+  file: z.string().min(1).optional().describe('Reads default and rules from this file, relative to signalbox.yaml'),
   rules: z
     .array(policyRuleSchema)
     .max(10_000)
     .superRefine((rules, context) => {
       const known = new Set<string>();
       for (const [index, rule] of rules.entries()) {
-        if (known.has(rule.name)) context.addIssue({ code: 'custom', path: [index, 'name'], message: 'it is taken' });
+        if (known.has(rule.name))
+          context.addIssue({ code: 'custom', path: [index, 'name'], message: 'it is used twice' });
         known.add(rule.name);
       }
     })

@@ -1,4 +1,4 @@
-// zod's issues in an operator's words: the key, what is wrong, the value (never a secret one), the nearest known key.
+// Translates zod's issues for operators: the key, the problem, the value (never a secret), and the nearest known key.
 import type { z } from 'zod';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { knownKeys, settings, type Path } from './printing/schema-walk.js';
@@ -58,7 +58,7 @@ function unknownKey(path: Path, key: string): string {
   return near === undefined ? 'is not a known key' : `is not a known key; did you mean ${near}?`;
 }
 
-/** Beside it first, then anywhere (`port` at the top is `server.port`); of no key that shares less than half with it. */
+/** Prefers keys of the same section to those elsewhere (for `port` at the top, `server.port`). Undefined if none is close. */
 function nearestKey(path: Path, key: string): string | undefined {
   const here = knownKeys(path).map((name) => ({ name: formatKey([...path, name]), far: distance(key, name) }));
   const elsewhere = settings.map((setting) => ({
@@ -69,7 +69,7 @@ function nearestKey(path: Path, key: string): string | undefined {
   return first !== undefined && first.far <= key.length / 2 ? first.name : undefined;
 }
 
-/** Levenshtein; letters' case and underscores do not count (`dataDir` is `data_dir`). */
+/** The Levenshtein distance, without case and underscores (`dataDir` equals `data_dir`). */
 function distance(left: string, right: string): number {
   const a = left.toLowerCase().replaceAll(/[_-]/g, '').slice(0, 64);
   const b = right.toLowerCase().replaceAll(/[_-]/g, '').slice(0, 64);

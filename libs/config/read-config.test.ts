@@ -168,7 +168,7 @@ mcpServers: { c: { command: x, args: y, autoApprove: [] } }`,
   ]);
   for (const url of ['db.example:5432/x', 'mysql://db/x', 'postgres://u:p/w@h/d'])
     expect(linesOf({ DATABASE_URL: url })).toEqual([expect.stringMatching(/^ {2}database.url: must be postgres:/)]);
-  expect(linesOf({}, 'a: &a [*a]')).toEqual(['  signalbox.yaml: has a value that holds itself']);
+  expect(linesOf({}, 'a: &a [*a]')).toEqual(['  signalbox.yaml: has a value that contains itself']);
 });
 
 describe('variables in the file', () => {
@@ -266,7 +266,7 @@ describe('secrets', () => {
       const config = readConfig({ environment: { OPENAI_API_KEY_FILE: '/run/key' }, readSecretFile });
       expect(config.models.providers['openai']!.api_key).toBe(canary);
       const environment = { OPENAI_API_KEY_FILE: '/run/key', OPENAI_API_KEY: 'x', METRICS_TOKEN_FILE: '/nowhere' };
-      expect(problemsOf({ environment, readSecretFile }).message).toMatch(/OPENAI_API_KEY_FILE too/);
+      expect(problemsOf({ environment, readSecretFile }).message).toMatch(/so is OPENAI_API_KEY_FILE/);
       expect(problemsOf({ environment, readSecretFile }).message).toMatch(/METRICS_TOKEN_FILE: .*ENOENT/);
     },
   );

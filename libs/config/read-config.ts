@@ -1,5 +1,5 @@
-// Reads the configuration: defaults, then the file, then the environment. Pure: opens no file and does not read
-// process.env (load-config.ts does). Collects all problems before it throws one error.
+// Reads the configuration: defaults, then the file, then the environment. Pure: load-config.ts reads files and process.env.
+// Throws one error with all problems.
 import { checkConfig } from './check-config.js';
 import { ConfigError, formatKey, type ConfigProblem } from './config-error.js';
 import { environmentSettings, knownProviders, valueOfText, withApiPath } from './environment.js';
@@ -14,15 +14,15 @@ import { makeUnprintable } from './secrets.js';
 export interface ConfigSource {
   environment: Readonly<Record<string, string | undefined>>;
   file?: { path: string; text: string };
-  /** Reads the file named by a `…_FILE` variable; throws if it cannot. */
+  /** Reads the file that a `…_FILE` variable names. Throws if it cannot. */
   readSecretFile?: (path: string) => string;
-  /** Reads the file that `policy.file` names, relative to the configuration file; throws when it cannot. */
+  /** Reads the file that `policy.file` names, relative to the configuration file. Throws if it cannot. */
   readPolicyFile?: (path: string) => string;
-  /** A file that stands in for the policy of the configuration, to try it out. */
+  /** A file that replaces the configured policy, to test it. */
   policyDraft?: string;
 }
 
-/** Where values are from: key → `environment PORT`, `PORT_FILE`, `signalbox.yaml:12`; absent: the default. */
+/** By key, where its value comes from: `environment PORT`, `PORT_FILE` or `signalbox.yaml:12`. Defaults have no entry. */
 export type Origins = ReadonlyMap<string, string>;
 
 type Tree = Record<string, unknown>;
@@ -55,15 +55,16 @@ export function readConfigWithOrigins(source: ConfigSource): { config: Config; o
 
   const originOf = (path: Path) => nearestOrigin(path, origins);
   const parsed = configSchema.safeParse(tree);
-  // A value that could not be set is already reported: the value in its place says nothing.
-  const told = new Set(problems.map(({ key }) => key));
-  if (!parsed.success) problems.push(...problemsOf(parsed.error, tree, originOf).filter(({ key }) => !told.has(key)));
+  // Report each key only once: after an earlier problem its value is meaningless.
+  const reported = new Set(problems.map(({ key }) => key));
+  if (!parsed.success)
+    problems.push(...problemsOf(parsed.error, tree, originOf).filter(({ key }) => !reported.has(key)));
   else problems.push(...checkConfig(parsed.data, originOf));
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems);
   return { config: makeUnprintable(parsed.data), origins };
 }
 
-/** A variable's text and the name of its source. An empty variable counts as unset (compose passes such). */
+/** A variable's text and its source. An empty variable counts as unset, because Compose passes unset ones as empty. */
 type Variables = (name: string) => { text: string; origin: string } | undefined;
 
 function openVariables(source: ConfigSource, problems: ConfigProblem[]): Variables {
@@ -77,7 +78,7 @@ function openVariables(source: ConfigSource, problems: ConfigProblem[]): Variabl
       return hasPlain ? { text: plain, origin: `environment ${name}` } : undefined;
     }
     if (hasPlain) {
-      problems.push({ key: name, message: `is set, and ${fileName} too: unset one`, origin: 'environment' });
+      problems.push({ key: name, message: `is set, and so is ${fileName}: unset one`, origin: 'environment' });
       return { text: plain, origin: `environment ${name}` };
     }
     try {
@@ -119,7 +120,7 @@ function applyEnvironment(tree: Tree, variables: Variables, origins: Map<string,
   }
 }
 
-/** A key alone enables its provider, unless the file already uses it under another name. */
+/** A variable enables its provider, unless the file already uses the variable under another name. */
 function switchProvidersOn(
   tree: Tree,
   variables: Variables,
@@ -149,14 +150,14 @@ function switchProvidersOn(
       entry['base_url'] = address.text;
       note('base_url', address.origin);
     }
-    // A vendor's quirks do not fit a provider in the file with the same name and another wire family.
+    // A provider in the file with the same name but another family is a different one.
     if (isTree(written) && written['kind'] !== undefined && written['kind'] !== known.members.kind) continue;
     providers[known.name] = { ...entry, ...(isTree(written) ? written : {}) };
   }
   models['providers'] = providers;
 }
 
-/** Members that Claude Desktop and Cursor write besides ours, and the built-in server that always exists. */
+/** Accepts members that Claude Desktop and Cursor write, and adds the builtin server `workspace`. */
 function readServers(tree: Tree): void {
   const servers = tree['mcpServers'] ?? {};
   if (!isTree(servers)) return;

@@ -1,12 +1,12 @@
-// Every setting, its default and its meaning, once. `.env.example`, the JSON Schema and docs/configuration.md are
-// printed from here. Settings are named as in signalbox.yaml; `environment.ts` maps the names that environments use.
+// All settings with their defaults and descriptions. `.env.example`, the JSON Schema and docs/configuration.md are generated
+// from them. Names are those of signalbox.yaml; `environment.ts` maps environment variables to them.
 import { z } from 'zod';
 import { policySchema } from './policy-schema.js';
 import { changePolicies, serverSchema } from './server-schema.js';
 import { bytes, count, ms, secret, secretUrl } from './setting-kinds.js';
 
 export const providerSchema = z.strictObject({
-  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Wire family; openai is any compatible server'),
+  kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Family; openai is for any compatible server'),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -20,38 +20,36 @@ export const providerSchema = z.strictObject({
     .strictObject({
       connect: ms('Time to connect').default(10_000),
       first_byte: ms('Time to the first byte of an answer').default(120_000),
-      idle: ms('Silence within an answer').default(60_000),
+      idle: ms('Time without data within an answer').default(60_000),
     })
     .prefault({}),
   max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
   retry_budget: z
     .strictObject({
-      share: z.number().min(0).max(10).default(0.2).describe('Retries a call, over all calls of a gateway'),
+      share: z.number().min(0).max(10).default(0.2).describe('Retries per call, over all calls of a gateway'),
       reserve: z
         .number()
         .int()
         .min(0)
         .max(1_000)
         .default(10)
-        .describe('Retries at once, however few calls there are; refilled within 10 s'),
+        .describe('Retries allowed however few calls there are; refilled within 10 s'),
     })
     .prefault({}),
   max_concurrency: count('Calls under way at once').default(256),
   circuit: z
     .strictObject({
-      failures: count('Failures in a row, before the first piece of an answer, after which it is not asked').default(5),
+      failures: count('Failures in a row, before any part of an answer, that stop further calls').default(5),
       cool_down_ms: ms('Time until one call tries again').default(30_000),
     })
     .prefault({}),
-  models: z.array(z.string()).optional().describe('With a list, any other name is model_not_found'),
+  models: z.array(z.string()).optional().describe('If given, other names are refused with model_not_found'),
   tools: z
     .enum(['native', 'prompted', 'none'])
     .default('native')
-    .describe(
-      'How tools are offered: by the API, written into the system message for models without tool use, or not at all',
-    ),
+    .describe('How tools are offered: by the API, in the system message for models without tool use, or not at all'),
   context_window: count(
-    'Tokens that its models take; a request with more words than that is refused unasked',
+    "Its models' limit in tokens; a request with more words is refused without a model call",
   ).optional(),
   reasoning_replay: z
     .enum(['always', 'tool_turns', 'never'])
@@ -60,9 +58,9 @@ export const providerSchema = z.strictObject({
   call_ids: z
     .enum(['minted', 'alphanumeric9'])
     .default('minted')
-    .describe('Mistral takes nine letters and digits only'),
-  prompt_caching: z.boolean().default(false).describe('Anthropic: tools and system text are kept in its cache'),
-  max_response_bytes: bytes('Largest answer read').default(64 * 1024 * 1024),
+    .describe('Mistral accepts only nine letters and digits'),
+  prompt_caching: z.boolean().default(false).describe('Anthropic: cache tools and system text'),
+  max_response_bytes: bytes('Largest answer').default(64 * 1024 * 1024),
 });
 
 const jwtSchema = z.strictObject({
@@ -90,47 +88,47 @@ export const configSchema = z.strictObject({
       host: z.string().default('127.0.0.1').describe('Address that the gateway listens on'),
       port: z.number().int().min(0).max(65_535).default(8000).describe('Port of the gateway'),
       worker_port: z.number().int().min(0).max(65_535).default(8001).describe('Port of the worker: health and metrics'),
-      allowed_hosts: z.array(z.string()).default([]).describe('Host headers accepted beside the listening address'),
+      allowed_hosts: z.array(z.string()).default([]).describe('Host headers accepted besides the listening address'),
       allowed_origins: z.array(z.string()).default([]).describe('Browser origins that may call'),
-      shutdown_grace_ms: ms('How long a stop waits for runs and calls under way').default(25_000),
-      keep_alive_ms: ms('Silence before a keep-alive comment on a stream').default(15_000),
-      stuck_reader_ms: ms('How long a client may take nothing of what it is sent').default(60_000),
-      headers_after_ms: ms('When a stream sends its headers without a first event').default(10_000),
+      shutdown_grace_ms: ms('How long a shutdown waits for runs and calls').default(25_000),
+      keep_alive_ms: ms('Time without events before a keep-alive on a stream').default(15_000),
+      stuck_reader_ms: ms('How long a client may read nothing before it is disconnected').default(60_000),
+      headers_after_ms: ms('When a stream sends its headers even without an event').default(10_000),
     })
     .prefault({}),
-  data_dir: z.string().default('.data').describe('Where the embedded database and workspaces live'),
+  data_dir: z.string().default('.data').describe('Directory of the embedded database and the workspaces'),
   database: z
     .strictObject({
-      url: secretUrl.optional().describe('PostgreSQL; absent: the embedded one'),
-      pool_size: count('Connections of one process for statements; up to three more listen').default(8),
-      timeout_ms: ms('Deadline of one store call').default(2_000),
+      url: secretUrl.optional().describe('PostgreSQL; default: the embedded one'),
+      pool_size: count('Connections of a process for statements; up to three more listen').default(8),
+      timeout_ms: ms('Deadline of a store call').default(2_000),
     })
     .prefault({}),
   redis: z
     .strictObject({
       url: secretUrl
         .optional()
-        .describe('Redis, with sentinels or a cluster too (docs/redis.md); absent: the queue lives in PostgreSQL'),
+        .describe('Redis, also with sentinels or as a cluster (docs/redis.md); default: the queue is in PostgreSQL'),
     })
     .prefault({}),
   workspaces: z
     .strictObject({
-      dir: z.string().optional().describe('Workspaces of the sessions; absent: workspaces in data_dir'),
+      dir: z.string().optional().describe('Directory of the workspaces; default: workspaces in data_dir'),
       quota: z
         .enum(['soft', 'hard'])
         .default('soft')
-        .describe('Of command servers; hard, as root on Linux: the kernel refuses what is more (docs/workspaces.md)'),
-      idle_ttl_ms: ms('Idle life of a session').default(86_400_000),
-      sweep_interval_ms: ms('How often expired sessions are looked for').default(60_000),
-      max_bytes: bytes('A workspace').default(512 * 1024 * 1024),
+        .describe('Quota for command servers; hard (as root on Linux): enforced by the kernel (docs/workspaces.md)'),
+      idle_ttl_ms: ms('How long an idle session lives').default(86_400_000),
+      sweep_interval_ms: ms('How often expired sessions are removed').default(60_000),
+      max_bytes: bytes('Size of a workspace').default(512 * 1024 * 1024),
       max_files: count('Files of a workspace').default(10_000),
       max_depth: count('Directory depth of a workspace').default(32),
-      min_free_bytes: bytes('With less free on their disk no file is written').default(256 * 1024 * 1024),
+      min_free_bytes: bytes('Files are written only if the disk has more free space').default(256 * 1024 * 1024),
     })
     .prefault({}),
   models: z
     .strictObject({
-      default: z.string().optional().describe('Model of a request that names none'),
+      default: z.string().optional().describe('Model for requests that name none'),
       providers: z
         .record(z.string().regex(/^[A-Za-z0-9_-]+$/), providerSchema)
         .default({})
@@ -148,16 +146,16 @@ export const configSchema = z.strictObject({
   tools: z
     .strictObject({
       timeout_ms: ms('Deadline of a tool call').default(60_000),
-      max_timeout_ms: ms('How far progress may extend it').default(600_000),
+      max_timeout_ms: ms('How far progress can extend it').default(600_000),
       cancel_grace_ms: ms('How long a cancelled tool may take to stop').default(2_000),
-      worker_wait_ms: ms('How long a tool call waits for a worker while none runs').default(15_000),
-      max_argument_bytes: bytes('Arguments of one call').default(1024 * 1024),
-      max_result_bytes: bytes('Result that a model is given whole').default(256 * 1024),
-      max_read_bytes: bytes('Result read from a server at all').default(32 * 1024 * 1024),
+      worker_wait_ms: ms('How long a tool call waits if no worker runs').default(15_000),
+      max_argument_bytes: bytes('Arguments of a call').default(1024 * 1024),
+      max_result_bytes: bytes('Largest result that a model gets whole').default(256 * 1024),
+      max_read_bytes: bytes('Largest result that is read from a server').default(32 * 1024 * 1024),
       fetch_allow: z
         .array(z.string())
         .default([])
-        .describe('Hosts, host:port or CIDR that fetch may reach though private'),
+        .describe('Private hosts, host:port or CIDR ranges that fetch may reach'),
       changes: changePolicies.prefault({}),
     })
     .prefault({}),
@@ -175,8 +173,8 @@ export const configSchema = z.strictObject({
     .prefault({}),
   worker: z
     .strictObject({
-      concurrency: count('Tool calls at once in one worker').default(64),
-      server_starts: count('Programs of tool servers that start at once in one worker; absent: one a CPU').optional(),
+      concurrency: count('Tool calls at once in a worker').default(64),
+      server_starts: count('Programs of tool servers that start at once in a worker; default: one per CPU').optional(),
     })
     .prefault({}),
   limits: z
@@ -184,32 +182,32 @@ export const configSchema = z.strictObject({
       body_bytes: bytes('A request body').default(16 * 1024 * 1024),
       messages: count('Messages of a request').default(2_000),
       tools: count('Tools of a request').default(128),
-      tool_schema_bytes: bytes('One tool schema').default(64 * 1024),
-      tool_schema_depth: count('Depth of one tool schema').default(32),
-      turn_ms: ms('One turn').default(600_000),
-      final_answer_ms: ms('The last model call of a turn that hit a bound').default(60_000),
+      tool_schema_bytes: bytes('A tool schema').default(64 * 1024),
+      tool_schema_depth: count('Depth of a tool schema').default(32),
+      turn_ms: ms('Deadline of a turn').default(600_000),
+      final_answer_ms: ms('Deadline of the last model call of a turn that reached a limit').default(60_000),
       rounds: count('Model calls with tools in a turn').default(10),
       calls: count('Tool calls of a turn').default(50),
-      repeated_failures: count('Same failing call in a row that ends the loop').default(3),
-      session_calls: count('Tool calls at once: session, through one gateway').default(8),
-      principal_calls: count('Tool calls at once: principal, through one gateway').default(32),
+      repeated_failures: count('Equal failed calls in a row that end the loop').default(3),
+      session_calls: count('Tool calls at once of a session, in each gateway').default(8),
+      principal_calls: count('Tool calls at once of a principal, in each gateway').default(32),
       principal_turns: count(
-        'Turns at once, calls of tools too: principal, on all gateways; absent: 64 of a key, any without keys',
+        'Turns and single tool calls at once of a principal, on all gateways; default: 64 with a key, unlimited without keys',
       ).optional(),
       failed_sign_ins_per_minute: count(
         'Wrong API keys and tokens of one address in a minute, on all gateways',
       ).default(120),
-      turns: count('Turns at once, single calls of tools too: one gateway').default(1_024),
+      turns: count('Turns and single tool calls at once, in each gateway').default(1_024),
       queue_length: count('Jobs waiting').default(10_000),
-      mcp_sessions: count('Sessions of MCP clients from before 2026 at once: one gateway').default(1_000),
-      mcp_session_idle_ms: ms('Idle life of such a session').default(600_000),
-      mcp_subscriptions: count('Subscriptions of MCP clients at once: one gateway').default(1_000),
+      mcp_sessions: count('Sessions of MCP clients from before 2026, in each gateway').default(1_000),
+      mcp_session_idle_ms: ms('How long such a session lives while idle').default(600_000),
+      mcp_subscriptions: count('Subscriptions of MCP clients, in each gateway').default(1_000),
     })
     .prefault({}),
   runs: z
     .strictObject({
-      idempotency_ttl_ms: ms('Life of an Idempotency-Key').default(86_400_000),
-      event_ttl_ms: ms('Stored events after the end of a run').default(600_000),
+      idempotency_ttl_ms: ms('How long an Idempotency-Key is valid').default(86_400_000),
+      event_ttl_ms: ms('How long events are stored after the end of a run').default(600_000),
     })
     .prefault({}),
   auth: z
@@ -229,7 +227,7 @@ export const configSchema = z.strictObject({
         .enum(['none', 'process', 'confined', 'namespace'])
         .default('confined')
         .describe('Command servers below this level are refused'),
-      allow_unsandboxed: z.boolean().default(false).describe('Lets minimum be none'),
+      allow_unsandboxed: z.boolean().default(false).describe('Allows minimum to be none'),
     })
     .prefault({}),
   audit: z
@@ -237,17 +235,17 @@ export const configSchema = z.strictObject({
     .prefault({}),
   log: z
     .strictObject({
-      level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least level that is written'),
-      content: z.boolean().default(false).describe('Log arguments and results too'),
+      level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lowest level that is written'),
+      content: z.boolean().default(false).describe('Also log arguments and results'),
     })
     .prefault({}),
-  metrics: z.strictObject({ token: secret.optional().describe('Opens /metrics off loopback') }).prefault({}),
+  metrics: z.strictObject({ token: secret.optional().describe('Token for /metrics from other machines') }).prefault({}),
   telemetry: z
     .strictObject({
       otlp_endpoint: z
         .url({ protocol: /^https?$/ })
         .optional()
-        .describe('Where traces will go. Without effect: no traces are made yet'),
+        .describe('Reserved for traces; has no effect yet'),
     })
     .prefault({}),
 });

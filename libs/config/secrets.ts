@@ -1,5 +1,5 @@
-// Keeps configuration secrets out of all output: masks single values, makes whole objects
-// unprintable, and lists the secrets so that the log can remove them.
+// Keeps secrets of the configuration out of all output: masks values, makes whole objects unprintable, and lists the
+// secrets, so that the logger can remove them.
 import { inspect } from 'node:util';
 import { settingAt, type Path, type Secrecy } from './printing/schema-walk.js';
 
@@ -7,7 +7,7 @@ export const maskCharacter = '***';
 
 const secretParameter = /^(?:\w*_)?(?:password|token|key|secret)$/i;
 
-/** A value as it may be shown. */
+/** A value with its secrets masked. */
 export function maskValue(value: unknown, secrecy: Secrecy): unknown {
   if (secrecy === undefined || value === undefined) return value;
   if (secrecy === 'url' && typeof value === 'string') return maskUrl(value);
@@ -17,7 +17,7 @@ export function maskValue(value: unknown, secrecy: Secrecy): unknown {
   return maskCharacter;
 }
 
-/** Host and path stay; user, password and query are removed: query strings also carry passwords. */
+/** Removes user, password and query, which may contain passwords. Host and path stay. */
 export function maskUrl(text: string): string {
   try {
     const url = readUrl(text);
@@ -41,7 +41,7 @@ export function hasPassword(text: string): boolean {
   }
 }
 
-/** For a message: short, and masked where a secret may be: a key pasted where a section belongs is one. */
+/** For messages: short, and masked if it may be a secret, such as a key pasted in the wrong place. */
 export function showValue(value: unknown, path: Path): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a map';
@@ -62,7 +62,7 @@ export function maskDeep(value: unknown, path: Path = []): unknown {
   return value;
 }
 
-/** Every secret value of a configuration, for redaction by value; short ones are left out, they would strike out words. */
+/** All secrets of a configuration, for the logger. Short ones are left out, because they may be parts of normal words. */
 export function secretValues(value: unknown, path: Path = [], found = new Set<string>()): string[] {
   const secrecy = settingAt(path)?.secrecy;
   if (typeof value === 'string') {
@@ -84,12 +84,12 @@ function passwordsOf(text: string): string[] {
   }
 }
 
-/** Of several hosts (Redis with sentinels, or a cluster) only the first is looked at: the URL class knows one. */
+/** With several hosts (Redis sentinels or cluster), only the first is kept, because the URL class supports only one. */
 function readUrl(text: string): URL {
   return new URL(text.replace(/^([a-z+]+:\/\/(?:[^@/?#]*@)?[^,@/?#]+),[^/?#]*/i, '$1'));
 }
 
-/** Makes JSON.stringify and util.inspect of this tree, and of every part of it, show masks. */
+/** Makes JSON.stringify and util.inspect show masks, for the whole tree and all its parts. */
 export function makeUnprintable<T>(value: T, path: Path = []): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const [key, inner] of Object.entries(value)) makeUnprintable(inner, [...path, key]);

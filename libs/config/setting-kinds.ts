@@ -1,11 +1,11 @@
-// The kinds of values that settings have.
+// Schemas for the kinds of settings.
 import { z } from 'zod';
 
 export const ms = (description: string) => z.number().int().positive().describe(`${description}, ms`);
 export const count = (description: string) => z.number().int().positive().describe(description);
 export const bytes = (description: string) => z.number().int().positive().describe(`${description}, bytes`);
 
-/** Never printed, never taken literally from the file: an environment variable, its *_FILE, or ${NAME} in the file. */
+/** Never printed, and refused as a literal in the file. Comes from a variable, its *_FILE, or ${NAME} in the file. */
 export const secret = z.string().min(1).meta({ secret: true });
-/** A URL that may carry a password: printed without it, and taken from the file only when it has none. */
+/** A URL that may contain a password. Printed without it, and allowed in the file only without one. */
 export const secretUrl = z.string().min(1).meta({ secret: 'url' });

@@ -1,4 +1,4 @@
-// The directory of all workspaces, and the setting that names it, for messages to the operator.
+// The directory of all workspaces, with the setting that determines it, for messages to the operator.
 import { join } from 'node:path';
 import type { Config } from './schema.js';
 

@@ -1,4 +1,4 @@
-// The database of one process. Only `npm start` brings one of its own.
+// The database of a single process. Only `npm start` has its own.
 import { ConfigError } from '../config-error.js';
 import type { Config } from '../schema.js';
 
@@ -6,6 +6,6 @@ import type { Config } from '../schema.js';
 export function databaseUrl(config: Config): string {
   const { url } = config.database;
   if (url !== undefined) return url;
-  const message = 'is not set. `npm start` brings a database of its own; a single process needs one to share';
+  const message = 'is not set. `npm start` runs its own database; single processes need one that they share';
   throw new ConfigError([{ key: 'DATABASE_URL', message, origin: 'environment' }]);
 }

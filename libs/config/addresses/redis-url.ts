@@ -1,5 +1,5 @@
-// Reads REDIS_URL: one server, a master that sentinels know, or a cluster. Says what is wrong without repeating the URL:
-// it may hold a password.
+// Reads REDIS_URL: one server, a master behind sentinels, or a cluster. Errors do not repeat the URL, which may contain a
+// password.
 import { isIP } from 'node:net';
 
 export interface RedisNode {
@@ -19,7 +19,7 @@ export type RedisTarget = RedisAccess &
     | {
         kind: 'sentinel';
         sentinels: RedisNode[];
-        /** Of the master, as the sentinels call it. */
+        /** The sentinels' name for the master. */
         name: string;
         database: number;
         sentinelPassword?: string;
@@ -27,7 +27,7 @@ export type RedisTarget = RedisAccess &
     | { kind: 'cluster'; nodes: RedisNode[] }
   );
 
-/** Meant for the operator: names what is wrong, never the text itself. */
+/** For the operator. Describes the problem without the URL's text. */
 export class RedisUrlError extends Error {
   override readonly name = 'RedisUrlError';
 }
@@ -52,7 +52,7 @@ export function parseRedisUrl(url: string): RedisTarget {
     if (path !== '' && path !== '0') throw new RedisUrlError('names a database: a cluster has only database 0');
     return { ...access, kind, nodes };
   }
-  if (nodes.length > 1) throw new RedisUrlError('names several hosts: say redis+cluster:// or redis+sentinel://');
+  if (nodes.length > 1) throw new RedisUrlError('names several hosts: use redis+cluster:// or redis+sentinel://');
   return { ...access, kind: 'server', node: nodes[0]!, database: readDatabase(path) };
 }
 
@@ -70,7 +70,7 @@ function readNode(text: string, defaultPort: number): RedisNode {
   const port = found?.[3] === undefined ? defaultPort : Number(found[3]);
   const isHost = host !== undefined && (found?.[1] === undefined ? !/\s/.test(host) : isIP(host) === 6);
   if (!isHost || port < 1 || port > 65_535) {
-    throw new RedisUrlError('has a host that cannot be read: each is host:port, those of IPv6 in brackets');
+    throw new RedisUrlError('has an invalid host: each must be host:port, with IPv6 addresses in brackets');
   }
   return { host, port };
 }
@@ -100,15 +100,13 @@ function readDatabase(path: string): number {
 function refuseQuery(query: string): void {
   const [first] = new URLSearchParams(query).keys();
   if (first === undefined) return;
-  throw new RedisUrlError(
-    'has a parameter after the ? that is not known here: only sentinel_password is, of sentinels',
-  );
+  throw new RedisUrlError('has an unknown parameter after the ?: only sentinel_password is known, for sentinels');
 }
 
 function decode(text: string, what: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RedisUrlError(`has a ${what} that is not percent-encoded as it must be`);
+    throw new RedisUrlError(`has a ${what} that is not percent-encoded correctly`);
   }
 }

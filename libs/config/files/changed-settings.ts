@@ -1,10 +1,10 @@
-// Which settings differ between two configurations, by key. Shows no value: any may be a secret.
+// Finds the keys that differ between two configurations. Shows no values, which may be secret.
 import { isDeepStrictEqual } from 'node:util';
 import { formatKey } from '../config-error.js';
 import type { Config } from '../schema.js';
 import type { Path } from '../printing/schema-walk.js';
 
-/** Keys as the file writes them, sorted; tool servers and the policy are left out: they need no restart. */
+/** Sorted keys, without tool servers and policy, which need no restart. */
 export function changedSettings(
   { mcpServers: _before, policy: _policyBefore, ...before }: Config,
   { mcpServers: _after, policy: _policyAfter, ...after }: Config,

@@ -1,5 +1,5 @@
-// `${NAME}` in values of the file, from the environment or NAME_FILE; `${NAME:-text}` with a fallback, `$${` for a plain
-// `${`. Refuses literal secrets: they do not belong in a file.
+// Expands `${NAME}` in values of the file, from the environment or NAME_FILE; `${NAME:-text}` has a fallback, and `$${` means
+// a plain `${`. Refuses literal secrets in the file.
 import type { ConfigProblem } from '../config-error.js';
 import { formatKey } from '../config-error.js';
 import { valueOfText } from '../environment.js';
@@ -8,17 +8,17 @@ import { hasPassword } from '../secrets.js';
 import { settingAt, type Path } from '../printing/schema-walk.js';
 
 export interface Expansion {
-  /** The value of a variable, from wherever it may come. */
+  /** The value of a variable, or of its NAME_FILE. */
   variable(name: string): string | undefined;
   problems: ConfigProblem[];
-  /** Names that were used, so that a provider's key is not taken twice. */
+  /** The used names, so that a provider's key does not enable a second provider. */
   used: Set<string>;
 }
 
 const reference = /\$?\$\{([^}]*)\}/g;
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Left as it is: the worker puts the session's directory there. */
+/** Not expanded here: the worker replaces it with the session's directory. */
 const laterNames: ReadonlySet<string> = new Set(['WORKSPACE']);
 
 export function expandTree(file: ParsedFile, expansion: Expansion): Record<string, unknown> {
@@ -41,7 +41,7 @@ export function expandTree(file: ParsedFile, expansion: Expansion): Record<strin
     }
     const expanded = text.replaceAll(reference, (whole, inside: string) => {
       if (whole.startsWith('$$')) return whole.slice(1);
-      // Cursor's way of writing it.
+      // Cursor's notation is `${env:NAME}`.
       const inner = path[0] === 'mcpServers' ? inside.replace(/^env:(?!-)/, '') : inside;
       const [, name = inner, fallback] = /^([^:]*):-(.*)$/s.exec(inner) ?? [];
       if (path[0] === 'mcpServers' && laterNames.has(name)) return whole;
@@ -63,7 +63,7 @@ export function expandTree(file: ParsedFile, expansion: Expansion): Record<strin
 
   function refuseLiteralSecret(text: string, path: Path): void {
     const secrecy = settingAt(path)?.secrecy;
-    // Maps of headers and variables hold plain values too (`Accept: …`), so only their scalar kin are refused.
+    // Maps of headers and variables also have plain values (`Accept: …`), so only single secrets are refused.
     const inMap = path.length > 1 && settingAt(path.slice(0, -1))?.kind === 'map' && secrecy !== undefined;
     if (inMap || text === '') return;
     if (secrecy === true || (secrecy === 'url' && hasPassword(text))) {

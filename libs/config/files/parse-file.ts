@@ -1,11 +1,11 @@
-// The text of signalbox.yaml (or JSON, which is YAML) as a plain tree, with the line of every key. Pure.
+// Parses signalbox.yaml (or JSON, which is YAML) to a tree, with the line of every key. Pure.
 import { isMap, LineCounter, parseDocument, type Document } from 'yaml';
 import type { ConfigProblem } from '../config-error.js';
 import type { Path } from '../printing/schema-walk.js';
 
 export interface ParsedFile {
   tree: Record<string, unknown>;
-  /** `signalbox.yaml:12`, of the nearest key that is in the file. */
+  /** `signalbox.yaml:12`, the line of the key or of the nearest one above it. */
   origin(path: Path): string;
   problems: ConfigProblem[];
 }
@@ -34,8 +34,8 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
   let tree: unknown;
   try {
     tree = document.toJS({ maxAliasCount: 100 });
-    if (holdsItself(tree))
-      return { ...empty, problems: [{ key: file.path, message: 'has a value that holds itself' }] };
+    if (isRecursive(tree))
+      return { ...empty, problems: [{ key: file.path, message: 'has a value that contains itself' }] };
   } catch (error) {
     const message = error instanceof Error ? withoutSource(error.message) : 'unreadable';
     return { ...empty, problems: [{ key: file.path, message }] };
@@ -47,13 +47,13 @@ export function parseFile(file: { path: string; text: string }): ParsedFile {
   return { tree: tree as Record<string, unknown>, origin, problems: [] };
 }
 
-/** By an anchor that stands within what it names. */
-function holdsItself(value: unknown, above: readonly unknown[] = []): boolean {
+/** An alias inside its own anchor makes a recursive value. */
+function isRecursive(value: unknown, above: readonly unknown[] = []): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return above.includes(value) || Object.values(value).some((inner) => holdsItself(inner, [...above, value]));
+  return above.includes(value) || Object.values(value).some((inner) => isRecursive(inner, [...above, value]));
 }
 
-/** The first line, less the place, which the origin says, and less what stands there, which may be a secret. */
+/** The first line, without the position, which is in the origin, and the quoted text, which may be secret. */
 function withoutSource(message: string): string {
   const [first = ''] = message.split('\n');
   return first.replace(/ at line \d+, column \d+:?$/, '').replace(/(?<=\S): .*$/, '');

@@ -30,7 +30,7 @@ test('a link that is moved is a change, as Kubernetes does it', async () => {
   symlinkSync('v1', join(directory, '..data'));
   symlinkSync('..data/file', join(directory, 'file'));
   start(join(directory, 'file'), { pollMs: never });
-  // It was written since this process began.
+  // The file was written after the start of this process.
   await changed(1);
   symlinkSync('v2', join(directory, '..new'));
   renameSync(join(directory, '..new'), join(directory, '..data'));

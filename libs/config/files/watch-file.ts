@@ -1,19 +1,19 @@
-// Tells when a file is another one, however it was written: in place, by an editor, renamed over, or by a link that was
-// moved (Kubernetes). Its directory is watched, and looked at every few seconds where that is not told of.
+// Reports changes of a file, however it was written: in place, by a rename, or by a moved link (Kubernetes). Watches the
+// directory, and also polls, because some file systems report no changes.
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
 
 export interface FileWatchOptions {
   onChange: () => void;
-  /** Every so often it is looked at whatever was told. */
+  /** The interval of polling. */
   pollMs?: number;
-  /** So long nothing more is written before it counts as changed. */
+  /** A change is reported after this time without another. */
   settleMs?: number;
 }
 
 const defaults = { pollMs: 3_000, settleMs: 200 };
 
-/** What was written since this process began counts as a change: it may have been read before. */
+/** A write after the start of this process counts as a change, since the file may have been read before it. */
 export function watchFile(path: string, options: FileWatchOptions): { close(): void } {
   const { onChange, pollMs, settleMs } = { ...defaults, ...options };
   let known = fingerprint(path, performance.timeOrigin);
@@ -26,7 +26,7 @@ export function watchFile(path: string, options: FileWatchOptions): { close(): v
     known = seen;
     onChange();
   };
-  const look = () => {
+  const check = () => {
     const now = fingerprint(path);
     if (now === seen) return;
     seen = now;
@@ -34,10 +34,10 @@ export function watchFile(path: string, options: FileWatchOptions): { close(): v
     settled = setTimeout(settle, settleMs);
   };
 
-  const watcher = watchDirectory(dirname(path), look);
-  const timer = setInterval(look, pollMs);
+  const watcher = watchDirectory(dirname(path), check);
+  const timer = setInterval(check, pollMs);
   timer.unref();
-  look();
+  check();
   return {
     close() {
       clearTimeout(settled);
@@ -47,10 +47,10 @@ export function watchFile(path: string, options: FileWatchOptions): { close(): v
   };
 }
 
-/** Undefined where the system cannot: the file is still looked at. */
-function watchDirectory(directory: string, look: () => void): FSWatcher | undefined {
+/** Undefined if the system cannot watch it; polling still works. */
+function watchDirectory(directory: string, check: () => void): FSWatcher | undefined {
   try {
-    const watcher = watch(directory, { persistent: false }, look);
+    const watcher = watch(directory, { persistent: false }, check);
     watcher.on('error', () => watcher.close());
     return watcher;
   } catch {
@@ -58,7 +58,7 @@ function watchDirectory(directory: string, look: () => void): FSWatcher | undefi
   }
 }
 
-/** @param olderThan epoch ms; one that changed later has none. */
+/** Undefined if the file changed after `olderThan`, in epoch ms. */
 function fingerprint(path: string, olderThan = Infinity): string | undefined {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(path);

@@ -1,4 +1,4 @@
-// `npm run config check` in text: what is in force, secrets masked, and where each value came from.
+// The output of `npm run config check`: all settings with masked secrets, and where each value comes from.
 import type { Origins } from '../read-config.js';
 import type { Config } from '../schema.js';
 import { formatKey } from '../config-error.js';
@@ -25,7 +25,7 @@ export function printConfig(config: Config, origins: Origins): string {
   function originOf(path: Path): string {
     for (let length = path.length; length > 0; length -= 1) {
       const origin = origins.get(formatKey(path.slice(0, length)));
-      // A section of the file says nothing about the members that it leaves out.
+      // The origin of a section does not apply to members that the file leaves out.
       if (origin !== undefined && (length === path.length || origin.startsWith('environment'))) return origin;
     }
     return 'default';

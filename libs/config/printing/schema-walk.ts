@@ -1,4 +1,4 @@
-// Reads the zod schema of the configuration as data: what a key path may hold, which keys exist, what is secret.
+// Reads the zod schema of the configuration as data: which keys exist, their kinds, and which are secret.
 import type { z } from 'zod';
 import { configSchema } from '../schema.js';
 
@@ -17,7 +17,7 @@ interface Definition {
 }
 type Node = z.ZodType & { def: Definition; shape?: Record<string, Node> };
 
-/** A schema without its optional, default and prefault layers, and what those layers said. */
+/** A schema without its optional, default and prefault layers, and the metadata of those layers. */
 interface Bare {
   node: Node;
   secrecy: Secrecy;
@@ -44,7 +44,7 @@ function bare(schema: Node): Bare {
 function child(node: Node, key: string | number): Node | undefined {
   if (node.shape !== undefined) return Object.hasOwn(node.shape, key) ? node.shape[key] : undefined;
   if (node.def.options === undefined) return node.def.valueType ?? node.def.element;
-  // Of the forms that a value may have, the one that has such a key.
+  // For a union, the alternative that has this key.
   const inner = node.def.options.map((option) => child(bare(option).node, key));
   return inner.find((each) => each !== undefined);
 }
@@ -52,7 +52,7 @@ function child(node: Node, key: string | number): Node | undefined {
 const kinds: Record<string, SettingKind> = { number: 'number', boolean: 'boolean', array: 'list', record: 'map' };
 const root = configSchema as unknown as Node;
 
-/** What the schema says of a path; undefined where no such key exists. A secret ancestor makes its children secret. */
+/** The kind and secrecy of a path; undefined if there is no such key. Everything inside a secret is secret. */
 export function settingAt(path: Path): { kind: SettingKind | 'object'; secrecy: Secrecy } | undefined {
   let here = bare(root);
   let { secrecy } = here;
@@ -65,7 +65,7 @@ export function settingAt(path: Path): { kind: SettingKind | 'object'; secrecy: 
   return { kind: here.node.shape === undefined ? (kinds[here.node.def.type] ?? 'text') : 'object', secrecy };
 }
 
-/** The keys that an object at this path may have; none for maps, whose keys are free. */
+/** The keys of the object at this path; none for maps, which may have any keys. */
 export function knownKeys(path: Path): string[] {
   let here = bare(root);
   for (const key of path) {
@@ -81,15 +81,15 @@ export interface Setting {
   kind: SettingKind;
   secrecy: Secrecy;
   description: string;
-  /** As the file would say it; undefined: none. */
+  /** Undefined if there is none. */
   defaultValue: string | number | boolean | object | undefined;
   choices?: string[];
 }
 
-/** Every setting with a fixed path, in the order of the file. Maps (providers, servers, aliases) are one setting each. */
+/** Every setting with a fixed path, in the order of the schema. Each map (providers, servers, aliases) is one setting. */
 export const settings: readonly Setting[] = leaves(root, []);
 
-/** The settings of one entry of a map, paths relative to it. */
+/** The settings of an entry of a map, with paths relative to the entry. */
 export function entrySettings(path: Path): Setting[] {
   let here = bare(root);
   for (const key of path) here = bare(child(here.node, key)!);
