@@ -65,7 +65,7 @@ export async function openWorker(
   const isOurs = (since: number) => (registry.heldSince() ?? Infinity) <= since;
   // These may fail, so they come before anything that must be closed.
   const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
-  const kept = configurationFiles();
+  const unreadable = configurationFiles();
   const isolation = await Isolation.find({
     path: inheritedEnvironment()['PATH'] ?? '',
     maxFileBytes: maxBytes,
@@ -118,7 +118,7 @@ export async function openWorker(
     registry,
     workspaces,
     isolation,
-    kept,
+    unreadable,
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
     ...hooks,
     logger,

@@ -48,7 +48,7 @@ export interface WorkerParts {
   workspaces: Workspaces;
   isolation: Isolation;
   /** Files that no tool server may read, besides Signalbox's own data. */
-  kept?: readonly string[] | undefined;
+  unreadable?: readonly string[] | undefined;
   /** Servers inside this process, by name. */
   builtins: ReadonlyMap<string, InProcessServer>;
   faults?: Faults;
@@ -91,7 +91,7 @@ export class Worker {
       environment,
       packageRoots: [process.cwd(), import.meta.dirname],
       isolation: parts.isolation,
-      kept: parts.kept,
+      unreadable: parts.unreadable,
       starts,
       egress: () => this.openEgress(),
       cache: backing.cache,

@@ -108,7 +108,7 @@ verifies('tools.servers-told', 'health says which, /api/servers why, to the oper
   const { servers } = (await (await fetch(`${box.url}/api/servers`)).json()) as Told;
   const named = (name: string) => servers.find((server) => server.name === name);
   expect(named('unsafe')).toMatchObject({ state: 'refused', tools: 0, workers: [{ state: 'refused' }] });
-  expect(named('unsafe')?.reason).toContain('could read what belongs to Signalbox: /');
+  expect(named('unsafe')?.reason).toContain('could read data of Signalbox: /');
   expect(named('away')?.reason).toContain('(ECONNREFUSED)');
   expect(named('files')).toMatchObject({ state: 'ready', isolation: 'confined' });
   expect(named('workspace')).toMatchObject({ state: 'ready', isolation: 'builtin' });

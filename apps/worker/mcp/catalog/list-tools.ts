@@ -11,7 +11,7 @@ import type { ServerPool } from '../pool/pool.js';
 export interface ListParts {
   pool: ServerPool;
   workspaces: Workspaces;
-  /** How long to wait for a free place on a shared instance, and for the whole, ms. */
+  /** Deadline for the whole listing, including the wait for a free place on a shared instance, ms. */
   timeoutMs: number;
 }
 
@@ -41,7 +41,7 @@ async function listOnce(server: ConfiguredServer, workspaces: Workspaces, signal
       await connection.close();
     }
   } finally {
-    // After a crash the sweeper finds it: the directory belongs to no session.
+    // After a crash the sweeper removes the directory, which belongs to no session.
     await workspaces.remove(name);
   }
 }

@@ -1,5 +1,5 @@
-// One server's place in the catalog: listed, and listed again when its tools change or it could not be reached, until
-// its configuration changes. After that it publishes nothing.
+// Keeps one server's tools in the catalog: lists them at the start, when they change, and again after failures. When the
+// server's configuration changes, it stops and publishes nothing more.
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -28,19 +28,19 @@ export class ListedServer {
   /** When the timer fires, by performance.now(). */
   private due = Infinity;
   private failures = 0;
-  /** Of the last failure, for the operator. */
-  private why = '';
-  /** A change after which no listing has begun. */
+  /** The last failure, for the operator. */
+  private failure = '';
+  /** A change was reported, and no listing has started since. */
   private changed = false;
   private readonly pause: GrowingPause;
   /** The listing in progress: one at a time. */
   private listing: Promise<void> | undefined;
-  /** It became due during another one. */
+  /** Another listing became due during this one. */
   private again = false;
   /** Writes in progress. */
   private readonly writing = new Set<Promise<unknown>>();
   private readonly watched = new WeakSet<ToolConnection>();
-  private readonly leaving = new AbortController();
+  private readonly stopped = new AbortController();
 
   constructor(
     private configured: ConfiguredServer,
@@ -53,7 +53,7 @@ export class ListedServer {
     return this.configured;
   }
 
-  /** The same server may move among the others. Resolves when no write with the old place is in progress. */
+  /** Updates the server's place among the others. Resolves when no write with the old place is in progress. */
   async place(server: ConfiguredServer): Promise<void> {
     this.configured = server;
     await Promise.allSettled(this.writing);
@@ -62,7 +62,7 @@ export class ListedServer {
   get state(): { state: 'starting' | 'ready' | 'unavailable'; reason?: string } {
     const state = this.currentState;
     if (state !== 'unavailable') return { state };
-    return { state, reason: `its tools could not be listed or published${this.why}` };
+    return { state, reason: `its tools could not be listed or published${this.failure}` };
   }
 
   list(): Promise<void> {
@@ -75,24 +75,24 @@ export class ListedServer {
     return this.listing;
   }
 
-  /** It may have changed while nobody was connected to it; what only sessions are connected to is listed by itself. */
+  /** The tools may have changed while nothing was connected. Servers with an instance per session are listed separately. */
   onConnected(connection: ToolConnection): void {
     if (this.watched.has(connection)) return;
     this.watch(connection);
     const { scope, builtin, forwardHeaders } = this.server;
-    const forAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
-    if (forAll && this.listing === undefined) this.onChanged();
+    const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
+    if (isForAll && this.listing === undefined) this.onChanged();
   }
 
   onUnreachable(): void {
     if (this.currentState !== 'ready') return;
-    this.why = '';
-    void this.notReached();
+    this.failure = '';
+    void this.markUnavailable();
   }
 
-  /** Resolves when nothing more is published; `ended` when no instance of its own runs any more either. */
-  async leave(): Promise<void> {
-    this.leaving.abort(new Error('the server is no longer configured like this, or the worker is stopping'));
+  /** Stops listing. Resolves when nothing more is published; `ended` resolves when its own instances have ended too. */
+  async stop(): Promise<void> {
+    this.stopped.abort(new Error('the server is no longer configured like this, or the worker is stopping'));
     clearTimeout(this.timer);
     await Promise.allSettled(this.writing);
   }
@@ -102,7 +102,7 @@ export class ListedServer {
   }
 
   private async listNow(): Promise<void> {
-    const { signal } = this.leaving;
+    const { signal } = this.stopped;
     if (signal.aborted) return;
     const { pool, workspaces, publisher, logger } = this.parts;
     const { name } = this.server;
@@ -121,20 +121,20 @@ export class ListedServer {
     } catch (error) {
       if (signal.aborted) return;
       logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
-      this.why = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
-      await this.notReached();
+      this.failure = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
+      await this.markUnavailable();
     }
   }
 
-  private async notReached(): Promise<void> {
+  private async markUnavailable(): Promise<void> {
     this.currentState = 'unavailable';
     this.failures += 1;
     this.listLater(Math.min(retryMs.most, retryMs.first * 2 ** (this.failures - 1)));
-    if (this.leaving.signal.aborted) return;
+    if (this.stopped.signal.aborted) return;
     await this.write(this.parts.publisher.markUnavailable(this.server.name)).catch(() => undefined);
   }
 
-  /** Its successor waits for its remaining writes. */
+  /** Remembers the write, because `stop` and `place` wait for it. */
   private async write<T>(writing: Promise<T>): Promise<T> {
     this.writing.add(writing);
     return writing.finally(() => this.writing.delete(writing));
@@ -155,7 +155,7 @@ export class ListedServer {
   /** Does nothing if a listing is planned for sooner. */
   private listLater(afterMs: number): void {
     const due = performance.now() + afterMs;
-    if (this.leaving.signal.aborted || due >= this.due) return;
+    if (this.stopped.signal.aborted || due >= this.due) return;
     clearTimeout(this.timer);
     this.due = due;
     this.timer = setTimeout(() => {

@@ -1,5 +1,5 @@
-// The output schemas of this worker's tools, compiled when first needed: of the definition that a call was planned
-// with, which may differ from the server's current one. An unusable schema is treated as none.
+// The output schemas of this worker's tools, compiled when first needed. They are those of the definition that a call was
+// planned with, which may differ from the current one. An unusable schema counts as none.
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
@@ -7,12 +7,12 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { SchemaLimits } from './read-definitions.js';
 
 const checkDeadlineMs = 100;
-const kept = 2_000;
+const maxCompiled = 2_000;
 
 type Check = (value: JsonObject, bytes: number) => string | undefined;
 
 export class OutputSchemas {
-  /** By server and definition hash, least recently used first; null: the definition has no usable schema. */
+  /** By server and definition hash, least recently used first. Null if the definition has no usable schema. */
   private readonly compiled = new Map<string, CompiledSchema | null>();
 
   constructor(
@@ -29,11 +29,11 @@ export class OutputSchemas {
     if (compiled === undefined) return undefined;
     this.compiled.delete(key);
     this.compiled.set(key, compiled);
-    if (this.compiled.size > kept) this.compiled.delete(this.compiled.keys().next().value!);
+    if (this.compiled.size > maxCompiled) this.compiled.delete(this.compiled.keys().next().value!);
     return compiled === null ? undefined : (value, bytes) => compiled.check(value, bytes);
   }
 
-  /** Undefined if the schema is unknown: a call that has already had its effect must not fail for that. */
+  /** Undefined if the schema cannot be read: a call that already ran must not fail for that. */
   private async read(job: {
     server: string;
     tool: string;

@@ -29,7 +29,7 @@ const firstOf = async (raw: object[], given: Partial<ConfiguredServer> = {}) =>
     firstListing: true,
   });
 
-/** `read` as it was approved. */
+/** The approved definition of `read`. */
 async function knownTool(given: Partial<KnownTool> = {}): Promise<KnownTool> {
   const [published] = (await firstOf([definition])).writes;
   return {
@@ -93,7 +93,7 @@ verifies('tools.calls-that-read', 'a tool of our own process says which, and no 
   expect(await read(says, { builtin: true })).toEqual({ ...changes, readOnlyWhen: { method: ['GET'] }, cacheTtlMs: 9 });
   expect(await read(says, {})).toEqual(changes);
   expect(await read({ ...definition, annotations }, { builtin: true })).toEqual(changes);
-  // What it answers may come from the session's files.
+  // Its results may come from the session's files.
   const reading = { ...definition, annotations: { readOnlyHint: true } };
   expect(await read(reading, { builtin: true })).toEqual({ ...reads, cacheTtlMs: 9, cachePerSession: true });
   expect(await read(reading, {})).toEqual({ ...reads, cacheTtlMs: 9 });
@@ -105,7 +105,7 @@ test('only what is included and not excluded is offered, a name once', async () 
   expect(await names({ include: ['read'] })).toEqual(['read']);
   expect(await names({ exclude: ['read'] })).toEqual(['write']);
   expect(await names({ rename: { write: 'read' } })).toEqual(['read']);
-  // Pinned all the same: it is nothing new when it is offered one day.
+  // Stored anyway, so that it is not new if it is offered later.
   expect((await firstOf([definition], { tools: { exclude: ['read'] } })).writes[0]).toMatchObject({ published: null });
 });
 

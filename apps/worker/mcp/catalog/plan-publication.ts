@@ -1,5 +1,5 @@
-// Decides about a listing: which definitions it approves, which changes wait for an operator, what is offered.
-// Pure. A held-back tool is offered with its approved definition, a new one not at all.
+// Decides for a listing which definitions are approved, which changes wait for an operator, and what is offered. Pure.
+// A tool whose change is held back is offered with its approved definition; a new tool that is held back is not offered.
 import { z } from 'zod';
 import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -14,13 +14,13 @@ import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ChangeGrade } from '#libs/schemas/tool-change.js';
 import type { ReadOnlyWhen } from '#libs/schemas/tool-definition.js';
 import { offeredName, settingOf, type ConfiguredServer } from '../servers/configured-server.js';
-import { gradeChange, readKept, type ListedDefinition, type ReadTool } from './read-definitions.js';
+import { gradeChange, readStored, type ListedDefinition, type ReadTool } from './read-definitions.js';
 
 export interface ListingInput {
   server: ConfiguredServer;
   listed: readonly ListedDefinition[];
   known: readonly KnownTool[];
-  /** For the tools that `needsDefinition` names. */
+  /** Approved definitions of the tools from `needsDefinition`. */
   approved: ReadonlyMap<string, JsonObject>;
   /** No tool of this server has been seen before. */
   firstListing: boolean;
@@ -33,12 +33,12 @@ export interface Publication {
   forgotten: string[];
   /** What is offered, in order. */
   published: PublishedTool[];
-  /** Readers must read again. */
+  /** Whether gateways must read the catalog again. */
   changed: boolean;
   refused: string[];
 }
 
-/** Known tools whose approved definition is needed: the listing differs from it. */
+/** Known tools whose approved definition differs from the listing, and is needed to compare them. */
 export function needsDefinition(listed: readonly ListedDefinition[], known: readonly KnownTool[]): string[] {
   const hashes = new Map(listed.map(({ tool, hash }) => [tool, hash]));
   return known
@@ -100,10 +100,10 @@ function decideListed(
 ): Decided {
   const { server, firstListing } = input;
   const at = { tool, position, listed: true, ...(known === undefined ? {} : { known }) };
-  const listedTool = () => publishedTool(readKept(definition), hash, server);
+  const listedTool = () => publishedTool(readStored(definition), hash, server);
   if (known?.definitionHash === hash) return { ...at, held: null, offered: listedTool() };
-  const kept = approvedOf(tool, known, input);
-  const grade = kept === undefined ? 'new' : gradeChange(kept.definition, definition);
+  const current = approvedOf(tool, known, input);
+  const grade = current === undefined ? 'new' : gradeChange(current.definition, definition);
   const same = known?.held?.hash === hash ? known.held : undefined;
   const allowed = (firstListing && known === undefined) || server.changes[grade] === 'allow';
   if (allowed && same?.decision !== 'rejected') {
@@ -114,26 +114,26 @@ function decideListed(
   return {
     ...at,
     held: { grade, decision: same?.decision ?? 'pending', hash, definition, published: held },
-    ...(kept === undefined ? {} : { offered: publishedTool(readKept(kept.definition), kept.hash, server) }),
+    ...(current === undefined ? {} : { offered: publishedTool(readStored(current.definition), current.hash, server) }),
     ...(same === undefined ? { seen: seenAs(grade, 'held', { hash, known }) } : {}),
   };
 }
 
-/** Its definition stays: a later tool with the same name is compared with it. */
+/** The definition stays stored, to be compared with a later tool of the same name. */
 function decideGone(known: KnownTool, input: ListingInput): Decided {
   const { tool, position } = known;
   const at = { tool, position, listed: false, known };
-  const kept = approvedOf(tool, known, input);
+  const current = approvedOf(tool, known, input);
   const same = known.held?.grade === 'removed' ? known.held : undefined;
   const isNews = known.publishedHash !== null && same === undefined;
   const holds = input.server.changes.removed === 'hold' && (isNews || same !== undefined);
   const outcome = holds ? 'held' : 'allowed';
   const seen = isNews ? { seen: seenAs('removed', outcome, { hash: null, known }) } : {};
-  if (kept === undefined || !(holds || same?.decision === 'rejected')) return { ...at, held: null, ...seen };
+  if (current === undefined || !(holds || same?.decision === 'rejected')) return { ...at, held: null, ...seen };
   return {
     ...at,
     held: { grade: 'removed', decision: same?.decision ?? 'pending', hash: null, definition: null, published: null },
-    offered: publishedTool(readKept(kept.definition), kept.hash, input.server),
+    offered: publishedTool(readStored(current.definition), current.hash, input.server),
     ...seen,
   };
 }
@@ -168,12 +168,11 @@ function differs(write: ToolWrite, before: KnownTool | undefined): boolean {
   );
 }
 
-export function publishedTool(tool: ReadTool, definitionHash: string, server: ConfiguredServer): PublishedTool {
+function publishedTool(tool: ReadTool, definitionHash: string, server: ConfiguredServer): PublishedTool {
   const { name, title, description, inputSchema, outputSchema, annotations = {} } = tool;
   const meta = tool._meta ?? {};
   const metadata = meta[toolMetadataMetaKey];
-  const believed = server.builtin || server.trusted;
-  const readOnly = believed && annotations.readOnlyHint === true;
+  const readOnly = (server.builtin || server.trusted) && annotations.readOnlyHint === true;
   const readOnlyWhen = server.builtin ? readingCalls(meta) : undefined;
   const idempotent = server.trusted && !server.builtin && annotations.idempotentHint === true;
   const timeoutMs =
@@ -201,8 +200,8 @@ export function publishedTool(tool: ReadTool, definitionHash: string, server: Co
 }
 
 /**
- * The operator says which results may be kept; a tool that says that it changes something is not believed less for
- * that, but for its calls that only read. What tools of our own process answer may come from the files of the session.
+ * The operator decides which results are cached, but never those of tools that declare to change something, except for
+ * their read-only calls. Results of builtin tools may depend on the session's files, so they are cached per session.
  */
 function cacheOf(
   { name, annotations = {}, _meta: meta = {} }: ReadTool,

@@ -1,5 +1,4 @@
-// Publishes a server's listing for the gateways, as far as its definitions are approved (plan-publication), and reports
-// changes.
+// Publishes the approved definitions of a server's listing to the gateways (see plan-publication.ts), and reports changes.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore, PublishedTool, ToolWrite } from '#libs/runs/catalog/catalog-store.js';
@@ -9,8 +8,8 @@ import type { ConfiguredServer } from '../servers/configured-server.js';
 import { needsDefinition, planPublication, type Publication } from './plan-publication.js';
 import { readDefinitions, type ListedDefinition, type SchemaLimits } from './read-definitions.js';
 
-/** Another worker, or an operator, may write the same tools: after a conflict they are read and planned again. */
-const tries = 4;
+/** If another worker or an operator writes the same tools, they are read and planned again. */
+const maxAttempts = 4;
 const namesInLog = 50;
 
 export interface PublisherParts {
@@ -24,7 +23,7 @@ export interface PublisherParts {
 export class CatalogPublisher {
   constructor(private readonly parts: PublisherParts) {}
 
-  /** Resolves with what is now offered. @throws AppError store_unavailable */
+  /** Resolves with the tools that are now offered. @throws AppError store_unavailable */
   async publish(server: ConfiguredServer, listed: readonly unknown[]): Promise<PublishedTool[]> {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(listed, limits);
@@ -42,21 +41,21 @@ export class CatalogPublisher {
   private async write(server: ConfiguredServer, listed: readonly ListedDefinition[], firstListing: boolean) {
     const { store } = this.parts;
     let changed = false;
-    for (let left = tries; ; left -= 1) {
+    for (let left = maxAttempts; ; left -= 1) {
       const known = await store.known(server.name);
       const approved = await store.definitions(server.name, needsDefinition(listed, known));
       const plan = await planPublication({ server, listed, known, approved, firstListing });
       const written = await store.write(server.name, plan.writes);
       await store.forget(server.name, plan.forgotten);
       changed ||= plan.changed;
-      this.tell(server, plan);
+      this.report(server, plan);
       if (written < plan.writes.length && left > 1) continue;
       await store.settle(server.name, changed);
       return plan;
     }
   }
 
-  private tell(server: ConfiguredServer, { writes }: Publication): void {
+  private report(server: ConfiguredServer, { writes }: Publication): void {
     const seen = writes.flatMap((write) => (write.seen === undefined ? [] : [{ ...write, seen: write.seen }]));
     for (const { seen: change } of seen) this.parts.onChange?.(change.grade, change.outcome);
     for (const outcome of ['allowed', 'held'] as const) {

@@ -58,7 +58,7 @@ verifies('tools.changes-graded', 'white space, words, contract', () => {
   const grade = (changed: object) => gradeChange(definition, { ...definition, ...changed });
   expect(grade({ description: ' Reads.\n' })).toBe('cosmetic');
   expect(grade({ description: 'Reads . ' })).toBe('wording');
-  // No white space: it would be a place to hide words in.
+  // No white space, which could hide words.
   expect(grade({ description: 'Re\u200bads.' })).toBe('wording');
   expect(grade({ title: 'Read' })).toBe('wording');
   expect(grade({ annotations: { readOnlyHint: true } })).toBe('contract');

@@ -49,12 +49,12 @@ export interface ListedDefinition {
 /** Members that identify a definition; `_meta` is not one. */
 const pinned = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
-/** Of one definition, in bytes of the bound of one schema. */
+/** Limit for a definition, as a multiple of the limit for a schema. */
 const schemasOfOne = 4;
 /** Limit for all definitions of a server: they are stored, and read by every gateway. */
 const maxAllBytes = 32 * 1024 * 1024;
 
-/** `refused` says which were left out and why. A listing may be large: it is read in pieces. */
+/** Lets other work run in between, because listings may be large. `refused` has the tools left out, with reasons. */
 export async function readDefinitions(
   listed: readonly unknown[],
   limits: SchemaLimits,
@@ -94,10 +94,8 @@ function readDefinition(raw: unknown, limits: SchemaLimits): ListedDefinition | 
   return { tool: name, definition, hash: canonicalHash(pick(members, pinned)) };
 }
 
-/** A stored definition: it has been validated before. */
-export function readKept(definition: JsonObject): ReadTool {
-  return toolSchema.parse(definition);
-}
+/** Reads a stored definition, which was validated before. */
+export const readStored = (definition: JsonObject): ReadTool => toolSchema.parse(definition);
 
 /**
  * How much a definition differs from the approved one. White space counts only in title and description: everything in

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => services?.close());
 
-/** A server that lists its tools when it is told to, and says when it was asked. */
+/** A server whose listings the test can hold, and whose requests it can await. */
 function slowServer(given: Partial<ConfiguredServer> = {}) {
   const server = createMcpServer(new ProbeTools(), { logger: silentLogger });
   const events = new EventEmitter();
@@ -102,7 +102,7 @@ verifies('tools.reload', 'what a server answers by an older configuration does n
   await replace(next.configured);
   await expect.poll(published, { timeout: 10_000 }).toEqual(['echo']);
   slow.answer();
-  // It is written a moment before it is said.
+  // It is written shortly before it is announced.
   await expect.poll(() => catalog.states()).toEqual([{ name: 'probe', state: 'ready' }]);
   await close();
   expect(await published()).toEqual(['echo']);
@@ -143,7 +143,7 @@ verifies(
     let added = 0;
     const storm = setInterval(() => add(`storm_${(added += 1)}`), 10);
     try {
-      // At the start, and three times while it goes on.
+      // At the start, and three times during the changes.
       for (let at = 0; at < 3; at += 1) await told.next();
     } finally {
       clearInterval(storm);

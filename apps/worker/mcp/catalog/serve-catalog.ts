@@ -1,5 +1,5 @@
-// Keeps the catalog in step with this worker's servers: lists each, including those of a new configuration, removes
-// those no longer configured, and publishes the order that decides bare names.
+// Keeps the catalog up to date with this worker's servers: lists each server, removes those no longer configured, and
+// publishes the order in which bare names of tools are resolved.
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import { ListedServer, type ListingParts } from './listed-server.js';
@@ -32,12 +32,12 @@ export class CatalogService implements PoolListener {
     return this.replace(this.parts.configured);
   }
 
-  /** Unchanged servers keep their state; the others are listed again, as at the start. */
+  /** Unchanged servers keep their state; the others are listed as at the start. */
   async replace({ servers, refused }: ConfiguredServers): Promise<void> {
     const settled: Promise<unknown>[] = [this.retrying];
     for (const [name, listed] of this.listed) {
       const same = servers.find((server) => isSameServer(server, listed.server));
-      settled.push(same === undefined ? this.letGo(listed) : listed.place(same));
+      settled.push(same === undefined ? this.stop(listed) : listed.place(same));
       if (same === undefined) this.listed.delete(name);
     }
     this.refused = refused;
@@ -61,7 +61,7 @@ export class CatalogService implements PoolListener {
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.retry);
-    await Promise.all([...this.listed.values()].map((listed) => this.letGo(listed)));
+    await Promise.all([...this.listed.values()].map((listed) => this.stop(listed)));
     await Promise.all(this.ending);
   }
 
@@ -86,18 +86,18 @@ export class CatalogService implements PoolListener {
     return isSameServer(listed?.server, server) ? listed : undefined;
   }
 
-  private async letGo(listed: ListedServer): Promise<void> {
+  private async stop(listed: ListedServer): Promise<void> {
     const ended = listed.ended().finally(() => this.ending.delete(ended));
     this.ending.add(ended);
-    await listed.leave();
+    await listed.stop();
   }
 
-  /** If the store is unavailable this is retried: until then removed servers are offered, and their calls refused. */
+  /** Retried if the store is unavailable. Until then removed servers are still offered, and their calls fail. */
   private async retain(names: readonly string[]): Promise<void> {
     try {
       await this.parts.publisher.retain(names);
     } catch (error) {
-      this.parts.logger.warn({ error }, 'servers that are gone are still in the catalog');
+      this.parts.logger.warn({ error }, 'removed servers are still in the catalog');
       if (this.closed) return;
       this.retry = setTimeout(() => {
         this.retrying = this.retain(names);

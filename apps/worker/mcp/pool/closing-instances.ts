@@ -1,5 +1,5 @@
-// Instances that take no more calls, until they have ended completely. Slow ones block nothing until there are
-// as many of them as the server may have instances.
+// Instances that take no more calls, until they have ended completely. Slow ones block nothing, unless there are as many
+// of them as the server may have instances.
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
@@ -14,12 +14,11 @@ export class ClosingInstances {
     private readonly events: Pick<PoolEvents, 'onClosed'>,
   ) {}
 
-  /** Those that still run. */
   get all(): readonly Instance[] {
     return [...this.closing.keys()];
   }
 
-  /** Once per instance: the first reason counts. */
+  /** Further calls for the same instance do nothing. */
   close(instance: Instance, reason: CloseReason): void {
     if (instance.closing !== undefined) return;
     instance.closing = reason;
@@ -46,7 +45,7 @@ export class ClosingInstances {
     this.events.onClosed(instance.server.name, reason);
     try {
       await connection.close();
-      // That case has its own log line, with the cause.
+      // The end of an instance by itself is logged elsewhere, with its cause.
       if (reason !== 'ended') logInstance(this.logger, instance, 'tool server closed', closeReasons[reason]);
     } catch (error) {
       this.logger.warn({ error, metadata: { server: instance.server.name } }, 'a tool server did not close cleanly');

@@ -1,5 +1,4 @@
-// Events of a pool: for the catalog, and for metrics with server names and fixed words as labels,
-// never a caller's data.
+// Events of a pool, for the catalog and for metrics. Labels are server names and fixed words, never a caller's data.
 import type { ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import type { ServerBound } from '../wire/server-bound.js';
@@ -11,27 +10,27 @@ export interface PoolListener {
   onUnreachable(server: ConfiguredServer): void;
 }
 
-/** Why an instance ended, as logged. */
+/** Why an instance ended, with the text for the log. */
 export const closeReasons = {
   idle: 'idle',
-  room: 'room was needed',
+  room: 'another instance needed its place',
   changed: 'its configuration has changed',
   removed: 'no longer configured',
   forgotten: 'forgotten by the server',
   session_left: 'its session leaves this worker',
-  session_gone: 'its session is no more',
-  unwanted: 'nobody waits for its start',
+  session_gone: 'its session was deleted',
+  unwanted: 'no call waits for its start',
   stopping: 'the worker is stopping',
-  /** By itself: it has its own log line. */
+  /** By itself; logged separately. */
   ended: 'it has ended by itself',
 } as const;
 
 export type CloseReason = keyof typeof closeReasons;
 
-/** Why a call got no instance: connecting failed, all in use, too many calls on its own, too many others starting. */
+/** Why a call got no instance: connecting failed, all in use, too many calls on its instance, too many starts. */
 export type RefusalReason = 'circuit' | 'instances' | 'concurrency' | 'starts';
 
-/** `adopted`: it was started before any call needed it. */
+/** `adopted`: a spare instance was used. */
 export type ConnectOutcome = 'connected' | 'failed' | 'adopted';
 
 export interface PoolEvents {

@@ -1,4 +1,4 @@
-// A running instance of a server in the pool: how it is requested, whose it is, and how instances are counted.
+// A running instance of a server in the pool: who may use it, and how instances are counted.
 import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { credentialOf, type ConfiguredServer, type PoolUser } from '../servers/configured-server.js';
@@ -10,9 +10,9 @@ import type { Spares } from './spares.js';
 export interface UseOptions {
   user: PoolUser;
   signal: AbortSignal;
-  /** By `steadyNow()`: how long to wait for its start, and for a free place. */
+  /** Until when to wait for the instance's start and a free place, by `steadyNow()`. */
   deadline: number;
-  /** A listing that hangs must not block calls. Default: calls. */
+  /** Listings wait in another line, so that one that hangs does not block calls. Default: calls. */
   line?: 'calls' | 'listing';
 }
 
@@ -29,15 +29,15 @@ export interface Instance {
   idleTimer?: NodeJS.Timeout;
   /** Aborts its start, if it is not connected yet. */
   start: AbortController;
-  /** By `steadyNow()`: the latest time that any caller waits for its start. */
+  /** Until when any caller waits for its start, by `steadyNow()`. */
   wantedUntil: number;
-  /** Why it is being closed, by us or after it ended by itself. */
+  /** Why it is being closed. */
   closing?: CloseReason;
-  /** Why it takes no new calls and is closed after its last one. */
+  /** Why it takes no new calls and will be closed after its last one. */
   leaving?: CloseReason;
 }
 
-/** State must not leak between users: an instance is not shared between sessions, principals or sets of headers. */
+/** State must not leak: users with another session, principal or headers get another instance. */
 export function instanceKey(server: ConfiguredServer, user: PoolUser): string {
   const owner = server.scope === 'shared' ? [] : [user.principal, user.sessionId, user.directory];
   return JSON.stringify([server.name, server.configHash, credentialOf(user) ?? null, ...owner]);
@@ -47,7 +47,7 @@ export function isOwn({ server, user }: Instance, session: Pick<PoolUser, 'princ
   return server.scope === 'session' && user.principal === session.principal && user.sessionId === session.sessionId;
 }
 
-/** One line per start and end; builtins are part of the worker. */
+/** Logs a start or an end, except for builtins, which are part of the worker. */
 export function logInstance(logger: Logger, { server, user }: Instance, message: string, reason?: string): void {
   if (server.builtin) return;
   const fields = {
@@ -57,7 +57,7 @@ export function logInstance(logger: Logger, { server, user }: Instance, message:
   logger.info(fields, message);
 }
 
-/** `waiting`: for its turn to start. */
+/** `waiting`: for permission to start. */
 const instanceStates = ['waiting', 'connecting', 'busy', 'idle', 'spare', 'closing'] as const;
 
 export type InstanceState = (typeof instanceStates)[number];

@@ -38,7 +38,7 @@ function setUp(given: Partial<ConfiguredServer> = {}) {
     onBound: (name, bound) => void told.push(`${name} bound: ${bound}`),
   };
   const pool = new ServerPool({ servers: [configured], refused: [] }, silentLogger, events);
-  /** How many instances are in which state, those that none is in left out. */
+  /** The number of instances by state, without zeros. */
   const census = () =>
     Object.fromEntries(
       pool
@@ -215,7 +215,7 @@ verifies(
     for (let at = 0; at < 4; at += 1) await expect(crash()).rejects.toThrow('crashed');
     await answer();
     for (let at = 0; at < 6; at += 1) await expect(crash()).rejects.toThrow('crashed');
-    // The first of them had answered.
+    // The first one had answered.
     expect(opened).toHaveLength(10);
     await expect(crash()).rejects.toMatchObject({ code: 'tool_unavailable' });
     expect([opened.length, told.at(-1)]).toEqual([10, 'probe refused: circuit']);

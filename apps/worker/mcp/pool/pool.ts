@@ -1,5 +1,5 @@
-// Instances of servers: at most one per key, connected once under concurrency, with back-off after failures, closed
-// when idle. A server that ends is noticed at once and started again by the next call.
+// The instances of servers: at most one per key, with back-off after failures, closed when idle. An instance that ends is
+// noticed at once, and the next call starts another.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
@@ -33,26 +33,26 @@ import { Spares } from './spares.js';
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
 const waitingPerInstance = 1_000;
-/** How long a start continues that no call waits for: the next call may need it. */
+/** How long a start continues without a waiting call, because the next call may need it. */
 const unwantedStartMs = 3_000;
-/** Directories of deleted sessions, whose calls may still be on their way. */
-const rememberedGone = 10_000;
+/** How many directories of deleted sessions are remembered, because calls for them may still arrive. */
+const maxDeleted = 10_000;
 
 export class ServerPool {
   private servers: ReadonlyMap<string, ConfiguredServer>;
   /** Least recently used first. */
   private readonly byKey = new Map<string, Instance>();
   private readonly circuits = new ServerCircuits();
-  /** Back-off for instances that end unproven. */
+  /** Back-off for instances that end before they have completed a call. */
   private readonly crashes = new ServerCircuits();
   private readonly stop = new AbortController();
-  /** Removed from `byKey` while calls ran on them. */
+  /** Instances removed from `byKey` that still have calls. */
   private readonly outgoing = new Set<Instance>();
-  /** In neither of these, but not ended yet. */
+  /** Instances that are ending. */
   private readonly closing: ClosingInstances;
   private readonly spares: Spares;
-  /** Oldest first. */
-  private readonly gone = new Set<string>();
+  /** Directories of deleted sessions, oldest first. */
+  private readonly deleted = new Set<string>();
   private listener?: PoolListener;
 
   constructor(
@@ -77,7 +77,7 @@ export class ServerPool {
     for (const server of this.servers.values()) this.spares.fill(server);
   }
 
-  /** Replaces the servers. Instances of changed or removed ones take no new calls, and end after their last. */
+  /** Replaces the servers. Instances of changed or removed servers take no new calls, and end after their last one. */
   replace(configured: ConfiguredServers): void {
     const before = this.servers;
     this.configured = configured;
@@ -85,7 +85,7 @@ export class ServerPool {
     for (const server of before.values()) if (!this.isCurrent(server)) this.circuits.forget(server.name);
     for (const instance of this.byKey.values()) {
       const { server } = instance;
-      if (!this.isCurrent(server)) this.letGo(instance, this.servers.has(server.name) ? 'changed' : 'removed');
+      if (!this.isCurrent(server)) this.retire(instance, this.servers.has(server.name) ? 'changed' : 'removed');
     }
     this.spares.replace();
     this.warm();
@@ -95,13 +95,13 @@ export class ServerPool {
     return this.byKey.size;
   }
 
-  /** For every server that is configured or still has instances. */
+  /** Counts the instances of every server that is configured or still has some. */
   census(): InstanceCount[] {
     const instances = [...this.byKey.values(), ...this.outgoing, ...this.closing.all];
     return countInstances(this.servers.keys(), instances, { spares: this.spares, starts: this.starts });
   }
 
-  /** Runs `ensure` with the directory of a spare, if any: a session that takes it also gets the running instance. */
+  /** Runs `ensure` with the directory of a spare, if any. A new session with this directory gets the spare instance. */
   offerSpare<T extends { directory: string }>(
     server: string,
     ensure: (directory: string | undefined) => Promise<T>,
@@ -118,8 +118,8 @@ export class ServerPool {
   }
 
   /**
-   * Runs `work` on the user's instance of the server; once more on a new one if the server has lost its session.
-   * @throws AppError tool_unavailable, and what `work` throws.
+   * Runs `work` on the user's instance of the server, and once more on a new one if the server has lost its session.
+   * @throws AppError tool_unavailable, and errors of `work`
    */
   async use<T>(name: string, options: UseOptions, work: PoolWork<T>): Promise<T> {
     try {
@@ -145,7 +145,7 @@ export class ServerPool {
   }
 
   private async useInstance<T>(server: ConfiguredServer, options: UseOptions, work: PoolWork<T>): Promise<T> {
-    if (this.gone.has(options.user.directory)) throw new AppError('tool_unavailable', 'The session is no more');
+    if (this.deleted.has(options.user.directory)) throw new AppError('tool_unavailable', 'The session was deleted');
     const instance = this.instance(server, options.user);
     instance.inUse += 1;
     instance.wantedUntil = Math.max(instance.wantedUntil, options.deadline);
@@ -159,8 +159,8 @@ export class ServerPool {
         const connection = await (connected ? opening : unlessAborted(opening, options.signal));
         return await work(connection, server).finally(() => connection.closed || this.proven(instance));
       } catch (error) {
-        // Other calls may still get their answers from it: the last of them closes it.
-        if (error instanceof SessionLost) this.letGo(instance, 'forgotten');
+        // Other calls on it may still get their answers.
+        if (error instanceof SessionLost) this.retire(instance, 'forgotten');
         throw error;
       } finally {
         giveBack();
@@ -171,7 +171,7 @@ export class ServerPool {
     }
   }
 
-  /** Ends a session's own instances; resolves when they have ended, without waiting for others. */
+  /** Ends the instances of a session. Resolves when they have ended. */
   async closeSession(session: Pick<PoolUser, 'principal' | 'sessionId'>): Promise<void> {
     for (const instance of [...this.byKey.values(), ...this.outgoing]) {
       if (isOwn(instance, session)) this.remove(instance, 'session_left');
@@ -179,10 +179,10 @@ export class ServerPool {
     await this.closing.ended((instance) => isOwn(instance, session));
   }
 
-  /** Its session was deleted: its instances end at once, with their calls, and none is started there again. */
+  /** For a deleted session: its instances end at once with their calls, and none is started in this directory again. */
   async endIn(directory: string): Promise<void> {
-    this.gone.add(directory);
-    if (this.gone.size > rememberedGone) this.gone.delete(this.gone.values().next().value!);
+    this.deleted.add(directory);
+    if (this.deleted.size > maxDeleted) this.deleted.delete(this.deleted.values().next().value!);
     const isThere = ({ server, user }: Instance) => server.scope === 'session' && user.directory === directory;
     for (const instance of [...this.byKey.values(), ...this.outgoing]) {
       if (isThere(instance)) this.remove(instance, 'session_gone');
@@ -214,7 +214,7 @@ export class ServerPool {
     instance.connection.then(
       (connection) => {
         instance.connected = true;
-        // From now on the idle timeout applies.
+        // Start the idle timeout.
         if (instance.inUse === 0) this.leaveIdle(instance);
         if (instance.leaving === undefined) this.circuits.forget(server.name);
         logInstance(this.logger, instance, 'tool server connected');
@@ -224,7 +224,7 @@ export class ServerPool {
       },
       (error: unknown) => {
         this.forget(instance);
-        // An end that we caused says nothing about the server, unless its time had run out.
+        // If we ended the start, the server did not fail, unless it was too slow.
         const ours = instance.closing !== undefined && !(instance.closing === 'unwanted' && isLate(instance));
         if (instance.leaving === undefined && !ours) this.countFailure(server, error);
       },
@@ -232,7 +232,7 @@ export class ServerPool {
     return instance;
   }
 
-  /** Ignores the first call's signal: others wait too, and `leaveIdle` ends it. @throws AppError tool_unavailable */
+  /** Not bound to the first call's signal, since others may wait too; `leaveIdle` ends it. @throws AppError tool_unavailable */
   private connect(server: ConfiguredServer, user: PoolUser, signal: AbortSignal): Promise<ToolConnection> {
     const adopted = this.spares.adopt(server, user);
     if (adopted !== undefined) {
@@ -260,7 +260,7 @@ export class ServerPool {
     this.crashes.forget(instance.key);
   }
 
-  /** Ended by itself or by us; a server's own end is noticed here at once. */
+  /** Called when the connection has closed, by itself or by us. */
   private ended(instance: Instance, { failure }: ToolConnection): void {
     this.forget(instance);
     if (instance.closing !== undefined) return;
@@ -284,11 +284,11 @@ export class ServerPool {
     if (open) this.listener?.onUnreachable(server);
   }
 
-  /** Resolves when there is room; undefined if there is. @throws AppError tool_unavailable when all are in use. */
+  /** Undefined if there is room, else resolves when there is. @throws AppError tool_unavailable if all are in use */
   private makeRoom(server: ConfiguredServer): Promise<void> | undefined {
     const same = this.of(server);
     if (same.length + this.spares.ready(server.name) < server.maxInstances) return undefined;
-    if (this.spares.giveUpOne(server.name)) return undefined;
+    if (this.spares.endOne(server.name)) return undefined;
     const idle = same.filter(({ inUse }) => inUse === 0);
     const oldest = idle.find(({ connected }) => connected) ?? idle[0];
     if (oldest === undefined) throw this.refusal(server, 'instances');
@@ -312,8 +312,8 @@ export class ServerPool {
     instance.idleTimer.unref();
   }
 
-  /** New calls get another instance, or none; running ones still get their answers. */
-  private letGo(instance: Instance, reason: CloseReason): void {
+  /** Takes no new calls; running ones still get their answers. */
+  private retire(instance: Instance, reason: CloseReason): void {
     this.forget(instance);
     if (instance.closing !== undefined) return;
     instance.leaving ??= reason;

@@ -1,21 +1,21 @@
-// After five failures in a row a key is blocked, except for one attempt every thirty seconds. Failures to connect count
-// by the server's name, instances that ended before their first answer by the instance's key.
+// A circuit breaker: after five failures in a row a key is blocked, except for one attempt every thirty seconds. The pool
+// counts failures to connect by server name, and instances that end before their first answer by instance key.
 
 interface Circuit {
   failures: number;
-  /** performance.now() before which there is no attempt. */
+  /** No attempt before this time, by performance.now(). */
   closedUntil: number;
 }
 
 const failuresToOpen = 5;
 const halfOpenMs = 30_000;
-/** The key that failed least recently is forgotten: sessions come and go. */
+/** Above this, the key that failed least recently is removed. */
 const maxCircuits = 1_000;
 
 export class ServerCircuits {
   private readonly circuits = new Map<string, Circuit>();
 
-  /** Whether the server may be connected now; if it is blocked, this is the one attempt of the next thirty seconds. */
+  /** Whether an attempt is allowed now. For a blocked key, this counts as the attempt of the next thirty seconds. */
   mayTry(name: string): boolean {
     const circuit = this.circuits.get(name);
     if (circuit === undefined || circuit.failures < failuresToOpen) return true;
@@ -34,7 +34,7 @@ export class ServerCircuits {
     return { failures, open: failures >= failuresToOpen };
   }
 
-  /** It has connected, answered, or its configuration has changed. */
+  /** Call it after a success, or when the configuration has changed. */
   forget(name: string): void {
     this.circuits.delete(name);
   }

@@ -1,4 +1,4 @@
-// Instances that wait for their sessions: real processes, and directories handed out as the store would.
+// Spare instances with real processes. Directories are assigned as by the store.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { verifies } from '../../../../test/verifies.js';
 import { countToolProcesses } from '../../sandbox/tool-process.js';
 
 let opened: ToolServers;
-/** Session to its directory: a new one takes what it is offered. */
+/** Directories by session. A new session takes the offered one. */
 const directories = new Map<string, string>();
 const later = { timeout: 20_000 };
 
@@ -17,7 +17,7 @@ async function open(spares: number, more: object = {}): Promise<void> {
   await expect.poll(counts, later).toMatchObject({ spare: spares, connecting: 0 });
 }
 
-/** They are on their way. */
+/** Resolves when the spares are starting. */
 async function begin(spares: number, more: object): Promise<void> {
   const env = { WHERE: '${WORKSPACE}/y' };
   opened = await openToolServers({
@@ -61,7 +61,7 @@ verifies('tools.pool-spares', 'born where the session works, under its name, and
   expect(second.pid).not.toBe(first.pid);
   expect(second.args[2]).toBe('/mcp_workspaces/sess_b');
   expect(await called('sess_a')).toEqual(first);
-  // Others are started in the place of the two.
+  // Two others are started instead.
   await expect.poll(counts, later).toMatchObject({ spare: 2, connecting: 0, idle: 2 });
   await opened.pool.closeSession({ principal: 'local', sessionId: 'sess_a' });
   const again = await called('sess_a');
@@ -83,7 +83,7 @@ verifies('tools.pool-spares', 'what the store may have taken goes to nobody else
   const lost = opened.pool.offerSpare('ready', () => Promise.reject(new Error('the answer is lost')));
   await expect(lost).rejects.toThrow('the answer is lost');
   expect((await called('sess_a')).directory).not.toBe(born);
-  // The row may be there: the directory is the sweeper's to judge.
+  // The row may exist, so the sweeper decides about the directory.
   await expect.poll(countToolProcesses, later).toBe(2);
   expect(await workspaces()).toContain(born);
 });
@@ -112,7 +112,7 @@ verifies('tools.pool-spares', 'one that dies, or that nobody wants for a while, 
   await open(1, { idle_ttl_ms: 2_000 });
   await expect.poll(workspaces, later).toEqual([]);
   expect(counts()).toMatchObject({ spare: 0, connecting: 0 });
-  // Used again, there is one again.
+  // After another use there is a spare again.
   directories.set('sess_a', 'ws_a');
   await called('sess_a');
   await expect.poll(counts, later).toMatchObject({ spare: 1 });

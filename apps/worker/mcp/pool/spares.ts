@@ -1,6 +1,6 @@
-// Spare instances: started before they are needed, each in a directory of its own that belongs to no session. A new
-// session gets such a directory as its workspace, and its instance with it: once, permanently. A directory is never
-// offered to a second session, even if the first did not use it, and files are never moved.
+// Spare instances, started before they are needed, each in its own new directory. A new session can take such a directory
+// as its workspace, permanently, and the instance with it. A directory is never offered to a second session, even if the
+// first did not use it, and files are never moved.
 import type { Logger } from '#libs/logging/logger.js';
 import type { ConfiguredServer, PoolUser, SpareInstance } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
@@ -8,12 +8,12 @@ import type { ToolConnection } from '../servers/connection.js';
 interface Spare {
   server: ConfiguredServer;
   instance: SpareInstance;
-  /** `performance.now()` after which it is not given to a session. */
+  /** Not given to a session after this time, by `performance.now()`. */
   until: number;
   timer: NodeJS.Timeout;
-  /** The store is being asked whether a session takes its directory. */
+  /** A session may be taking its directory. */
   offered: boolean;
-  /** A session has its directory: the instance goes to that session, or ends and leaves the directory behind. */
+  /** A session has its directory. The instance goes to this session, or ends without removing the directory. */
   taken: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface SparesParts {
   logger: Logger;
 }
 
-/** Well below the age at which the sweeper treats a directory without a session as an orphan. */
+/** Well below the age at which the sweeper removes directories without a session. */
 const maxLifeMs = 300_000;
 
 export class Spares {
@@ -51,14 +51,14 @@ export class Spares {
     return this.ready(name) + this.starting(name);
   }
 
-  /** A session begins to use the server: missing spares are started, one after another. */
+  /** Call it when a session starts to use the server. Starts missing spares, one after another. */
   used(server: ConfiguredServer): void {
     if (server.spares === undefined) return;
     this.usedAt.set(server.name, performance.now());
     this.fill(server);
   }
 
-  /** Starts no more than wanted: spares that end right after their start are not replaced endlessly. */
+  /** Starts at most `most` spares, so that spares that end right after their start are not replaced endlessly. */
   fill(server: ConfiguredServer, most = server.spares?.count ?? 0): void {
     const { room, signal } = this.parts;
     if (server.spares === undefined || most === 0 || signal.aborted || this.starts.has(server)) return;
@@ -68,7 +68,7 @@ export class Spares {
     void starting.then((started) => started && this.fill(server, most - 1));
   }
 
-  /** Runs `ensure` with the directory of a spare, for a new session; its result says whether the session took it. */
+  /** Runs `ensure` with the directory of a spare, for a new session. Its result shows whether the session has it. */
   async offer<T extends { directory: string }>(
     server: ConfiguredServer | undefined,
     ensure: (directory: string | undefined) => Promise<T>,
@@ -81,7 +81,7 @@ export class Spares {
       spare.taken = session.directory === spare.instance.directory;
       return session;
     } catch (error) {
-      // The store may have stored it anyway: no other session may get this directory.
+      // The session may have been stored anyway, so no other session may get this directory.
       this.end(spare);
       throw error;
     } finally {
@@ -89,7 +89,7 @@ export class Spares {
     }
   }
 
-  /** The instance that was started in the user's directory, if it still lives. */
+  /** The instance in the user's directory, if it still runs. */
   adopt(server: ConfiguredServer, user: PoolUser): ToolConnection | undefined {
     const spare = this.of(server.name).find((each) => each.taken && each.instance.directory === user.directory);
     if (spare === undefined || !this.mayGo(spare)) return undefined;
@@ -97,25 +97,25 @@ export class Spares {
     return spare.instance.adopt(user.sessionId);
   }
 
-  /** Ends one that is not promised to a session; false if there is none. */
-  giveUpOne(name: string): boolean {
+  /** Ends a spare without a session. Returns false if there is none. */
+  endOne(name: string): boolean {
     const spare = this.of(name).find(({ offered, taken }) => !offered && !taken);
     if (spare !== undefined) this.end(spare);
     return spare !== undefined;
   }
 
-  /** Ends those of servers whose configuration has changed. */
+  /** Ends the spares of servers whose configuration has changed. */
   replace(): void {
     for (const spare of this.readySpares) if (!this.parts.isCurrent(spare.server)) this.end(spare);
   }
 
-  /** The session that took this directory was deleted. Resolves when its instance has ended. */
+  /** For a deleted session with this directory. Resolves when its instance has ended. */
   async endIn(directory: string): Promise<void> {
     for (const spare of this.readySpares) if (spare.instance.directory === directory) this.end(spare);
     await Promise.all(this.ending);
   }
 
-  /** Resolves when all have ended; the signal has aborted before. */
+  /** Call it after the signal has aborted. Resolves when all spares have ended. */
   async close(): Promise<void> {
     await Promise.all(this.starts.values());
     for (const spare of this.readySpares) this.end(spare);
@@ -130,14 +130,14 @@ export class Spares {
     return this.parts.isCurrent(server) && performance.now() < until && !instance.connection.closed;
   }
 
-  /** Resolves with whether one was added. */
+  /** Resolves with whether a spare was added. */
   private async start(
     server: ConfiguredServer,
     open: NonNullable<ConfiguredServer['spares']>['open'],
   ): Promise<boolean> {
     try {
       const instance = await open(this.parts.signal);
-      // Sessions have taken its place meanwhile.
+      // Meanwhile, instances of sessions have used up the room.
       if (this.parts.room(server) < 0) {
         await instance.discard();
         return false;
@@ -158,7 +158,7 @@ export class Spares {
     }
   }
 
-  /** Starts another one only if a session has begun to use the server meanwhile. */
+  /** Starts another one only if a session started to use the server meanwhile. */
   private tooOld(spare: Spare, bornAt: number): void {
     this.end(spare);
     if ((this.usedAt.get(spare.server.name) ?? 0) > bornAt) this.fill(spare.server);
@@ -173,7 +173,7 @@ export class Spares {
     if (!this.readySpares.has(spare)) return;
     this.forget(spare);
     const { instance, server, offered, taken } = spare;
-    // A directory that a session has, or may have, stays.
+    // Do not remove a directory that a session has or may have.
     const ending = (offered || taken ? instance.connection.close() : instance.discard())
       .catch((error: unknown) =>
         this.parts.logger.warn({ error, metadata: { server: server.name } }, 'a spare instance did not end cleanly'),

@@ -1,5 +1,5 @@
-// A server that is a program: prepared when the worker starts, started in its session's directory. Refuses programs
-// that cannot be found or would run with too little isolation, and a workspace if there is no session.
+// A server that is a program: checked when the worker starts, and started in its session's directory. Refuses programs that
+// cannot be found or would run with too little isolation, and `${WORKSPACE}` without a session.
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
@@ -27,13 +27,13 @@ import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-s
 export interface CommandParts {
   config: Pick<Config, 'tools' | 'isolation' | 'data_dir'>;
   workspaces: Workspaces;
-  /** What every program inherits: PATH, LANG. */
+  /** The variables that every program inherits: PATH, LANG. */
   environment: Readonly<Record<string, string>>;
   packageRoots: readonly string[];
   isolation: Isolation;
-  /** Files and directories that no server may read: secrets, in addition to those in `config` and `workspaces`. */
-  kept?: readonly string[] | undefined;
-  /** The proxy of commands whose network is a list of hosts, opened when first needed. */
+  /** Files and directories that no server may read, besides those in `config` and `workspaces`. */
+  unreadable?: readonly string[] | undefined;
+  /** Opens the proxy for commands whose network is a list of hosts. */
   egress?: () => Promise<EgressProxy>;
   /** Shared by all servers of the worker. */
   starts: ServerStarts;
@@ -51,7 +51,7 @@ interface CommandConfig extends ServerConfig {
   command: string;
 }
 
-/** A directory that a server runs in, by its name among others. */
+/** The directory that a server runs in. */
 interface Place {
   workspaces: Workspaces;
   directory: string;
@@ -65,7 +65,7 @@ interface Started {
 interface WatchedProcess {
   process: ToolProcess;
   activity: CallActivity;
-  /** At once; its calls get the error. */
+  /** Ends it at once. Its calls get the error. */
   end(error: AppError): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export class CommandServer {
   private readonly isShared: boolean;
   private readonly logger: Logger;
 
-  /** @throws CommandRefused, saying what the operator can do. */
+  /** @throws CommandRefused, with what the operator can do */
   constructor(
     private readonly name: string,
     private readonly server: CommandConfig,
@@ -90,7 +90,7 @@ export class CommandServer {
     this.isShared = server.scope === 'shared';
     const texts = [...server.args, ...Object.values(server.env)];
     if (this.isShared && texts.some((text) => text.includes(workspaceVariable))) {
-      throw new CommandRefused(`${workspaceVariable} is the directory of a session, and its scope is shared`);
+      throw new CommandRefused(`${workspaceVariable} is the directory of a session, but its scope is shared`);
     }
     this.program = resolveCommand(server.command, server.args, { path: environment['PATH'] ?? '', packageRoots });
     this.logger = logger.child({ metadata: { server: name } });
@@ -100,8 +100,8 @@ export class CommandServer {
     this.readable = this.readablePaths();
     if (isolation.needsOpenPaths(this.isolation) && ![...this.readable, workspaces.root].every(isOpenToAll)) {
       throw new CommandRefused(
-        `with isolation '${this.isolation}' a server of a worker that is root runs as another user, who cannot enter the directories ` +
-          'of its program or of the workspaces: run it with isolation confined, or move them',
+        `with isolation '${this.isolation}' a worker that runs as root starts servers as another user, who cannot enter the ` +
+          'directories of its program or of the workspaces: run it with isolation confined, or move them',
       );
     }
     const { spares: count } = server;
@@ -135,7 +135,7 @@ export class CommandServer {
         },
       };
     } catch (error) {
-      // After a crash the sweeper finds it: the directory belongs to no session.
+      // After a crash the sweeper removes the directory, which belongs to no session.
       await workspaces.remove(directory);
       throw error;
     }
@@ -173,7 +173,7 @@ export class CommandServer {
     return { connection, activity };
   }
 
-  /** The program writes its files itself: enforces the quota of its workspace while it runs. Never rejects. */
+  /** Enforces the quota of the workspace while the program runs, since it writes files itself. Never rejects. */
   private async watch({ workspaces, directory }: Place, { process, activity, end }: WatchedProcess): Promise<void> {
     const over = new AbortController();
     void process.exited.catch(() => undefined).then(() => over.abort());
@@ -188,7 +188,7 @@ export class CommandServer {
     }
   }
 
-  /** Its own code is private: a server that fails there would name it in its errors. */
+  /** Also hides the paths of the server's code, which its errors may contain. */
   private show({ connection, activity }: Started, directory: ShownDirectory): ToolConnection {
     const hidden = [{ host: dirname(directory.host), shown: dirname(directory.shown) }];
     const { packages } = this.program;
@@ -196,16 +196,16 @@ export class CommandServer {
     return new TranslatedConnection(connection, new ShownPaths(directory, hidden), activity);
   }
 
-  /** @throws CommandRefused if the configuration would expose Signalbox's data to the server. */
+  /** @throws CommandRefused if the server could read Signalbox's own data */
   private readablePaths(): string[] {
-    const { config, workspaces, kept = [] } = this.parts;
+    const { config, workspaces, unreadable = [] } = this.parts;
     const { file, args, packages } = this.program;
     const { read, write } = this.server.paths;
     const more = [...(packages === undefined ? [] : [packages]), ...read, ...write];
-    const { paths, refused } = readablePaths([file, ...args], more, [config.data_dir, workspaces.root, ...kept]);
+    const { paths, refused } = readablePaths([file, ...args], more, [config.data_dir, workspaces.root, ...unreadable]);
     if (refused.length === 0) return paths;
     throw new CommandRefused(
-      `it could read what belongs to Signalbox: ${refused.join(', ')} holds data_dir, the workspaces or a secret`,
+      `it could read data of Signalbox: ${refused.join(', ')} contains data_dir, the workspaces or a secret`,
     );
   }
 
@@ -229,14 +229,14 @@ export class CommandServer {
       },
     };
     if (typeof server.network === 'string') return { ...launch, network: server.network };
-    // A list of hosts is reachable only through the proxy, which programs find in their environment.
-    if (parts.egress === undefined) throw new AppError('tool_unavailable', 'The tool server has no way to its network');
+    // The allowed hosts are reachable only through the proxy, which is in the program's environment.
+    if (parts.egress === undefined) throw new AppError('tool_unavailable', 'There is no proxy for the tool server');
     const proxy = await parts.egress();
     const proxied = proxy.environmentFor({ name, allow: server.network.allow });
     return { ...launch, network: { proxyPort: proxy.port }, environment: { ...proxied, ...launch.environment } };
   }
 
-  /** A shared server has no session directory, but its own, which outlives it. */
+  /** A shared server has its own directory, which stays after its end. */
   private async ownPlace(): Promise<Place> {
     const { config, workspaces } = this.parts;
     const limits = { ...workspaces.limits, quota: 'soft' as const };
@@ -244,5 +244,5 @@ export class CommandServer {
   }
 }
 
-/** The largest result that is read, plus its envelope. */
+/** Room for the largest result that is read, and its envelope. */
 export const messageBytes = ({ tools }: Pick<Config, 'tools'>): number => tools.max_read_bytes + 64 * 1024;

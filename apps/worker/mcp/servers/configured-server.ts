@@ -1,30 +1,30 @@
-// A tool server as this worker runs it, of any kind.
+// A tool server of any kind, as this worker runs it.
 import type { ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import type { ToolConnection } from './connection.js';
 
-/** Whose instance is used. */
+/** The user of an instance. */
 export interface PoolUser {
   principal: string;
   sessionId: string;
   /** Name of the session's directory among the workspaces. */
   directory: string;
-  /** Headers of the caller that are sent to the server (`forward_headers`): never logged. */
+  /** Headers of the caller that are sent to the server (`forward_headers`). Never logged. */
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export type OpenServer = (user: PoolUser, signal: AbortSignal) => Promise<ToolConnection>;
 
-/** An instance without a session, in a directory of its own. */
+/** An instance without a session, in its own directory. */
 export interface SpareInstance {
   /** Name of the directory among the workspaces. */
   directory: string;
-  /** Only for closing it: paths are not mapped yet. */
+  /** Not for calls, since paths are not mapped yet. */
   connection: Pick<ToolConnection, 'closed' | 'onClosed' | 'close'>;
-  /** The connection as used by the session that takes this directory. */
+  /** The connection for the session that has taken this directory. */
   adopt(sessionId: string): ToolConnection;
-  /** Ends it and removes its directory, which no session has. */
+  /** Ends the instance and removes its directory. Only if no session has the directory. */
   discard(): Promise<void>;
 }
 
@@ -50,28 +50,28 @@ export interface ConfiguredServer {
   changes: ChangePolicy;
   /** @throws AppError tool_unavailable */
   open: OpenServer;
-  /** If spares are kept for new sessions: how many, and how one is started. */
+  /** The number of spare instances for new sessions, and how to start one. */
   spares?: { count: number; open(signal: AbortSignal): Promise<SpareInstance> } | undefined;
 }
 
-/** Distinguishes callers whose headers the server receives: a hash, which reveals nothing about them. */
+/** A hash that distinguishes callers whose headers are sent to the server. */
 export function credentialOf({ principal, headers }: PoolUser): string | undefined {
   return headers === undefined ? undefined : canonicalHash([principal, headers]);
 }
 
 type ServerIdentity = Pick<ConfiguredServer, 'name' | 'configHash'>;
 
-/** The same name and configuration: an instance of one can serve the other. */
+/** Whether both have the same name and configuration, so that an instance of one can serve the other. */
 export function isSameServer(left: ServerIdentity | undefined, right: ServerIdentity | undefined): boolean {
   return left !== undefined && left.name === right?.name && left.configHash === right.configHash;
 }
 
-/** What is configured for one tool: its name is the server's, and may be `constructor`. */
+/** The setting of a tool, by the server's name for it. The name may be `constructor`. */
 export function settingOf<T>(settings: Readonly<Record<string, T>> | undefined, tool: string): T | undefined {
   return settings !== undefined && Object.hasOwn(settings, tool) ? settings[tool] : undefined;
 }
 
-/** The name that a tool is offered under. */
+/** The name under which a tool is offered. */
 export function offeredName({ tools }: Pick<ConfiguredServer, 'tools'>, own: string): string {
   return settingOf(tools.rename, own) ?? own;
 }

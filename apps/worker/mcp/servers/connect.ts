@@ -1,4 +1,4 @@
-// Creates connections to MCP servers, to a program or over HTTP; uses what is known about the server, if anything.
+// Connects to MCP servers, which are programs or reachable over HTTP. Uses earlier discoveries about the server.
 import type { Transport } from '@modelcontextprotocol/client';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
@@ -11,10 +11,10 @@ import { StdioTransport, type StdioOptions } from '../wire/stdio-transport.js';
 
 const connectTimeoutMs = 30_000;
 
-/** @throws AppError tool_unavailable; its process has then ended completely. */
+/** @throws AppError tool_unavailable, after the process has ended completely */
 export function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
   return connectKnowing(options.memory, options.signal, async (known) => {
-    // Compared to the start of a process, checking again for a server of the newer era is cheap.
+    // Compared to the start of a process, detecting the newer era again is cheap.
     const prior = known?.kind === 'legacy' ? known : undefined;
     const first = new StdioTransport(process);
     try {
@@ -46,7 +46,7 @@ export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise
   });
 }
 
-/** @throws AppError tool_unavailable; the transport is then closed. */
+/** @throws AppError tool_unavailable, after the transport was closed */
 export async function establish(
   transport: Transport,
   options: EstablishOptions,

@@ -1,5 +1,5 @@
-// Converts errors of the SDK, HTTP and servers to ours. A server's own text is bounded; HTTP statuses are shown,
-// addresses are not.
+// Converts errors of the SDK, HTTP and servers to ours. A server's own text is bounded. HTTP statuses are shown, but no
+// addresses.
 import {
   InsufficientScopeError,
   ProtocolError,
@@ -13,7 +13,7 @@ import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { missingAnswer, tooLargeAnswer, unreadableAnswer } from '../wire/guarded-transport.js';
 
-/** The server has lost the session: it ran nothing, and the call may be retried in a new one. */
+/** The server has lost the session. It ran nothing, so the call can be repeated in a new one. */
 export class SessionLost extends AppError {
   constructor() {
     super('tool_unavailable', 'The tool server has forgotten the session');
@@ -79,7 +79,7 @@ export function asCallError(error: unknown, { toolName, failure }: CallFailure):
   return because('tool_failed', 'The tool failed');
 }
 
-/** The newer era's way to ask back: the call is over, since nobody here can answer. */
+/** In the newer era, a tool can answer with a question. The call then ends, since nobody here can answer it. */
 function askedBy({ code, data }: SdkError): string | undefined {
   if (code === SdkErrorCode.InputRequiredRoundsExceeded) return 'The tool asked for the same again and again';
   if (code !== SdkErrorCode.CapabilityNotSupported) return undefined;
@@ -95,7 +95,7 @@ function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message
   return because(nothingDone.has(status) ? 'tool_unavailable' : 'tool_failed', message);
 }
 
-/** Any failure to connect: the server is unavailable, with the cause as far as it may be shown. */
+/** The error for a failure to connect, with the cause as far as it may be shown. */
 export function asConnectError(error: unknown): AppError {
   const reason =
     error instanceof DOMException && error.name === 'TimeoutError' ? 'it did not answer in time' : undefined;
@@ -110,7 +110,7 @@ function rootOf(error: unknown): unknown {
 
 /**
  * The protocol specifies 404. Servers based on the official SDK's examples answer 400, as for a request without a
- * session: such a refusal means that nothing ran; any other problem with the request also occurs in a new session.
+ * session. In both cases nothing ran. If the 400 has another cause, it occurs again in the new session.
  */
 export function isSessionLost(error: unknown): boolean {
   if (!(error instanceof SdkHttpError)) return false;
@@ -118,7 +118,7 @@ export function isSessionLost(error: unknown): boolean {
   return status === 404 || (status === 400 && /\bsession\b|\bnot initialized\b/i.test(error.message));
 }
 
-/** Whether a server may be of another era: it refused without running anything, or sent another kind of answer. */
+/** Whether the server may be of another era: it refused the request, or sent an unexpected kind of answer. */
 export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
   if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
   if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;

@@ -1,6 +1,5 @@
-// One connection to one MCP server: the only place that uses the SDK's client. Lists tolerantly, calls with progress
-// and cancellation, and converts errors to ours. A call rejects at once when its signal aborts. Connections are created
-// in connect.ts.
+// A connection to an MCP server, the only user of the SDK's client. Lists and calls tools, with progress and cancellation,
+// and converts errors to ours. A call rejects at once when its signal aborts. connect.ts creates connections.
 import { pathToFileURL } from 'node:url';
 import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -22,12 +21,12 @@ export interface ToolRequest {
 
 export interface CallOptions {
   signal: AbortSignal;
-  /** After this long even a server that reports progress is given up. */
+  /** Limit for calls whose server reports progress. */
   maxTimeoutMs: number;
   onProgress(progress: Progress): void;
 }
 
-/** As the server sent it: unchecked. */
+/** The unchecked result of the server. */
 export interface RawToolResult {
   content?: unknown;
   structuredContent?: unknown;
@@ -36,7 +35,7 @@ export interface RawToolResult {
 }
 
 export interface ToolConnection {
-  /** The raw definitions, unchecked; a server that never stops listing is cut off. */
+  /** The unchecked definitions, up to a bound. */
   listTools(signal: AbortSignal): Promise<unknown[]>;
   /**
    * @throws AppError tool_crashed, tool_failed, tool_unavailable, invalid_tool_arguments, invalid_tool_result,
@@ -44,7 +43,7 @@ export interface ToolConnection {
    */
   callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
   readonly closed: boolean;
-  /** Why it closed, if the server caused it. */
+  /** Why the connection closed, if the server caused it. */
   readonly failure: AppError | undefined;
   onClosed(listener: () => void): void;
   onToolsChanged(listener: () => void): void;
@@ -59,25 +58,25 @@ export interface ConnectOptions {
   connectTimeoutMs?: number | undefined;
   /** The directory announced to the server as its root. */
   root?: string | undefined;
-  /** What earlier connections discovered about the server. */
+  /** Discoveries of earlier connections. */
   memory?: DiscoveryMemory | undefined;
   onBound?: OnServerBound | undefined;
 }
 
 export interface EstablishOptions extends ConnectOptions {
-  /** Assumed: no other era is tried. */
+  /** If given, no other era is tried. */
   prior?: PriorDiscovery | undefined;
 }
 
-/** A pipe that does not answer the newer greeting within this time belongs to an older server. */
+/** A program that does not answer the newer greeting within this time is an older server. */
 const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
 const maxListPages = 100;
 const maxListedTools = 10_000;
-/** Total of all pages, including cursors: further definitions are dropped. The page that exceeds it is the last. */
+/** Limit for all pages, including cursors. The page that exceeds it is the last one. */
 const maxListedBytes = 32 * 1024 * 1024;
 
-/** Some servers send `null` if there is no next page; an invalid cursor also ends the listing. */
+/** Some servers send `null` if there is no next page. An invalid cursor also ends the listing. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 const resultSchema = z.looseObject({});
 
@@ -97,7 +96,7 @@ export class ClientConnection implements ToolConnection {
   ) {
     const { root, prior } = options;
     this.unproven = prior?.kind === 'modern';
-    const onChanged = () => this.tell(this.changedListeners);
+    const onChanged = () => notify(this.changedListeners);
     this.client = new Client(
       { name: 'signalbox', version: '1' },
       {
@@ -117,10 +116,10 @@ export class ClientConnection implements ToolConnection {
     return this.guard.failure;
   }
 
-  /** Does not settle if a server ends right after its greeting: the caller has a deadline, and so has the close. */
+  /** May never settle if the server ends right after its greeting, so the caller needs a deadline. */
   async open(signal: AbortSignal, timeout: number): Promise<void> {
     const closed = new Promise<never>((_resolve, reject) => {
-      // Without a failure the SDK closes it, and reports the reason itself.
+      // Without a failure, the SDK rejects with its own reason.
       const onclose = () => void (this.failure === undefined || reject(this.failure));
       Object.assign(this.guard, { onclose });
     });
@@ -128,16 +127,16 @@ export class ClientConnection implements ToolConnection {
     const { prior } = this.options;
     const connecting = this.client.connect(this.guard, { signal, timeout, ...(prior === undefined ? {} : { prior }) });
     await Promise.race([connecting, closed]);
-    // The SDK's one hook, no event target.
+    // The SDK has only this hook.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     this.client.onclose = () => {
       this.closed = true;
       this.ended.abort();
-      this.tell(this.closedListeners);
+      notify(this.closedListeners);
     };
-    // The list may have changed while nobody listened.
-    const onAgain = () => this.tell(this.changedListeners);
-    // A broken stream of the older transport ends its session; the SDK would open a new one without it.
+    // The tools may have changed while the stream was interrupted.
+    const onAgain = () => notify(this.changedListeners);
+    // With the older transport, the session ends with its stream. The SDK would open a new stream without a session.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     this.client.onerror = (error) => {
       if (!(error instanceof SseError) || this.closed) return;
@@ -149,7 +148,7 @@ export class ClientConnection implements ToolConnection {
     void keepListening(this.client, this.ended.signal, onAgain);
   }
 
-  /** What the next connection need not discover. */
+  /** What the next connection need not discover again. */
   get discovery(): PriorDiscovery {
     const discover = this.client.getDiscoverResult();
     return this.client.getProtocolEra() === 'modern' && discover !== undefined
@@ -200,7 +199,7 @@ export class ClientConnection implements ToolConnection {
     const progressToken = this.guard.expectProgress(options);
     const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
     try {
-      // The caller has the deadline; the SDK's own is only the last resort.
+      // The caller has the real deadline. The SDK's is longer.
       const last = { signal, timeout: options.maxTimeoutMs + 5_000 };
       const result = await this.client.request({ method: 'tools/call', params }, resultSchema, last);
       this.unproven = false;
@@ -218,7 +217,7 @@ export class ClientConnection implements ToolConnection {
     this.ended.abort();
     await this.client.close();
     this.closed = true;
-    // The SDK has dropped connections that ended by themselves: their processes may still run.
+    // If the connection ended by itself, the SDK has dropped it, but its process may still run.
     const { inner } = this.guard;
     if (inner instanceof StdioTransport) await inner.close();
   }
@@ -235,7 +234,7 @@ export class ClientConnection implements ToolConnection {
     return asCallError(error, { toolName, failure: this.failure });
   }
 
-  /** A server may stay silent about a cancelled call. One that answers nothing at all any more is ended. */
+  /** A server need not answer a cancelled call, but one that no longer answers anything is ended. */
   private async checkAfterCancel(): Promise<void> {
     const { inner } = this.guard;
     if (!(inner instanceof StdioTransport) || this.closed || this.checking) return;
@@ -256,8 +255,8 @@ export class ClientConnection implements ToolConnection {
   private giveUp(): void {
     this.close().catch(() => undefined);
   }
+}
 
-  private tell(listeners: readonly (() => void)[]): void {
-    for (const listener of listeners) listener();
-  }
+export function notify(listeners: readonly (() => void)[]): void {
+  for (const listener of listeners) listener();
 }

@@ -1,4 +1,4 @@
-// What workers tell each other of a server, over the real cache: each worker here is a pool of its own.
+// How workers share discoveries about servers, through the real cache. Each worker here has its own pool.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -34,7 +34,7 @@ afterAll(async () => {
   await services?.close();
 });
 
-/** A fixture behind a proxy that writes down which methods were asked for. */
+/** A fixture behind a proxy that records the requested methods. */
 async function watched(name: string): Promise<{ url: string; asked: string[] }> {
   const child = spawn(process.execPath, [fixture(name), '--http']);
   fixtures.push(child);
@@ -61,7 +61,7 @@ async function watched(name: string): Promise<{ url: string; asked: string[] }> 
   return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`, asked };
 }
 
-/** One worker's call of `add`, with what it was told and what it tells. */
+/** A call of `add` by one worker, which uses and shares discoveries. */
 async function callFrom(server: object, cache: Cache): Promise<void> {
   const worker = await openToolServers({ web: server }, { cache });
   try {
@@ -72,7 +72,7 @@ async function callFrom(server: object, cache: Cache): Promise<void> {
   }
 }
 
-/** Everything that is kept of servers is this from now on. */
+/** Replaces all shared discoveries. */
 function always(discovery: Discovery | string): Cache {
   const { cache } = services.backing;
   const text = typeof discovery === 'string' ? discovery : JSON.stringify(discovery);
@@ -107,7 +107,7 @@ for (const [name, first] of [
     await callFrom({ url }, services.backing.cache);
     expect(handshakes(asked)).toEqual(first);
     asked.length = 0;
-    // Written while nobody waits for it.
+    // The write is not awaited.
     const again = () => callFrom({ url }, services.backing.cache).then(() => handshakes(asked.splice(0)));
     await expect.poll(again, { timeout: 15_000 }).toEqual(name === 'new-sdk' ? [] : ['initialize']);
     await callFrom({ url, timeout_ms: 9_999 }, services.backing.cache);

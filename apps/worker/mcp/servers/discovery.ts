@@ -1,5 +1,5 @@
-// What connecting discovered about a server: its era and its transport. Shared by all workers through the cache, so
-// that each server is probed once. It may be outdated: a worker that notices this deletes it.
+// Remembers a server's era and transport. Shared by all workers through the cache, so that each server is probed once. A
+// worker that finds the value outdated deletes it.
 import { isDeepStrictEqual } from 'node:util';
 import type { PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -8,14 +8,14 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 export type Discovery = PriorDiscovery & {
-  /** Discovered, unless the configuration says it. */
+  /** Discovered, unless it is configured. */
   transport?: 'http' | 'sse';
 };
 
 const transport = z.enum(['http', 'sse']).optional();
 const discoverySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('legacy'), transport }),
-  // The SDK checks the rest when it receives it.
+  // The SDK checks the rest.
   z.object({
     kind: z.literal('modern'),
     discover: z.looseObject({ supportedVersions: z.array(z.string()).min(1), capabilities: z.looseObject({}) }),
@@ -23,14 +23,14 @@ const discoverySchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** A server that has since been upgraded to the newer era is noticed after this time. */
+/** After this time, a server is probed again, in case it was upgraded. */
 const lifeMs = 3_600_000;
 const cacheMs = 1_000;
 
-/** A later failure means that the server was unavailable, not that it was misunderstood. */
+/** A slower failure means that the server is unavailable, not that the discovery is outdated. */
 const quickMs = 5_000;
 
-/** Connects by what is known about the server; if that fails at once, discovers it again. */
+/** Connects with the known discovery. If that fails at once, discovers the server again. */
 export async function connectKnowing<T>(
   memory: DiscoveryMemory | undefined,
   signal: AbortSignal,
@@ -51,17 +51,17 @@ export async function connectKnowing<T>(
 export interface DiscoveryKey {
   server: string;
   configHash: string;
-  /** The caller for whom the server is contacted, if that is not part of the configuration. */
+  /** Identifies the caller, if the caller's headers are sent to the server. */
   credential?: string;
 }
 
 export class DiscoveryMemory {
   private readonly key: string;
   private known: { discovery: Discovery; until: number } | undefined;
-  /** The shared value was found wrong here: it is being deleted, and ignored meanwhile. */
+  /** The shared value was wrong. It is being deleted, and ignored until then. */
   private distrusted = false;
 
-  /** @param cache shares it with other workers. */
+  /** `cache` shares it with other workers. */
   constructor(
     key: DiscoveryKey,
     private readonly cache: Cache | undefined,
@@ -70,7 +70,7 @@ export class DiscoveryMemory {
     this.key = `mcp-discovery:${canonicalHash(key)}`;
   }
 
-  /** Never rejects: what cannot be read is discovered again. */
+  /** Never rejects: without a readable value, the server is discovered again. */
   async recall(): Promise<Discovery | undefined> {
     const known = this.local();
     if (known !== undefined || this.distrusted || this.cache === undefined) return known;
@@ -96,7 +96,7 @@ export class DiscoveryMemory {
       .catch((error: unknown) => this.report(error));
   }
 
-  /** It was wrong. */
+  /** Call it if the discovery was wrong. */
   forget(): void {
     this.distrusted = true;
     this.known = undefined;
@@ -108,6 +108,6 @@ export class DiscoveryMemory {
   }
 
   private report(error: unknown): void {
-    this.logger.debug({ error }, 'what is known of a tool server could not be shared');
+    this.logger.debug({ error }, 'the discovery of a tool server could not be shared');
   }
 }

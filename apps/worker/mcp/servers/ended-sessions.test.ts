@@ -1,4 +1,4 @@
-// What runs for a session that is no more, and starts that nobody waits for: all of it ends, as real processes.
+// Processes of a deleted session end, and so do starts without a waiting call. With real processes.
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
-const gone = { code: 'tool_unavailable', message: 'The session is no more' };
+const gone = { code: 'tool_unavailable', message: 'The session was deleted' };
 const states = () =>
   Object.fromEntries(
     servers.pool
@@ -54,12 +54,12 @@ verifies(
     expect(family.map(isAlive)).toEqual([false, false, false, false]);
     await ended;
     await soon(states).toEqual({ 'deaf idle': 1, 'bad spare': 1 });
-    // A call that was on its way.
+    // A call that arrives late.
     await servers.workspaces.remove('ws_sess_a');
     await expect(servers.call('deaf', 'echo')).rejects.toMatchObject(gone);
     expect(existsSync(servers.workspaces.hostPath('ws_sess_a'))).toBe(false);
     await servers.call('deaf', 'echo', { session: 'sess_b' });
-    expect(servers.log.map(({ fields }) => fields.metadata?.['reason'])).toContain('its session is no more');
+    expect(servers.log.map(({ fields }) => fields.metadata?.['reason'])).toContain('its session was deleted');
   },
 );
 
@@ -78,7 +78,7 @@ verifies(
     expect(await countToolProcesses()).toBe(0);
     await Promise.all([slow, deaf]);
     expect(states()).toEqual({});
-    // It says nothing about the servers.
+    // It does not count as a failure of the servers.
     expect(servers.log.map(({ message }) => message)).not.toContain('a tool server could not be connected');
     await servers.call('deaf', 'echo', { session: 'sess_b' });
   },
@@ -91,7 +91,7 @@ verifies('sessions.deleted-ends-servers', 'a spare that the session has taken an
   expect(states()).toEqual({ 'bad spare': 1 });
   await servers.pool.endIn(taken.directory);
   expect(await countToolProcesses()).toBe(0);
-  // The directory is its owner's to remove.
+  // Its owner removes the directory.
   expect(existsSync(servers.workspaces.hostPath(taken.directory))).toBe(true);
 });
 

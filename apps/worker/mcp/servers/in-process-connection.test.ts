@@ -1,4 +1,4 @@
-// One table of what a tool can do, over the protocol and without: whoever holds the connection meets the same.
+// The same cases over the protocol and in process: both connections must behave the same.
 import { InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -154,7 +154,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('%s', (way) => {
     await call('object', {}, { onProgress: (progress) => told.push(progress) }, toCallMeta(context));
     expect(tools.seen[0]).toMatchObject({ requestId: 'req_1', userId: 'alice', sessionId: 'sess_1' });
     expect(tools.seen[0]!.workspace).toBeDefined();
-    // What a tool tells after its end is told to nobody; the next call would get it after its own.
+    // Progress after the end of a call is dropped; if not, the next call would get it.
     tools.seen[0]!.reportProgress(9);
     await call('text', { text: 'x' }, { onProgress: (progress) => told.push(progress) });
     expect(told).toEqual([]);

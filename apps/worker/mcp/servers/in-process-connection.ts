@@ -1,12 +1,12 @@
-// A connection to a server of this process without a protocol in between. Apart from speed it behaves like one
-// over the protocol: in-process-connection.test.ts runs both against one table.
+// A connection to a server in this process, without a protocol. It behaves like a connection over the protocol:
+// in-process-connection.test.ts runs the same cases with both.
 import type { ServedCall, ServerListener } from '#libs/mcp-server/tool-server.js';
 import { AppError } from '#libs/schemas/errors.js';
-import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
+import { notify, type CallOptions, type RawToolResult, type ToolConnection, type ToolRequest } from './connection.js';
 import { CountWindow } from '../wire/flood-gate.js';
 import { readProgress } from '../wire/guarded-transport.js';
 
-/** A server inside this process, as `createMcpServer` makes it. */
+/** A server inside this process, from `createMcpServer`. */
 export interface InProcessServer {
   readonly name: string;
   list(): unknown[];
@@ -21,12 +21,12 @@ export class InProcessConnection implements ToolConnection {
   private readonly calls = new Set<AbortController>();
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
-  private readonly told = new CountWindow(secondMs);
+  private readonly reported = new CountWindow(1_000);
   private isClosed = false;
 
   constructor(private readonly server: InProcessServer) {
     this.detach = server.attach({
-      onToolsChanged: () => tell(this.changedListeners),
+      onToolsChanged: () => notify(this.changedListeners),
       onClosed: () => this.end(),
     });
   }
@@ -53,7 +53,7 @@ export class InProcessConnection implements ToolConnection {
     const { signal } = options;
     signal.throwIfAborted();
     if (this.isClosed) throw ended(request.tool);
-    // A separate signal: it also aborts on close, and distinguishes late progress from timely progress.
+    // A separate signal, because it also aborts on close, and identifies late progress.
     const call = new AbortController();
     const abort = () => call.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -63,7 +63,7 @@ export class InProcessConnection implements ToolConnection {
         ...request,
         signal: call.signal,
         onProgress: (progress) => {
-          if (!this.calls.has(call) || this.told.count() > toldASecond) return;
+          if (!this.calls.has(call) || this.reported.count() > maxProgressPerSecond) return;
           const read = readProgress(progress);
           if (read !== undefined) options.onProgress(read);
         },
@@ -86,17 +86,12 @@ export class InProcessConnection implements ToolConnection {
     this.detach();
     for (const call of this.calls) call.abort(ended());
     this.calls.clear();
-    tell(this.closedListeners);
+    notify(this.closedListeners);
   }
 }
 
-const secondMs = 1_000;
-/** Notifications beyond this are dropped: they only report progress. */
-const toldASecond = 1_000;
-
-function tell(listeners: readonly (() => void)[]): void {
-  for (const listener of listeners) listener();
-}
+/** Further notifications are dropped. */
+const maxProgressPerSecond = 1_000;
 
 function ended(toolName?: string): AppError {
   const details = toolName === undefined ? {} : { toolName };

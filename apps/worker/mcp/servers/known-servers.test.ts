@@ -1,4 +1,4 @@
-// Servers that others have written, over each transport and in both eras of the protocol.
+// Widely used servers, over each transport and in both eras of the protocol.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -46,7 +46,7 @@ beforeAll(async () => {
     ownHttp: { url: serving.url },
   });
 });
-/** Resolves with the address that it listens on. */
+/** Resolves with its URL. */
 async function startHttp(name: string): Promise<string> {
   const child = spawn(process.execPath, [fixture(name), '--http']);
   http.push(child);

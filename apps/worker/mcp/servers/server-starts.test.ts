@@ -1,4 +1,4 @@
-// Programs of tool servers that start a few at a time: the line itself, and real processes that stand in it.
+// A few programs of tool servers start at a time, others wait: the queue itself, and real processes.
 import { getPriority } from 'node:os';
 import { expect } from 'vitest';
 import { hostile, openToolServers, type ToolServers } from '../../../../test/support/tool-servers.js';
@@ -7,7 +7,7 @@ import { countToolProcesses } from '../../sandbox/tool-process.js';
 import { ServerStarts, StartRefused } from './server-starts.js';
 
 const never = new AbortController().signal;
-/** As the launcher sets it. */
+/** Equal to what the launcher sets. */
 const toolNiceness = 10;
 const soon = { timeout: 20_000, interval: 20 };
 
@@ -78,7 +78,7 @@ verifies('tools.starts-bounded', 'refused in time, and no failure of the server 
       expect(error).toMatchObject({ code: 'tool_unavailable', message: expect.stringContaining("'good'") });
     }
     expect(refused).toEqual(sessions.map(() => 'good'));
-    // Five failures would have it left alone.
+    // Five failures would block the server.
     expect(servers.log.filter(({ message }) => message.includes('could not be connected'))).toEqual([]);
     void holding;
   } finally {

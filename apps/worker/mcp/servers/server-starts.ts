@@ -1,5 +1,5 @@
-// Limits how many tool server programs start at once in a worker. A start costs as much as hundreds of calls: fifty at
-// once would starve the queue, the answers and the heartbeats. Later ones wait in order, for a limited time.
+// Limits how many programs of tool servers start at once in a worker. A start costs as much as hundreds of calls, so many at
+// once would delay jobs, replies and heartbeats. Further starts wait in order, for a limited time.
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -8,16 +8,16 @@ export interface ServerStartsOptions {
   /** Programs that start at once. */
   limit: number;
   onRefused?: (server: string) => void;
-  /** How long a start may wait for its turn. */
+  /** How long a start may wait. */
   waitMs?: number;
-  /** A slower start mostly waits for something itself: it no longer blocks others. */
+  /** A start that takes longer no longer counts, since it is probably waiting for something. */
   holdMs?: number;
 }
 
-/** Beyond this number starts are refused at once. */
+/** Above this number, starts are refused at once. */
 const maxWaiting = 1_000;
 
-/** Its turn did not come in time: this says nothing about the server. */
+/** A start had to wait too long. This is no failure of the server. */
 export class StartRefused extends AppError {}
 
 export class ServerStarts {
@@ -28,14 +28,14 @@ export class ServerStarts {
     this.slots = new FairSlots(options.limit, maxWaiting, 'starts');
   }
 
-  /** Starts of the server that wait for their turn. */
+  /** The number of waiting starts of a server. */
   waiting(server: string): number {
     return this.waitingByServer.get(server) ?? 0;
   }
 
-  /** @throws StartRefused if its turn does not come in time; the signal's reason; errors of `start`. */
+  /** @throws StartRefused after too long a wait, the signal's reason, errors of `start` */
   async run<T>(server: string, signal: AbortSignal, start: () => Promise<T>): Promise<T> {
-    const giveBack = await this.turn(server, signal);
+    const giveBack = await this.waitForSlot(server, signal);
     const timer = setTimeout(giveBack, this.options.holdMs ?? 5_000);
     try {
       return await start();
@@ -45,7 +45,7 @@ export class ServerStarts {
     }
   }
 
-  private async turn(server: string, signal: AbortSignal): Promise<() => void> {
+  private async waitForSlot(server: string, signal: AbortSignal): Promise<() => void> {
     const { onRefused, waitMs = 30_000 } = this.options;
     this.count(server, 1);
     try {

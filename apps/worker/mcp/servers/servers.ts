@@ -1,5 +1,5 @@
-// The configured servers as this worker runs them, in the order that decides bare names. A server that cannot run or
-// is misconfigured is refused with a reason, never silently.
+// Prepares the configured servers, in the order in which bare names of tools are resolved. A server that is misconfigured
+// or cannot run is refused with a reason.
 import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/server-schema.js';
@@ -28,18 +28,18 @@ export interface ConfiguredServers {
 
 export interface ServerParts extends CommandParts {
   config: Pick<Config, 'mcpServers' | 'tools' | 'worker' | 'isolation' | 'data_dir'>;
-  /** Servers built into this worker, by their builtin name. */
+  /** Servers inside this worker, by builtin name. */
   builtins: ReadonlyMap<string, InProcessServer>;
-  /** Where discoveries about servers are shared; absent: only this process knows them. */
+  /** Shares discoveries about servers with other workers. */
   cache?: Cache;
-  /** The servers of the previous configuration: an unchanged one is not prepared again. */
+  /** The servers of the previous configuration. Unchanged ones are reused. */
   running?: ConfiguredServers;
 }
 
 type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
 
 const httpConnectMs = 10_000;
-/** In addition to those of calls: notifications, cancellations, answers that a server leaves open. */
+/** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
 const openExchanges = 256;
 
 export function configuredServers(parts: ServerParts): ConfiguredServers {
@@ -67,7 +67,7 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
     configHash: canonicalHash(server),
     trusted: builtin || server.trusted,
     scope: server.scope ?? (server.command === undefined ? 'shared' : 'session'),
-    // A builtin is our own code: only the worker's own limit applies.
+    // For builtins, only the worker's own limit applies.
     concurrency: builtin ? config.worker.concurrency : server.concurrency,
     maxInstances: server.max_instances,
     idleTtlMs: server.idle_ttl_ms,
@@ -79,7 +79,7 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
   };
 }
 
-/** A builtin changes only with this program. */
+/** Builtins change only with Signalbox itself. */
 const ownTools: ChangePolicy = {
   cosmetic: 'allow',
   wording: 'allow',
@@ -106,7 +106,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
-/** The address is the operator's own: it may be private. Redirects to other hosts are not followed. */
+/** The operator has chosen the URL, so it may be private. Redirects are not followed. */
 function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
   const { config, connectTimeoutMs } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
@@ -143,7 +143,7 @@ function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryM
   return new DiscoveryMemory(key, cache, logger);
 }
 
-/** Builtins first; each one in this worker is included unless it is switched off by name. */
+/** Builtins first. Those of this worker are included even if they are not in the configuration. */
 function inOrder({ config, builtins }: Pick<ServerParts, 'config' | 'builtins'>): [string, ServerConfig][] {
   const entries = Object.entries(config.mcpServers);
   const isNamed = (builtin: string) => entries.some(([name, server]) => name === builtin || server.builtin === builtin);

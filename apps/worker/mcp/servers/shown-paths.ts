@@ -1,5 +1,5 @@
-// Maps the directories of a tool server to the names that models and callers see, and back: no host path leaves the
-// worker; `/mcp_workspaces/<session>` in arguments means the session's directory. In-process servers need no mapping.
+// Maps the directories of a tool server to names such as `/mcp_workspaces/<session>` for models and callers, and back, so that
+// no host path leaves the worker. In-process servers need no mapping.
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CallOptions, RawToolResult, ToolConnection, ToolRequest } from './connection.js';
@@ -11,14 +11,14 @@ export interface ShownDirectory {
   shown: string;
 }
 
-/** Characters that may follow a directory's name without making it another name. */
+/** The end of a directory's name: none of these characters, which would make it another name, may follow. */
 const end = String.raw`(?![\w.-])`;
 
 export class ShownPaths {
   private readonly replaceShown: (text: string) => string;
   private readonly replaceHost: (text: string) => string;
 
-  /** @param hidden directories above the shown ones: `host` becomes `shown` in what comes back only. */
+  /** `hidden` directories are only replaced in results. */
   constructor(directory: ShownDirectory, hidden: readonly ShownDirectory[]) {
     this.replaceShown = replacer([[directory.shown, directory.host]]);
     const back = [directory, ...hidden].flatMap(({ host, shown }): [string, string][] => [
@@ -46,7 +46,7 @@ function replacer(pairs: readonly (readonly [string, string])[]): (text: string)
 
 const escape = (text: string): string => text.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
-/** Also maps member names: they may contain a host path. Depth is bounded, as it was for the frames. */
+/** Also maps member names, which may contain a host path. The depth is already bounded. */
 function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change));
@@ -54,7 +54,7 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapStrings(inner, change)]));
 }
 
-/** A connection whose callers see only shown names. */
+/** A connection that maps paths. */
 export class TranslatedConnection implements ToolConnection {
   constructor(
     private readonly inner: ToolConnection,
