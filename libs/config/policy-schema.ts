@@ -40,7 +40,7 @@ const conditionSchema = z
     error: `it needs one of ${tests.join(', ')}`,
   });
 
-export const policyRuleSchema = z.strictObject({
+const policyRuleSchema = z.strictObject({
   name: z
     .string()
     .regex(/^(?!default$)[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/)

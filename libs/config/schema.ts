@@ -15,7 +15,7 @@ export const providerSchema = z.strictObject({
   headers: z
     .record(z.string(), z.string())
     .default({})
-    .meta({ secret: true, description: 'Headers added to every call' }),
+    .meta({ secret: true, description: 'Headers added to every model call' }),
   timeout_ms: z
     .strictObject({
       connect: ms('Time to connect').default(10_000),
@@ -26,21 +26,21 @@ export const providerSchema = z.strictObject({
   max_retries: z.number().int().min(0).max(10).default(2).describe('Retries before the first byte (429, 5xx, connect)'),
   retry_budget: z
     .strictObject({
-      share: z.number().min(0).max(10).default(0.2).describe('Retries per call, over all calls of a gateway'),
+      share: z.number().min(0).max(10).default(0.2).describe('Retries per model call, over all those of a gateway'),
       reserve: z
         .number()
         .int()
         .min(0)
         .max(1_000)
         .default(10)
-        .describe('Retries allowed however few calls there are; refilled within 10 s'),
+        .describe('Retries allowed however few model calls there are; refilled within 10 s'),
     })
     .prefault({}),
-  max_concurrency: count('Calls under way at once').default(256),
+  max_concurrency: count('Model calls at once').default(256),
   circuit: z
     .strictObject({
-      failures: count('Failures in a row, before any part of an answer, that stop further calls').default(5),
-      cool_down_ms: ms('Time until one call tries again').default(30_000),
+      failures: count('Failures in a row, before any part of an answer, that stop further model calls').default(5),
+      cool_down_ms: ms('Time until one model call tries again').default(30_000),
     })
     .prefault({}),
   models: z.array(z.string()).optional().describe('If given, other names are refused with model_not_found'),

@@ -8,7 +8,7 @@ export const maskCharacter = '***';
 const secretParameter = /^(?:\w*_)?(?:password|token|key|secret)$/i;
 
 /** A value with its secrets masked. */
-export function maskValue(value: unknown, secrecy: Secrecy): unknown {
+function maskValue(value: unknown, secrecy: Secrecy): unknown {
   if (secrecy === undefined || value === undefined) return value;
   if (secrecy === 'url' && typeof value === 'string') return maskUrl(value);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
@@ -18,7 +18,7 @@ export function maskValue(value: unknown, secrecy: Secrecy): unknown {
 }
 
 /** Removes user, password and query, which may contain passwords. Host and path stay. */
-export function maskUrl(text: string): string {
+function maskUrl(text: string): string {
   try {
     const url = readUrl(text);
     if (url.password !== '' || url.username !== '') {

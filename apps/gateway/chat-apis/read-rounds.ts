@@ -21,20 +21,20 @@ interface Round {
 const newRound = (): Round => ({ texts: [], reasoning: '', calls: [], results: [] });
 
 export function readRounds(pieces: readonly TurnPiece[]): ChatMessage[] {
-  const kept = pieces.some((piece) => piece.type === 'call' && !piece.here && isKeptCallId(piece.call.id));
+  const isStored = pieces.some((piece) => piece.type === 'call' && !piece.here && isKeptCallId(piece.call.id));
   const rounds = [newRound()];
   for (const piece of pieces) {
     let round = rounds.at(-1)!;
     if (piece.type === 'result') {
-      if (!kept) round.results.push(piece.result);
+      if (!isStored) round.results.push(piece.result);
       continue;
     }
     if (round.results.length > 0) rounds.push((round = newRound()));
     if (piece.type === 'text') round.texts.push(piece.text);
     else if (piece.type === 'reasoning') round.reasoning += piece.text;
-    else if (!piece.here || !kept) round.calls.push(piece.call);
+    else if (!piece.here || !isStored) round.calls.push(piece.call);
   }
-  return rounds.flatMap((round) => [toAssistant(round, kept), ...round.results]);
+  return rounds.flatMap((round) => [toAssistant(round, isStored), ...round.results]);
 }
 
 export const toCall = (id: string, name: string, args: string): ToolCall => ({

@@ -41,7 +41,7 @@ export interface ModelProvider {
   readonly name: string;
   /**
    * One model call. Each read from the network is passed to `take` as one batch, never empty. The first event is
-   * `message_start`, the last is `message_end` or `error`; a stream that just stops ends with the error
+   * `message_start`, the last is `message_end` or `error`; a stream that stops early ends with the error
    * `model_stream_cut`. Failures before the first byte are retried within the provider's budget. Resolves after the last
    * batch and never rejects. If `take` returns `enough`, or the signal aborts, the upstream connection is closed at once.
    */

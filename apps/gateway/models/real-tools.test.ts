@@ -33,7 +33,7 @@ const recorded = readdirSync(root).map((file): [string, ToolDefinition[]] => {
 const ajv = new Ajv2020({ strict: false, logger: false });
 addFormats.default(ajv);
 
-/** Validators by schema. The dialect of the original does not matter for these tools. */
+/** Validators by schema. The original's version of JSON Schema does not matter for these tools. */
 function acceptor(schema: JsonObject): (value: Json) => boolean {
   const { $schema: _, ...own } = schema;
   const validate = ajv.compile(own);

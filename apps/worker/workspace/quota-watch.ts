@@ -75,7 +75,7 @@ export async function watchQuota(options: QuotaWatchOptions, signal: AbortSignal
     const startedAt = performance.now();
     try {
       const { leftMs, reason, countMs } = await check(options, signal);
-      const ended = reason === undefined ? undefined : await judge(options, signal);
+      const ended = reason === undefined ? undefined : await endOrResume(options, signal);
       if (ended !== undefined) return ended;
       pauseMs = pauseAfter(leftMs, countMs);
       isBlind = false;
@@ -130,7 +130,7 @@ function reasonToEnd(
 }
 
 /** Counts again while the tree is stopped, since it may have deleted files after the first count. */
-async function judge(options: QuotaWatchOptions, signal: AbortSignal): Promise<AppError | undefined> {
+async function endOrResume(options: QuotaWatchOptions, signal: AbortSignal): Promise<AppError | undefined> {
   const { tree } = options;
   let ended = false;
   try {

@@ -12,7 +12,7 @@ export interface SweeperOptions {
   intervalMs: number;
   /** How long this process must have seen a directory without a session before it removes it. */
   orphanGraceMs?: number;
-  /** The time for one directory in a round. The next round continues. */
+  /** The time for one directory in a sweep. The next sweep continues. */
   removalBudgetMs?: number;
 }
 
@@ -38,9 +38,9 @@ export class Sweeper {
     this.timer.unref();
   }
 
-  /** Runs a round, or waits for the one under way. Never throws: failures are logged, and the next round tries again. */
+  /** Sweeps, or waits for the sweep under way. Never throws: failures are logged, and the next sweep tries again. */
   sweep(): Promise<void> {
-    this.running ??= this.round().finally(() => (this.running = undefined));
+    this.running ??= this.sweepOnce().finally(() => (this.running = undefined));
     return this.running;
   }
 
@@ -53,7 +53,7 @@ export class Sweeper {
   }
 
   /** A failed step does not prevent the next ones. */
-  private async round(): Promise<void> {
+  private async sweepOnce(): Promise<void> {
     for (const step of [() => this.removeExpired(), () => this.removeOrphans(), () => this.finishRemovals()]) {
       try {
         await step();

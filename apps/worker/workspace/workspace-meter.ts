@@ -15,14 +15,14 @@ export class WorkspaceMeter {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private readonly stop = new AbortController();
-  /** The workspaces of the current round that are not counted yet. */
+  /** The workspaces of the current count that are left. */
   private left: string[] = [];
   private sum = 0;
   private lastSum: number | undefined;
 
   constructor(private readonly options: WorkspaceMeterOptions) {}
 
-  /** The result of the last complete round. @throws Error before the first one */
+  /** The result of the last complete count. @throws Error before the first one */
   get bytes(): number {
     if (this.lastSum === undefined) throw new Error('the workspaces have not been counted yet');
     return this.lastSum;

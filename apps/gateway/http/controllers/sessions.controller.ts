@@ -90,7 +90,7 @@ interface ShownSession {
   limits: { bytes: number; files: number; depth: number };
 }
 
-export const sessionNotFound = (id: string) => new AppError('session_not_found', `Session '${id}' not found`);
+const sessionNotFound = (id: string) => new AppError('session_not_found', `Session '${id}' not found`);
 
 /** @throws AppError invalid_value */
 export function checkSessionId(id: unknown, param = 'session_id'): string {

@@ -1,9 +1,9 @@
 // The body of `POST /api/sessions`.
 import { plainToInstance } from 'class-transformer';
-import { IsObject, IsOptional, Matches, ValidateBy, validateSync } from 'class-validator';
-import { AppError } from '#libs/schemas/errors.js';
+import { IsObject, IsOptional, Matches, ValidateBy } from 'class-validator';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { requireObject } from '../../chat-apis/invalid-value.js';
+import { validateDto } from './validate-dto.js';
 
 const maxMetadataBytes = 16 * 1024;
 
@@ -27,12 +27,9 @@ export class CreateSessionDto {
 /** Without a body, the session gets a new id. @throws AppError invalid_value, with the invalid member as `param` */
 export function readCreateSession(body: unknown): CreateSessionDto {
   if (body === undefined || body === null) return new CreateSessionDto();
-  if (!isJsonObject(body)) throw new AppError('invalid_value', 'The body must be a JSON object', { param: 'body' });
-  const dto = plainToInstance(CreateSessionDto, { session_id: body['session_id'] });
+  const { session_id, metadata } = requireObject(body);
+  const dto = plainToInstance(CreateSessionDto, { session_id });
   // Not transformed, because a copy would lose members with special names.
-  dto.metadata = body['metadata'] as CreateSessionDto['metadata'];
-  const error = validateSync(dto, { stopAtFirstError: true })[0];
-  if (error === undefined) return dto;
-  const problem = Object.values(error.constraints ?? {})[0] ?? 'not valid';
-  throw new AppError('invalid_value', problem, { param: error.property });
+  dto.metadata = metadata as CreateSessionDto['metadata'];
+  return validateDto(dto);
 }

@@ -1,7 +1,7 @@
 // Passes the bodies of uploads on as streams, whatever their Content-Type. Only for the files route.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-export const filesRoute = '/api/sessions/:id/files/*';
+const filesRoute = '/api/sessions/:id/files/*';
 
 /** Selects the parser that does not read the body. If a client sends it, it is removed. */
 const rawBody = 'application/vnd.signalbox.file';

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => services?.close());
 
 let gateways = 0;
-const open = (options: { leaseMs?: number } = {}) => {
+const open = (options: { ttlMs?: number } = {}) => {
   const gatewayId = `gateway-${++gateways}`;
   return new PrincipalPlaces({ counters: services.backing.counters, gatewayId, logger: silentLogger, ...options });
 };
@@ -48,10 +48,10 @@ verifies(
   'chat.overload.principal-shared',
   'held for longer than a lease; free after it where its gateway died',
   async () => {
-    const leaseMs = 1_200;
-    const [dead, living] = [open({ leaseMs }), open({ leaseMs })];
+    const ttlMs = 1_200;
+    const [dead, living] = [open({ ttlMs }), open({ ttlMs })];
     expect(await dead.take('cid', 1)).toBeDefined();
-    await delay(2 * leaseMs);
+    await delay(2 * ttlMs);
     expect(await living.take('cid', 1)).toBeUndefined();
     dead.close();
     await eventually(async () => (await living.take('cid', 1)) !== undefined);
@@ -61,7 +61,7 @@ verifies(
 
 verifies('chat.overload.principal-shared', 'given back at once, while the others are kept up', async () => {
   const { counters } = services.backing;
-  const leaseMs = 4_500;
+  const ttlMs = 4_500;
   let isRenewing = () => {};
   const renewing = new Promise<void>((resolve) => (isRenewing = resolve));
   let goOn = () => {};
@@ -78,15 +78,15 @@ verifies('chat.overload.principal-shared', 'given back at once, while the others
       return counters.acquire(...given);
     },
   });
-  const one = new PrincipalPlaces({ counters: slow, gatewayId: 'slow', logger: silentLogger, leaseMs });
+  const one = new PrincipalPlaces({ counters: slow, gatewayId: 'slow', logger: silentLogger, ttlMs });
   const two = open();
   await one.take('eve', 9);
   const giveBack = await one.take('fay', 1);
   await renewing;
   expect(await two.take('fay', 1)).toBeUndefined();
   giveBack!();
-  // Long before the lease expires.
-  await eventually(async () => (await two.take('fay', 1)) !== undefined, leaseMs / 3);
+  // Long before the place expires.
+  await eventually(async () => (await two.take('fay', 1)) !== undefined, ttlMs / 3);
   goOn();
   one.close();
   two.close();

@@ -1,10 +1,10 @@
-// Limits the turns of a principal on all gateways together. Each turn leases a place and renews it while it runs; the places
+// Limits the turns of a principal on all gateways together. Each turn holds a place and renews it while it runs; the places
 // of a killed gateway expire within half a minute. Not used for principals without a limit.
 import type { Counters } from '#libs/backing/counters.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 
-const leaseMs = 30_000;
+const ttlMs = 30_000;
 /** Short, because every turn waits for its place, and a slow store must not delay plain chats. */
 const answerMs = 500;
 /** How long the store is not asked after a failure. Meanwhile each gateway counts its own turns. */
@@ -16,7 +16,7 @@ export interface PlacesOptions {
   counters: Counters;
   gatewayId: string;
   logger: Logger;
-  leaseMs?: number;
+  ttlMs?: number;
 }
 
 interface Place {
@@ -29,14 +29,14 @@ interface Place {
 
 export class PrincipalPlaces {
   private readonly held = new Set<Place>();
-  private readonly leaseMs: number;
+  private readonly ttlMs: number;
   private taken = 0;
   private pausedUntil = 0;
   private renewing = false;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: PlacesOptions) {
-    this.leaseMs = options.leaseMs ?? leaseMs;
+    this.ttlMs = options.ttlMs ?? ttlMs;
   }
 
   /**
@@ -56,7 +56,7 @@ export class PrincipalPlaces {
       return () => undefined;
     }
     this.held.add(place);
-    this.timer ??= setInterval(() => void this.renew(), this.leaseMs / 3);
+    this.timer ??= setInterval(() => void this.renew(), this.ttlMs / 3);
     this.timer.unref();
     return () => {
       if (!this.held.delete(place)) return;
@@ -95,7 +95,7 @@ export class PrincipalPlaces {
   }
 
   private acquire({ key, holder, limit }: Place): Promise<boolean> {
-    return this.options.counters.acquire(key, holder, limit, this.leaseMs, AbortSignal.timeout(answerMs));
+    return this.options.counters.acquire(key, holder, limit, this.ttlMs, AbortSignal.timeout(answerMs));
   }
 
   private async release({ key, holder, renewing }: Place): Promise<void> {

@@ -2,7 +2,7 @@
 // names get what every model accepts.
 
 /** 406 for `claude-opus-4-6`, 305 for `claude-3-5-sonnet-20241022`; undefined for names without a version. */
-export function claudeVersion(model: string): number | undefined {
+function claudeVersion(model: string): number | undefined {
   const match = /claude-(?:[a-z]+-)?(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/.exec(model);
   return match === null ? undefined : Number(match[1]) * 100 + Number(match[2] ?? 0);
 }
@@ -18,7 +18,7 @@ export function largestAnswer(model: string): number {
 }
 
 /** Whether the model decides itself how much to think; earlier models need a budget. */
-export const thinksAdaptively = (model: string): boolean => (claudeVersion(model) ?? 0) >= 406;
+const thinksAdaptively = (model: string): boolean => (claudeVersion(model) ?? 0) >= 406;
 
 const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 307;
 

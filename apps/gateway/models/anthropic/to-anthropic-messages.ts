@@ -1,9 +1,9 @@
-// Translates a history to Anthropic's messages: alternating roles, all results of an assistant turn first in the user
+// Translates a history to Anthropic's messages: alternating roles, all results of an assistant message first in the user
 // message after it, and thinking unchanged in its old place.
 import { createHash } from 'node:crypto';
 import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
-import type { AssistantTurn, Conversation, UserTurn } from '../conversation/read-conversation.js';
+import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
 
@@ -19,13 +19,13 @@ export interface AnthropicMessage {
 }
 
 /** @throws AppError invalid_value for content that the API does not support */
-export function toAnthropicMessages({ turns }: Conversation, rules: MessageRules): AnthropicMessage[] {
+export function toAnthropicMessages({ groups }: Conversation, rules: MessageRules): AnthropicMessage[] {
   const messages: AnthropicMessage[] = [];
-  for (const turn of turns) {
-    const content = turn.role === 'user' ? userBlocks(turn, rules) : assistantBlocks(turn, rules);
+  for (const group of groups) {
+    const content = group.role === 'user' ? userBlocks(group, rules) : assistantBlocks(group, rules);
     const last = messages.at(-1);
-    if (last?.role === turn.role) last.content.push(...content);
-    else if (content.length > 0) messages.push({ role: turn.role, content });
+    if (last?.role === group.role) last.content.push(...content);
+    else if (content.length > 0) messages.push({ role: group.role, content });
   }
   // The API requires a user message first.
   if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: textBlocks('…') });
@@ -37,28 +37,28 @@ export function toAnthropicMessages({ turns }: Conversation, rules: MessageRules
  * Whether calls of the current turn have lost their thinking (another model made them, or the client dropped it).
  * Models with a thinking budget refuse such a history while thinking is on.
  */
-export function lacksThinking({ turns }: Conversation, provider: string): boolean {
-  const began = turns.findLastIndex((turn) => turn.role === 'user' && turn.messages.length > 0);
-  return turns
+export function lacksThinking({ groups }: Conversation, provider: string): boolean {
+  const began = groups.findLastIndex((group) => group.role === 'user' && group.messages.length > 0);
+  return groups
     .slice(began + 1)
-    .some((turn) => turn.role === 'assistant' && turn.messages.some((message) => !stateOf(message, provider)));
+    .some((group) => group.role === 'assistant' && group.messages.some((message) => !stateOf(message, provider)));
 }
 
-function userBlocks(turn: UserTurn, { provider }: MessageRules): JsonObject[] {
-  const results = turn.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id)));
-  return [...results, ...turn.messages.flatMap((message) => toBlocks(message.content, provider))];
+function userBlocks(group: UserGroup, { provider }: MessageRules): JsonObject[] {
+  const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id)));
+  return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, provider))];
 }
 
-function assistantBlocks(turn: AssistantTurn, rules: MessageRules): JsonObject[] {
-  return turn.messages.flatMap((message) => {
+function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject[] {
+  return group.messages.flatMap((message) => {
     const calls = (message.tool_calls ?? []).map((call) => toToolUse(call, rules.names));
-    const kept = stateOf(message, rules.provider);
-    if (kept === undefined) {
+    const stored = stateOf(message, rules.provider);
+    if (stored === undefined) {
       const said = message.content ?? (typeof message.refusal === 'string' ? message.refusal : null);
       return [...toBlocks(said, rules.provider), ...calls];
     }
     const rest = new Set(calls);
-    const blocks = kept.flatMap((block) => {
+    const blocks = stored.flatMap((block) => {
       if (typeof block['text'] === 'string') return block['text'].trim() === '' ? [] : [block];
       if (block['type'] !== 'tool_use') return [block];
       const call = calls[Number(block['call'])];

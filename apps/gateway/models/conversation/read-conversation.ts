@@ -1,5 +1,5 @@
-// Arranges a history for families that require alternating roles: system text apart, user and assistant in turn. The
-// results of an assistant turn come first in the user turn after it, in the order of the calls.
+// Arranges a history for families that require alternating roles: system text apart, and groups of assistant and of user
+// messages. Results come first in the user group after their calls, in the order of the calls.
 import {
   messageText,
   type AssistantMessage,
@@ -8,29 +8,29 @@ import {
   type UserMessage,
 } from '#libs/schemas/message.js';
 
-export interface AssistantTurn {
+export interface AssistantGroup {
   role: 'assistant';
   messages: AssistantMessage[];
 }
 
-export interface UserTurn {
+export interface UserGroup {
   role: 'user';
-  /** Results of the calls of the assistant turn before. */
+  /** Results of the calls of the assistant group before. */
   results: ToolMessage[];
   messages: UserMessage[];
 }
 
-export type Turn = AssistantTurn | UserTurn;
+export type Group = AssistantGroup | UserGroup;
 
 export interface Conversation {
   /** '' if there is none. */
   system: string;
-  turns: Turn[];
+  groups: Group[];
 }
 
 export function readConversation(history: readonly ChatMessage[]): Conversation {
   const system: string[] = [];
-  const turns: Turn[] = [];
+  const groups: Group[] = [];
   for (const message of history) {
     switch (message.role) {
       case 'system':
@@ -38,36 +38,36 @@ export function readConversation(history: readonly ChatMessage[]): Conversation 
         system.push(messageText(message.content));
         break;
       case 'assistant':
-        turnOf('assistant', turns).messages.push(message);
+        groupOf('assistant', groups).messages.push(message);
         break;
       case 'user':
-        turnOf('user', turns).messages.push(message);
+        groupOf('user', groups).messages.push(message);
         break;
       case 'tool':
-        turnOf('user', turns).results.push(message);
+        groupOf('user', groups).results.push(message);
     }
   }
-  turns.forEach((turn, at) => {
-    if (turn.role === 'user') turn.results = inCallOrder(turn.results, turns[at - 1]);
+  groups.forEach((group, at) => {
+    if (group.role === 'user') group.results = inCallOrder(group.results, groups[at - 1]);
   });
-  return { system: system.filter((text) => text !== '').join('\n\n'), turns };
+  return { system: system.filter((text) => text !== '').join('\n\n'), groups };
 }
 
-/** The last turn if it has that role, else a new one. */
-function turnOf<Role extends 'user' | 'assistant'>(role: Role, turns: Turn[]): Extract<Turn, { role: Role }> {
-  type Wanted = Extract<Turn, { role: Role }>;
-  const last = turns.at(-1);
+/** The last group if it has that role, else a new one. */
+function groupOf<Role extends 'user' | 'assistant'>(role: Role, groups: Group[]): Extract<Group, { role: Role }> {
+  type Wanted = Extract<Group, { role: Role }>;
+  const last = groups.at(-1);
   if (last?.role === role) return last as Wanted;
-  const made: Turn =
+  const made: Group =
     role === 'user' ? { role: 'user', results: [], messages: [] } : { role: 'assistant', messages: [] };
-  turns.push(made);
+  groups.push(made);
   return made as Wanted;
 }
 
 /** One result for each call: the last one given. */
-function inCallOrder(results: ToolMessage[], turn: Turn | undefined): ToolMessage[] {
+function inCallOrder(results: ToolMessage[], group: Group | undefined): ToolMessage[] {
   const byId = new Map(results.map((result) => [result.tool_call_id, result]));
-  const ids = turn?.role === 'assistant' ? turn.messages.flatMap((message) => message.tool_calls ?? []) : [];
+  const ids = group?.role === 'assistant' ? group.messages.flatMap((message) => message.tool_calls ?? []) : [];
   const ordered = ids.flatMap(({ id }) => byId.get(id) ?? []);
   return [...ordered, ...[...byId.values()].filter((result) => !ordered.includes(result))];
 }

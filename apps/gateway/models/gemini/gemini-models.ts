@@ -2,7 +2,7 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 
 /** 2.5 for `gemini-2.5-flash`; undefined for names without a version. */
-export function geminiVersion(model: string): number | undefined {
+function geminiVersion(model: string): number | undefined {
   const match = /gemini-(\d+(?:\.\d+)?)/.exec(model);
   return match === null ? undefined : Number(match[1]);
 }

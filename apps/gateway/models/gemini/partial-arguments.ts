@@ -91,7 +91,7 @@ function valueOf(entry: JsonObject): Json | undefined {
 const step = /\.([^.[\]'"\s]+)|\[\s*(\d{1,9})\s*\]|\[\s*'((?:[^'\\]|\\.)*)'\s*\]|\[\s*"((?:[^"\\]|\\.)*)"\s*\]/y;
 
 /** The names and indexes of a JSON Path (RFC 9535) to a single place; undefined for any other path. */
-export function readPath(path: string): (string | number)[] | undefined {
+function readPath(path: string): (string | number)[] | undefined {
   const text = path.startsWith('$') ? path.slice(1) : `.${path}`;
   const keys: (string | number)[] = [];
   step.lastIndex = 0;

@@ -6,7 +6,7 @@ import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { GeminiCalls } from './gemini-calls.js';
-import { KeptParts } from './kept-parts.js';
+import { StoredParts } from './stored-parts.js';
 import { mapFinishReason } from './map-finish-reason.js';
 import { readGeminiError } from './read-gemini-error.js';
 import { toUsage } from './read-gemini-usage.js';
@@ -29,7 +29,7 @@ export class GeminiAnswerReader implements AnswerReader {
   private readonly ending = new AnswerEnding();
   private readonly candidates = new Map<number, Candidate>();
   private calls: GeminiCalls;
-  private kept = new KeptParts();
+  private stored = new StoredParts();
   private started = false;
   private blocked = false;
   /** Text or a call was sent. */
@@ -90,7 +90,7 @@ export class GeminiAnswerReader implements AnswerReader {
       const cut = reason === 'length' || reason === 'content_filter';
       if (first && !cut && this.calls.isInString) return this.refuse('ended its answer within a call', out);
       const ended = first ? this.calls.finish(cut, out) : [];
-      const parts = first && ended.length > 0 ? this.kept.replayed(ended) : undefined;
+      const parts = first && ended.length > 0 ? this.stored.replayed(ended) : undefined;
       ends.push({
         type: 'message_end',
         finishReason: reason,
@@ -111,7 +111,7 @@ export class GeminiAnswerReader implements AnswerReader {
     this.attempts += 1;
     this.candidates.clear();
     this.calls = new GeminiCalls(this.reading.names.fromWire);
-    this.kept = new KeptParts();
+    this.stored = new StoredParts();
     return this.reading.body;
   }
 
@@ -137,10 +137,10 @@ export class GeminiAnswerReader implements AnswerReader {
       this.sent = true;
       const found = this.calls.read(call, part['thoughtSignature'], out);
       if (found === 'stray') return this.refuse('sent a piece of a call that never began', out);
-      if (found !== undefined) this.kept.addCall(found, part);
+      if (found !== undefined) this.stored.addCall(found, part);
       return;
     }
-    if (index === 0 && !isEmpty(part)) this.kept.add(part);
+    if (index === 0 && !isEmpty(part)) this.stored.add(part);
     const text = textOrEmpty(part['text']);
     if (text === '') return;
     const numbered = index > 0 ? { choice: index } : undefined;

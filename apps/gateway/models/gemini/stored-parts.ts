@@ -3,13 +3,13 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { StreamedCall } from '../conversation/streamed-calls.js';
 
-interface KeptPart {
+interface StoredPart {
   raw: JsonObject;
   call?: StreamedCall;
 }
 
-export class KeptParts {
-  private readonly parts: KeptPart[] = [];
+export class StoredParts {
+  private readonly parts: StoredPart[] = [];
 
   /** Adds a part that is not a call. Adjacent text is joined, unless one of the parts is signed. */
   add(part: JsonObject): void {
@@ -27,10 +27,10 @@ export class KeptParts {
 
   addCall(call: StreamedCall, part: JsonObject): void {
     const signature = part['thoughtSignature'];
-    let kept = this.parts.find((one) => one.call === call);
-    if (kept === undefined) this.parts.push((kept = { raw: {}, call }));
-    if (call.id !== '') kept.raw['id'] = call.id;
-    if (signature !== undefined) kept.raw['thoughtSignature'] = signature;
+    let stored = this.parts.find((one) => one.call === call);
+    if (stored === undefined) this.parts.push((stored = { raw: {}, call }));
+    if (call.id !== '') stored.raw['id'] = call.id;
+    if (signature !== undefined) stored.raw['thoughtSignature'] = signature;
   }
 
   /** Undefined if no part has a signature or an id, since the history has the rest. */

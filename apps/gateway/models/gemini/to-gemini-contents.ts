@@ -1,10 +1,10 @@
-// Translates a history to Gemini's contents: alternating roles, all results of a model turn first in the user turn after
+// Translates a history to Gemini's contents: alternating roles, all results of a model content first in the user content after
 // it, and signatures on their own parts.
 import type { AssistantMessage, MessageContent, ToolCall, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
 import { isJsonObject, jsonObjectOf, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { readContent, readResult, unsupported, type ReadPart } from '../conversation/read-content-part.js';
-import type { AssistantTurn, Conversation, UserTurn } from '../conversation/read-conversation.js';
+import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 
 export interface ContentRules {
@@ -27,29 +27,29 @@ type CalledTools = Map<string, { name: string; id?: Json }>;
 const foreignSignature = 'skip_thought_signature_validator';
 
 /** @throws AppError invalid_value for content that the API does not support */
-export function toGeminiContents({ turns }: Conversation, rules: ContentRules): GeminiContent[] {
+export function toGeminiContents({ groups }: Conversation, rules: ContentRules): GeminiContent[] {
   const contents: GeminiContent[] = [];
   const called: CalledTools = new Map();
-  const underWay = turns.findLastIndex((turn) => turn.role === 'user' && turn.messages.length > 0);
-  turns.forEach((turn, at) => {
-    const isUser = turn.role === 'user';
-    const parts = isUser ? userParts(turn, called, rules) : modelParts(turn, called, rules);
+  const underWay = groups.findLastIndex((group) => group.role === 'user' && group.messages.length > 0);
+  groups.forEach((group, at) => {
+    const isUser = group.role === 'user';
+    const parts = isUser ? userParts(group, called, rules) : modelParts(group, called, rules);
     if (!isUser && rules.wantsSignatures && at > underWay) signForeign(parts);
     if (parts.length > 0) contents.push({ role: isUser ? 'user' : 'model', parts });
   });
   return contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }];
 }
 
-function userParts(turn: UserTurn, called: CalledTools, rules: ContentRules): JsonObject[] {
+function userParts(group: UserGroup, called: CalledTools, rules: ContentRules): JsonObject[] {
   const media: JsonObject[] = [];
-  const responses = turn.results.map((result) => {
+  const responses = group.results.map((result) => {
     for (const part of readResult(result)) {
       if (part.kind === 'data' && supportedMedia.test(part.mediaType)) media.push(inline(part));
     }
     const { name, id } = called.get(result.tool_call_id) ?? { name: 'unknown' };
     return { functionResponse: { ...(id !== undefined && { id }), name, response: toResponse(result) } };
   });
-  return [...responses, ...media, ...turn.messages.flatMap(({ content }) => toParts(content, rules.provider))];
+  return [...responses, ...media, ...group.messages.flatMap(({ content }) => toParts(content, rules.provider))];
 }
 
 /** Other data in a tool's result is only named in its text, so that the request is not refused. */
@@ -61,19 +61,19 @@ function toResponse(result: ToolMessage): JsonObject {
   return result.is_error === true ? { error: said } : { output: said };
 }
 
-function modelParts(turn: AssistantTurn, called: CalledTools, rules: ContentRules): JsonObject[] {
-  return turn.messages.flatMap((message) => {
+function modelParts(group: AssistantGroup, called: CalledTools, rules: ContentRules): JsonObject[] {
+  return group.messages.flatMap((message) => {
     const calls = message.tool_calls ?? [];
     for (const call of calls) called.set(call.id, { name: rules.names.toWire(call.function.name) });
-    const kept = stateOf(message, rules.provider);
+    const stored = stateOf(message, rules.provider);
     const rest = new Set(calls);
-    const parts = (kept ?? []).flatMap((part) => {
+    const parts = (stored ?? []).flatMap((part) => {
       const { call: number, ...beside } = part;
       if (number === undefined) return [part];
       const call = calls[Number(number)];
       return call !== undefined && rest.delete(call) ? [callPart(call, beside, called)] : [];
     });
-    const said = kept === undefined ? toParts(message.content, rules.provider) : parts;
+    const said = stored === undefined ? toParts(message.content, rules.provider) : parts;
     return [...said, ...[...rest].map((call) => callPart(call, offered(call), called))];
   });
 }

@@ -135,15 +135,15 @@ const plain: Record<string, string[]> = {
 };
 
 function withType(type: string, node: JsonObject, context: Context): JsonObject {
-  const family = type === 'integer' ? 'number' : type;
-  const kept = plain[family];
+  const group = type === 'integer' ? 'number' : type;
+  const kept = plain[group];
   if (kept === undefined) return anything('type', context);
   const made: JsonObject = { type };
   for (const key of kept) if (node[key] !== undefined) made[key] = node[key]!;
-  const special = specials[family]?.(made, node, context) ?? [];
+  const special = specials[group]?.(made, node, context) ?? [];
   withValues(made, node, context);
   const known = new Set([...kept, ...special]);
-  const others = Object.entries(ownKeywords).flatMap(([other, keys]) => (other === family ? [] : keys));
+  const others = Object.entries(ownKeywords).flatMap(([other, keys]) => (other === group ? [] : keys));
   for (const key of Object.keys(node)) {
     if (!known.has(key) && !handled.has(key) && !others.includes(key)) context.lost.add(key);
   }

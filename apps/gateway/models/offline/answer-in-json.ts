@@ -28,7 +28,7 @@ export function structuredAnswer(
   if (format['type'] !== 'json_schema' || !isJsonObject(wrapper) || !isJsonObject(wrapper['schema'])) return undefined;
   const profile = describeTool({ name: 'answer', parameters: wrapper['schema'] });
   const read = request.slice(0, maxRequest);
-  const context = { clause: readClause(read), request: read, profile, earlier: undefined, turn: 0, force: true, now };
+  const context = { clause: readClause(read), request: read, profile, earlier: undefined, index: 0, force: true, now };
   const filled = fillArguments(context).arguments;
   const value = { ...filled };
   for (const [name, own] of Object.entries(propertiesOf(profile.resolved)).slice(0, 100)) {

@@ -1,5 +1,5 @@
 // Checks arguments against a tool's schema, so that no invalid call is made. If the schema cannot be compiled here (a
-// remote reference, an unknown dialect), anything passes, and the gateway's own check decides.
+// remote reference, an unknown version of JSON Schema), anything passes, and the gateway's own check decides.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';

@@ -146,10 +146,10 @@ class Planner {
   private filledFor(
     { profile, clause }: Pick<Task, 'profile' | 'clause'>,
     earlier: string | null | undefined,
-    turn = 0,
+    index = 0,
     force = false,
   ): Filled {
-    return fillArguments({ clause, request: this.request, profile, earlier, turn, force, now: this.options.now });
+    return fillArguments({ clause, request: this.request, profile, earlier, index, force, now: this.options.now });
   }
 
   /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
@@ -164,13 +164,13 @@ class Planner {
       const { name } = task.profile.tool;
       const { hasEffect } = task.profile;
       const given = task.filled.usesEarlier ? (earlier ?? null) : earlier;
-      const turns = hasEffect ? 1 : Math.min(this.filledFor(task, given).turns, maxSteps);
+      const callCount = hasEffect ? 1 : Math.min(this.filledFor(task, given).callCount, maxSteps);
       const results: string[] = [];
-      for (let turn = 0; turn < turns; turn += 1) {
-        const filled = this.filledFor(task, given, turn);
+      for (let index = 0; index < callCount; index += 1) {
+        const filled = this.filledFor(task, given, index);
         const key = callKey(name, filled.arguments);
         const at = open.findIndex(
-          (step) => step.name === name && (turns === 1 || callKey(step.name, step.arguments) === key),
+          (step) => step.name === name && (callCount === 1 || callKey(step.name, step.arguments) === key),
         );
         if (at >= 0) {
           const [step] = open.splice(at, 1);

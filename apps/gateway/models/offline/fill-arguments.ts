@@ -17,7 +17,7 @@ export interface FillContext {
   /** The result of the previous step; null if it is still to come, undefined if there is no such step. */
   earlier: string | null | undefined;
   /** The index of the file, URL or place that this call is for. */
-  turn: number;
+  index: number;
   /** Whether to invent values that the request does not have. */
   force: boolean;
   /** Epoch ms. */
@@ -31,7 +31,7 @@ export interface Filled {
   /** The weighted sum of the arguments found in the request. */
   evidence: number;
   /** How many calls the clause needs, if the tool handles one thing at a time. */
-  turns: number;
+  callCount: number;
   /** Whether the previous step's result is an argument. */
   usesEarlier: boolean;
 }
@@ -48,7 +48,7 @@ export function fillArguments(context: FillContext): Filled {
 }
 
 class Filler {
-  private readonly filled: Filled = { arguments: {}, missing: [], evidence: 0, turns: 1, usesEarlier: false };
+  private readonly filled: Filled = { arguments: {}, missing: [], evidence: 0, callCount: 1, usesEarlier: false };
   /** Quotations and numbers that are already used for a parameter. */
   private readonly used = new Set<string | number>();
 
@@ -91,7 +91,7 @@ class Filler {
     }
     for (const kind of each) {
       if (kinds.filter((one) => one === kind).length !== 1) continue;
-      this.filled.turns = Math.max(this.filled.turns, candidatesFor(kind, this.context.clause).length);
+      this.filled.callCount = Math.max(this.filled.callCount, candidatesFor(kind, this.context.clause).length);
     }
     return Object.fromEntries(entries);
   }
@@ -193,12 +193,12 @@ class Filler {
 
   private string(member: Member, kind: Kind): string | undefined {
     const { name, required } = member;
-    const { clause, request, profile, turn, now } = this.context;
+    const { clause, request, profile, index, now } = this.context;
     const { entities } = clause;
     const role = roleOf(name, profile);
     if (kind === 'path' || kind === 'url' || kind === 'currency') {
       const found = { path: entities.paths, url: entities.urls, currency: entities.currencies }[kind];
-      if (found.length > 1 && role === undefined) return found[Math.min(turn, found.length - 1)]!.text;
+      if (found.length > 1 && role === undefined) return found[Math.min(index, found.length - 1)]!.text;
       if (kind === 'path' && found.length === 0 && required && profile.name.actions.has('list')) return '.';
       return directed(found, clause.text, role)?.text ?? namedValue(name, clause);
     }
@@ -212,7 +212,7 @@ class Filler {
     if (!isTold) return undefined;
     if (kind === 'location' || kind === 'symbol') {
       if (role !== undefined && found.length > 1) return role === 'source' ? found[0] : found.at(-1);
-      return this.take(found[Math.min(turn, found.length - 1)]);
+      return this.take(found[Math.min(index, found.length - 1)]);
     }
     if (kind === 'query' || kind === 'expression') return this.take(found[0]);
     if (kind === 'question') return request.trim();

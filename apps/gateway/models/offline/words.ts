@@ -72,12 +72,12 @@ function note(term: string, words: Words): boolean {
   return entries !== undefined;
 }
 
-function readHan(run: string, words: Words): void {
+function readHan(text: string, words: Words): void {
   let unknown = '';
-  for (let at = 0; at <= run.length;) {
-    const term = longestTerm(run, at);
-    if (term === '' && at < run.length) {
-      unknown += run[at];
+  for (let at = 0; at <= text.length;) {
+    const term = longestTerm(text, at);
+    if (term === '' && at < text.length) {
+      unknown += text[at];
       at += 1;
       continue;
     }
@@ -89,9 +89,9 @@ function readHan(run: string, words: Words): void {
   }
 }
 
-function longestTerm(run: string, at: number): string {
-  for (let length = Math.min(longestTermLength, run.length - at); length > 0; length -= 1) {
-    const term = run.slice(at, at + length);
+function longestTerm(text: string, at: number): string {
+  for (let length = Math.min(longestTermLength, text.length - at); length > 0; length -= 1) {
+    const term = text.slice(at, at + length);
     if (index.has(term) || smallWords.has(term)) return term;
   }
   return '';
@@ -115,13 +115,13 @@ export function topics(text: string): string[] {
   return latin === '' ? found : [...found, latin];
 }
 
-function hanTopics(run: string): string[] {
+function hanTopics(text: string): string[] {
   const found: string[] = [];
   let topic = '';
   let knownTo = 0;
-  for (const { segment, index: at } of segmenter.segment(run)) {
+  for (const { segment, index: at } of segmenter.segment(text)) {
     // A term of the lexicon may span several words of the segmenter.
-    if (at >= knownTo) knownTo = at + Math.max(longestTerm(run, at).length, isKnown(segment) ? segment.length : 0);
+    if (at >= knownTo) knownTo = at + Math.max(longestTerm(text, at).length, isKnown(segment) ? segment.length : 0);
     if (knownTo < at + segment.length) topic += segment;
     else if (topic !== '') {
       found.push(topic);

@@ -48,8 +48,8 @@ function replayedReasoning(message: AssistantMessage, rules: MessageRules): stri
   const called = (message.tool_calls?.length ?? 0) > 0;
   if (rules.reasoningReplay === 'tool_turns' && !called) return undefined;
   const state = message.provider_state;
-  const kept = state?.provider === rules.provider ? state.state['reasoning_content'] : undefined;
-  const known = message.reasoning_content ?? (typeof kept === 'string' ? kept : undefined);
+  const stored = state?.provider === rules.provider ? state.state['reasoning_content'] : undefined;
+  const known = message.reasoning_content ?? (typeof stored === 'string' ? stored : undefined);
   return known ?? (called ? '' : undefined);
 }
 

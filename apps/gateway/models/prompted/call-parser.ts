@@ -55,7 +55,7 @@ export class CallParser {
   /** @throws AppError model_bad_response above a bound */
   feed(text: string): void {
     for (let at = 0; at < text.length;) {
-      const end = this.takeRun(text, at);
+      const end = this.takePlain(text, at);
       if (end < text.length) this.step(text[end]!);
       this.examined += end + 1 - at;
       at = end + 1;
@@ -83,8 +83,8 @@ export class CallParser {
     if (held !== '' || this.calls === 0) this.say(held);
   }
 
-  /** Takes a run of characters that need no state change. Returns the position after it. */
-  private takeRun(text: string, at: number): number {
+  /** Takes the characters that need no state change. Returns the position after it. */
+  private takePlain(text: string, at: number): number {
     if (this.tag !== '' || this.fence !== '') return at;
     let end = at;
     switch (this.state) {
