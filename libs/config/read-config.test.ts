@@ -214,7 +214,7 @@ describe('problems', () => {
     const issuer = { AUTH_JWT_ISSUER: 'https://id.example.com' };
     expect(() => read(issuer)).toThrow('auth.jwt.audience');
     const jwt = { ...issuer, AUTH_JWT_AUDIENCE: 'signalbox' };
-    expect(read(jwt).auth.jwt).toMatchObject({ audience: 'signalbox', roles_claim: 'roles', scopes_claim: 'scope' });
+    expect(read(jwt).auth.jwt).toMatchObject({ audience: 'signalbox' });
     expect(() => read({ ...jwt, AUTH_MODE: 'off' })).toThrow('auth.jwt');
   });
 

@@ -72,8 +72,12 @@ const jwtSchema = z.strictObject({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('Keys of the issuer; absent: found by its discovery document'),
-  roles_claim: z.string().min(1).default('roles').describe('Claim with the roles; a.b for a claim inside of another'),
-  scopes_claim: z.string().min(1).default('scope').describe('Claim with the scopes; with none of ours: all but admin'),
+  roles_claim: z.string().min(1).optional().describe('Claim with the roles; absent: roles; a.b is one inside another'),
+  scopes_claim: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Claim with the scopes; absent: scope. A token without any of ours has all but admin'),
   admin_role: z.string().min(1).optional().describe('Role that brings the scope admin'),
   admin_scope: z
     .string()

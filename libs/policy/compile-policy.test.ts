@@ -18,7 +18,10 @@ const toolNamed = (server: string, tool: string, more: Partial<JudgedTool> = {})
 });
 const policyOf = (policy: object, mcpServers: object = {}) =>
   new CompiledPolicy(
-    readConfig({ environment: {}, file: { path: 'x.yaml', text: JSON.stringify({ policy, mcpServers }) } }),
+    readConfig({
+      environment: {},
+      file: { path: 'x.yaml', text: JSON.stringify({ policy: { default: 'allow', ...policy }, mcpServers }) },
+    }),
   );
 const problemsOf = (rules: unknown): string => {
   try {
@@ -116,7 +119,7 @@ describe('which rule decides', () => {
     }
   });
 
-  verifies('policy.requires-approval', 'of a server: refused unless a rule allows the call', () => {
+  verifies('policy.requires-approval', 'of a server, unless a rule allows the call', () => {
     const files = { command: 'x', tools: { rename: { drop: 'remove' }, requires_approval: ['drop'] } };
     const asked = policyOf({}, { files }).decide(toolNamed('files', 'remove'), {}, local);
     expect(asked).toEqual({ effect: 'require_approval', rule: 'mcpServers.files.tools.requires_approval' });
@@ -155,14 +158,14 @@ const byOrigin: [string, object | undefined, Partial<JudgedTool>, string][] = [
 
 describe('no rule matches', () => {
   verifies('policy.default-allow', 'unless it is said otherwise', () => {
-    expect(policyOf({ default: 'allow' }).decide(toolNamed('s', 't'), {}, local)).toEqual({
+    expect(policyOf({}).decide(toolNamed('s', 't'), {}, local)).toEqual({
       effect: 'allow',
       rule: 'default',
     });
   });
   for (const [what, server, tool, expected] of byOrigin) {
     verifies('policy.default-by-origin', what, () => {
-      const policy = policyOf({}, server === undefined ? {} : { s: server });
+      const policy = policyOf({ default: undefined }, server === undefined ? {} : { s: server });
       const { effect, rule } = policy.decide(toolNamed('s', 't', tool), {}, local);
       expect(`${effect} ${rule}`.startsWith(expected)).toBe(true);
     });

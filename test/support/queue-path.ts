@@ -55,7 +55,9 @@ export async function openServices(overrides: Record<string, string> = {}): Prom
   const { url, drop } = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'queue-path-'));
   await migrate(url, { signal: AbortSignal.timeout(30_000) });
-  const config = readConfig({ environment: { DATA_DIR: dataDir, DATABASE_URL: url, ...overrides } });
+  const config = readConfig({
+    environment: { DATA_DIR: dataDir, DATABASE_URL: url, POLICY_DEFAULT: 'allow', ...overrides },
+  });
   const { timeout_ms: timeoutMs } = config.database;
   const database = openDatabase({ url, poolSize: 5, timeoutMs, applicationName: 'test' });
   const redis = inject('backing') === 'redis' ? await startRedis() : undefined;

@@ -19,14 +19,14 @@ export function principalOf({ sub }: JWTPayload): string | undefined {
 }
 
 export function accessOf(claims: JWTPayload, settings: ClaimSettings): Access {
-  const roles = [...new Set(textsOf(claimAt(claims, settings.roles_claim)))].sort();
+  const roles = [...new Set(textsOf(claimAt(claims, settings.roles_claim ?? 'roles')))].sort();
   return { roles, scopes: scopesOf(claims, roles, settings), tools: {}, limits: {} };
 }
 
 /** Those of ours that the token names, else all but `admin`. That one comes by the configured role or scope only. */
 function scopesOf(claims: JWTPayload, roles: readonly string[], settings: ClaimSettings): Scope[] {
   const { admin_role: adminRole, admin_scope: adminScope } = settings;
-  const claimed = textsOf(claimAt(claims, settings.scopes_claim));
+  const claimed = textsOf(claimAt(claims, settings.scopes_claim ?? 'scope'));
   const scopes: Scope[] = everyday.filter((scope) => claimed.includes(scope));
   if (adminScope !== undefined && claimed.includes(adminScope)) scopes.push('admin');
   if (scopes.length === 0) scopes.push(...everyday);

@@ -7,8 +7,11 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { Approvals } from '../../tools/approvals/approvals.js';
 import { requestContext } from '../request-context.js';
 import { DecideApprovalDto } from './approvals.dto.js';
-import { readAfter, readLimit } from './read-page.js';
+import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
 import { validatedBody } from './validated-body.js';
+
+const defaultPage = 100;
+const maxPage = 1_000;
 
 @Controller('api/approvals')
 export class ApprovalsController {
@@ -21,11 +24,11 @@ export class ApprovalsController {
     @Query('limit') limit?: string,
     @Query('after') after?: string,
   ): Promise<{ data: JsonObject[]; has_more: boolean }> {
-    const size = readLimit(limit);
+    const size = readPageLimit(limit, maxPage, defaultPage);
     const query = {
       limit: size + 1,
       ...(state === undefined ? {} : { state: readState(state) }),
-      ...(after === undefined ? {} : { after: readAfter(after) }),
+      ...(after === undefined ? {} : { after: readPageAfter(after) }),
     };
     const found = await this.approvals.list(query, requestContext(request));
     return { data: found.slice(0, size).map(shownApproval), has_more: found.length > size };

@@ -7,9 +7,12 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { requestContext } from '../request-context.js';
 import { AdministratorGuard } from './administrator.guard.js';
 import { CreateKeyDto, newKeyOf, RotateKeyDto } from './keys.dto.js';
-import { readAfter, readLimit } from './read-page.js';
+import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
 import { showKey } from './shown-key.js';
 import { validatedBody } from './validated-body.js';
+
+const defaultPage = 100;
+const maxPage = 1_000;
 
 @Controller('api/keys')
 @UseGuards(AdministratorGuard)
@@ -34,10 +37,10 @@ export class KeysController {
     @Query('limit') limit?: string,
     @Query('after') after?: string,
   ): Promise<{ data: JsonObject[]; has_more: boolean }> {
-    const size = readLimit(limit);
+    const size = readPageLimit(limit, maxPage, defaultPage);
     const found = await this.store.list({
       limit: size + 1,
-      ...(after === undefined ? {} : { after: readAfter(after) }),
+      ...(after === undefined ? {} : { after: readPageAfter(after) }),
     });
     return { data: found.slice(0, size).map(showKey), has_more: found.length > size };
   }

@@ -12,7 +12,6 @@ import {
   pageLimit,
   text,
 } from '../openapi/open-api-shapes.js';
-import { maxPage } from './read-page.js';
 
 const textOrNull = { type: ['string', 'null'] };
 
@@ -43,7 +42,7 @@ export const approvalOperations: Readonly<Record<string, DescribedOperation>> = 
     tag: 'approvals',
     query: {
       state: choice(...approvalStates),
-      limit: pageLimit(maxPage),
+      limit: pageLimit(1_000),
       after: describedAs(text, '`id` of the last approval of the page before'),
     },
     answers: { 200: json(object({ data: list(approval), has_more: flag })) },

@@ -1,13 +1,17 @@
-// Reads the `limit` of a paged list.
+// Which page of a list is asked for.
 import { AppError } from '#libs/schemas/errors.js';
 
-const defaultLimit = 20;
-
 /** @throws AppError invalid_value */
-export function readPageLimit(limit: unknown, max: number): number {
-  if (limit === undefined) return defaultLimit;
+export function readPageLimit(limit: unknown, max: number, usual = 20): number {
+  if (limit === undefined) return usual;
   if (typeof limit === 'string' && /^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= max) {
     return Number(limit);
   }
   throw new AppError('invalid_value', `limit must be 1 to ${max}`, { param: 'limit' });
+}
+
+/** The id of the last item of the page before. @throws AppError invalid_value */
+export function readPageAfter(after: unknown): string {
+  if (typeof after === 'string') return after;
+  throw new AppError('invalid_value', 'after must be the id of an item', { param: 'after' });
 }
