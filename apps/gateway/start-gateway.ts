@@ -180,7 +180,7 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { policy: { catalogOf, onChange }, toolCalls: calls }: Gateway,
+  { policy: { catalogOf, onChange }, toolCalls: calls, approvals }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
@@ -190,6 +190,7 @@ function openMcp(
       catalogOf,
       onChange,
       calls,
+      approvals,
       logger,
       observeError: (error) => metrics.countError(error),
       onRefused: (limit) => metrics.rateLimited.inc({ limit }),

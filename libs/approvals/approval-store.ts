@@ -29,6 +29,17 @@ const columns = `id, call_id as "callId", request_id as "requestId", principal, 
   arguments_hash as "argumentsHash", rule, reason, state, created_at as "createdAt", expires_at as "expiresAt",
   decided_at as "decidedAt", decided_by as "decidedBy", decision_reason as "decisionReason", edited`;
 
+/** A call outside of runs that is made again, as it was made the first time. */
+export interface RepeatedCall {
+  principal: string;
+  name: string;
+  argumentsHash: string;
+  sessionId?: string | undefined;
+}
+
+const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
+  and ($4::text is null or session_id = $4)`;
+
 /** The call's row carries the approver and the edited arguments, so that its audit row has both. */
 const decide = `/* approvals.decide */ with
   decided as (
@@ -158,20 +169,22 @@ export class ApprovalStore {
   }
 
   /** Calls outside of runs with these arguments that wait, or were approved and not made yet: newest first. */
-  async ofRepeatedCall(call: {
-    principal: string;
-    name: string;
-    argumentsHash: string;
-    sessionId?: string | undefined;
-  }) {
+  async ofRepeatedCall(call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.repeated */ select ${columns} from approvals
-       where principal = $1 and run_id is null and name = $2 and asked_hash = $3
-         and ($4::text is null or session_id = $4)
+      `/* approvals.repeated */ select ${columns} from approvals where ${repeated}
          and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))
          and exists (select from tool_calls call where call.id = approvals.call_id and call.state = 'parked')
        order by created_at desc limit 1`,
-      [storedText(call.principal), storedText(call.name), call.argumentsHash, storedTextOrNull(call.sessionId)],
+      repeatedValues(call),
+    );
+    return found;
+  }
+
+  /** The one of this id, whatever became of it, if it is of this call outside of runs. */
+  async ofCall(id: string, call: RepeatedCall): Promise<Approval | undefined> {
+    const [found] = await this.database.query<Approval>(
+      `/* approvals.of_call */ select ${columns} from approvals where ${repeated} and id = $5`,
+      [...repeatedValues(call), storedText(id)],
     );
     return found;
   }
@@ -191,4 +204,8 @@ export class ApprovalStore {
   async notified(id: string): Promise<void> {
     await this.database.query(`/* approvals.notified */ update approvals set notify_at = null where id = $1`, [id]);
   }
+}
+
+function repeatedValues({ principal, name, argumentsHash, sessionId }: RepeatedCall) {
+  return [storedText(principal), storedText(name), argumentsHash, storedTextOrNull(sessionId)];
 }

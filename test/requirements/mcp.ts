@@ -1,4 +1,10 @@
 export const mcpRequirements = {
+  'mcp.approvals':
+    'a call that needs an approval asks the MCP client, in both eras, if it can be asked; what it approves runs, else the result says where to approve',
+  'mcp.approvals-checked':
+    'an MCP client that comes back with an answer decides only about its own call, with the same arguments, and once',
+  'mcp.approvals-elsewhere':
+    'a decision elsewhere, or the end of its time, ends the question to the MCP client at once',
   'mcp.bad-frames':
     'a frame that is no message of the protocol is refused whole, with a JSON-RPC error, and costs nothing',
   'mcp.bounded':

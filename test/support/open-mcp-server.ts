@@ -17,7 +17,7 @@ export interface OpenMcpServer extends OpenHttpServer {
 
 export async function openMcpServer(
   services: Services,
-  { policy: { catalogOf, onChange }, calls }: TestGateway,
+  { policy: { catalogOf, onChange }, calls, approvals }: TestGateway,
 ): Promise<OpenMcpServer> {
   const errors: string[] = [];
   const sessions = new Set<string>();
@@ -26,6 +26,7 @@ export async function openMcpServer(
       catalogOf,
       onChange,
       calls,
+      approvals,
       logger: silentLogger,
       observeError: ({ code }) => errors.push(code),
       onRefused: () => undefined,

@@ -28,6 +28,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from '#libs/testing/services/start-redis.js';
 import { createTestDatabase } from '#libs/testing/services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
+import { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
 import { ToolCalls } from '../../apps/gateway/tools/calls/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
@@ -51,13 +52,13 @@ export interface Services {
   close(): Promise<void>;
 }
 
-export async function openServices(overrides: Record<string, string> = {}): Promise<Services> {
+/** `file`: the text of a signalbox.yaml. */
+export async function openServices(overrides: Record<string, string> = {}, file = ''): Promise<Services> {
   const { url, drop } = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'queue-path-'));
   await migrate(url, { signal: AbortSignal.timeout(30_000) });
-  const config = readConfig({
-    environment: { DATA_DIR: dataDir, DATABASE_URL: url, POLICY_DEFAULT: 'allow', ...overrides },
-  });
+  const environment = { DATA_DIR: dataDir, DATABASE_URL: url, POLICY_DEFAULT: 'allow', ...overrides };
+  const config = readConfig({ environment, file: { path: 'signalbox.yaml', text: file } });
   const { timeout_ms: timeoutMs } = config.database;
   const database = openDatabase({ url, poolSize: 5, timeoutMs, applicationName: 'test' });
   const redis = inject('backing') === 'redis' ? await startRedis() : undefined;
@@ -94,6 +95,7 @@ export interface TestGateway {
   catalog: MemoryToolCatalog;
   policy: ToolPolicy;
   calls: ToolCalls;
+  approvals: Approvals;
   keyed: KeyedToolCalls;
   close(): Promise<void>;
 }
@@ -141,21 +143,31 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const validator = new CompiledArgumentValidator(bounds, silentLogger);
   const untilWorker = runner.untilWorker.bind(runner);
   const store = new ApprovalStore(database);
-  const approvals = { store, notify: () => undefined };
-  const approval = { expiresMs: config.approvals.expires_ms, notify: false };
-  const ports = {
+  const approvals = new Approvals({
+    store,
+    journal,
+    channels: backing.channels,
+    catalog,
+    validator,
+    decide,
+    webhook: undefined,
+    clocks: new TurnClocks(),
+    onEnded: () => undefined,
+    onDecided: () => undefined,
+    logger: silentLogger,
+  });
+  const calls = new ToolCalls({
     catalog,
     validator,
     decide,
     deniedTool,
-    approval,
-    approvals,
+    approval: { expiresMs: config.approvals.expires_ms, notify: false },
+    approvals: { store, notify: () => approvals.notify() },
     journal,
     runner,
     lateCancels,
     untilWorker,
-  };
-  const calls = new ToolCalls(ports);
+  });
   const runs = new PostgresRunStore(database);
   const keyed = new KeyedToolCalls({
     calls,
@@ -166,15 +178,17 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     hold: () => () => undefined,
     logger: silentLogger,
   });
-  await Promise.all([runner.start(), catalog.start()]);
+  await Promise.all([runner.start(), catalog.start(), approvals.start()]);
   return {
     id,
     runner,
     catalog,
     policy,
     calls,
+    approvals,
     keyed,
     close: async () => {
+      await approvals.close();
       await runner.close();
       await lateCancels.close();
       await catalog.close();
@@ -238,10 +252,10 @@ export interface QueuePath {
 }
 
 /** For the tests of a file: there when its own `beforeAll` runs, closed after its own `afterAll`. */
-export function queuePathOfFile(overrides: Record<string, string> = {}): QueuePath {
+export function queuePathOfFile(overrides: Record<string, string> = {}, file = ''): QueuePath {
   const path: Partial<QueuePath> = {};
   beforeAll(async () => {
-    path.services = await openServices(overrides);
+    path.services = await openServices(overrides, file);
     path.worker = await openWorker(path.services);
     path.gateway = await openGateway(path.services);
   });

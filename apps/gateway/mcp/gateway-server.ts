@@ -1,6 +1,11 @@
 // The gateway as one MCP server: what it lists, describes and calls. One instance serves one request, or one session of
 // an older client; nothing is kept in it.
-import { Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  Server,
+  type CallToolResult,
+  type InputRequiredResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -8,16 +13,14 @@ import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
-import type { ToolCalls } from '../tools/calls/call-tool.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
 import { listPage, toMcpTool } from './list-tools.js';
-import { runCall, type ToolCallParams } from './run-call.js';
+import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../tools/calls/call-tool.js';
 
-export interface GatewayServerPorts {
+export interface GatewayServerPorts extends RunCallPorts {
   /** The tools that a caller is offered. */
   catalogOf: CatalogOf;
-  calls: ToolCalls;
   logger: Logger;
   /** Each error that a caller is shown, once. */
   observeError: (error: AppError) => void;
@@ -49,10 +52,10 @@ async function call(
   ports: GatewayServerPorts,
   params: ToolCallParams,
   request: ServerContext,
-): Promise<CallToolResult> {
+): Promise<CallToolResult | InputRequiredResult> {
   const { transport } = server;
   try {
-    return await answer(ports, request, () => runCall(ports.calls, params, request));
+    return await answer(ports, request, () => runCall(ports, params, { server, request }));
   } finally {
     const { signal, id } = request.mcpReq;
     if (signal.aborted) leaveUnanswered(transport, id);

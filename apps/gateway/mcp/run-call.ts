@@ -1,14 +1,23 @@
 // `tools/call` from outside: the same path as the tools API, with progress and cancelling both ways. What a tool fails
 // with is a result that says so; what keeps it from running at all is thrown.
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
-import type { Approval } from '#libs/approvals/approval.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { ApprovalNeeded, type EndedToolCall, type ToolCalls } from '../tools/calls/call-tool.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
+import type { AskingCall } from './ask-client.js';
+import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
 export const defaultSessionId = 'mcp_default';
@@ -20,26 +29,64 @@ export interface ToolCallParams {
   arguments?: Record<string, unknown> | undefined;
 }
 
-/** @throws AppError tool_not_found, invalid_value, no_worker, queue_full, store_unavailable */
+export interface RunCallPorts {
+  calls: Pick<ToolCalls, 'prepare' | 'approved'>;
+  approvals: ApprovalDecisions;
+}
+
+/** @throws AppError tool_not_found, invalid_value, approval_not_found, no_worker, queue_full, store_unavailable */
 export async function runCall(
-  calls: ToolCalls,
+  ports: RunCallPorts,
   { name, arguments: args = {} }: ToolCallParams,
-  request: ServerContext,
-): Promise<CallToolResult> {
+  asking: AskingCall,
+): Promise<CallToolResult | InputRequiredResult> {
+  const { request } = asking;
   const exchange = exchangeOf(request.http?.req);
-  const signal = cancelSignal(request, exchange);
+  const caller = { ...exchange.context, signal: cancelSignal(request, exchange) };
   const sessionId = workspaceOf(request);
+  const progress = progressTo(request, exchange);
+  const approvalId = request.mcpReq.requestState<string>();
+  const call = {
+    name,
+    argumentsText: JSON.stringify(args),
+    sessionId,
+    ...(approvalId === undefined ? {} : { approvalId }),
+  };
   try {
-    const prepared = await calls.prepare(
-      { name, argumentsText: JSON.stringify(args), sessionId },
-      { ...exchange.context, signal },
-    );
-    return toCallResult(await prepared.run(progressTo(request, exchange)));
+    const prepared = await ports.calls.prepare(call, caller);
+    return toCallResult(await prepared.run(progress));
   } catch (error) {
-    if (error instanceof ApprovalNeeded) return failedResult(waitsFor(error.approval));
-    if (!isToolFailure(error)) throw error;
-    return failedResult(error);
+    if (error instanceof ApprovalNeeded) return whenDecided(ports, error.approval, asking, { caller, progress });
+    return toFailure(error);
   }
+}
+
+/** Asks the client, if it can be asked; the time of a person's decision is not the call's own. */
+async function whenDecided(
+  { calls, approvals }: RunCallPorts,
+  waiting: Approval,
+  asking: AskingCall,
+  { caller, progress }: { caller: RequestContext; progress: (progress: ToolProgress) => void },
+): Promise<CallToolResult | InputRequiredResult> {
+  const since = steadyNow();
+  const asked = waiting.state === 'waiting' ? await askForApproval(waiting, approvals, asking, caller) : waiting;
+  if (isInputRequiredResult(asked)) return asked;
+  if (asked.state === 'waiting') return failedResult(waitsFor(asked));
+  const { callId: id, sessionId } = asked;
+  if (asked.state !== 'approved') return toCallResult({ id, sessionId, outcome: refusedOutcome(asked) });
+  const deadline = caller.deadline + steadyNow() - since;
+  try {
+    const prepared = await calls.approved(asked, { ...caller, deadline });
+    return toCallResult(await prepared.run(progress));
+  } catch (error) {
+    return toFailure(error);
+  }
+}
+
+/** @throws what is not the call's own failure */
+function toFailure(error: unknown): CallToolResult {
+  if (!isToolFailure(error)) throw error;
+  return failedResult(error);
 }
 
 /** @throws AppError invalid_value */
@@ -80,7 +127,7 @@ function progressTo({ mcpReq }: ServerContext, exchange: McpExchange): (progress
   };
 }
 
-function toCallResult({ id, sessionId, outcome }: EndedToolCall): CallToolResult {
+function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): CallToolResult {
   const { blocks, structuredContent, error } = outcome;
   return {
     content: blocks as CallToolResult['content'],

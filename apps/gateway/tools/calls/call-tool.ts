@@ -3,6 +3,7 @@
 import { allowsTool } from '#libs/access/access.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Decision } from '#libs/policy/decision.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -25,6 +26,8 @@ export interface ToolCallRequest {
   sessionId?: string;
   /** Of a call that is known by its id before it is planned (a retry with the same key). */
   callId?: string;
+  /** Of a caller that was asked for the approval of this very call, and comes back. */
+  approvalId?: string;
   /** At most the tool's own maximum. */
   timeoutMs?: number;
 }
@@ -48,7 +51,7 @@ export interface ToolCallPorts {
   validator: ArgumentValidator;
   decide: Decide;
   approval: ApprovalSettings;
-  approvals: { store: Pick<ApprovalStore, 'get' | 'ofRepeatedCall'>; notify: () => void };
+  approvals: { store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>; notify: () => void };
   /** A tool that the policy denies to the caller, whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   journal: Journal;
@@ -58,7 +61,7 @@ export interface ToolCallPorts {
   untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
 }
 
-/** Thrown for a call that runs once somebody has approved it. It is journaled, and waits. */
+/** Thrown for a call that runs once somebody has approved it. It is journaled, and waits; or was not approved. */
 export class ApprovalNeeded extends Error {
   constructor(readonly approval: Approval) {
     super(`the call of '${approval.name}' needs an approval`);
@@ -76,7 +79,8 @@ export class ToolCalls {
   constructor(private readonly ports: ToolCallPorts) {}
 
   /**
-   * @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, store_unavailable, no_worker
+   * @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, approval_not_found,
+   *   store_unavailable, no_worker
    * @throws ApprovalNeeded
    */
   async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
@@ -109,8 +113,9 @@ export class ToolCalls {
     }
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
-    if (decision.effect === 'require_approval')
-      return this.whenApproved(request, { tool, decision, context, ...validated });
+    const undecided = { tool, decision, context, ...validated };
+    if (decision.effect !== 'deny' && request.approvalId !== undefined) return this.comesBack(request, undecided);
+    if (decision.effect === 'require_approval') return this.whenApproved(request, undecided);
     const call = this.ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
     if (decision.effect === 'deny') return this.refuse(call, refusalOf(tool, decision));
     // Before it is journaled: a call that is refused for lack of a worker leaves nothing behind.
@@ -150,6 +155,18 @@ export class ToolCalls {
     const written = await approvals.store.get(approval.id);
     if (written === undefined) throw toolNotFound(name);
     throw new ApprovalNeeded(written);
+  }
+
+  /** What a caller sends back decides nothing: the approval is its own, and of the same tool, arguments and session. */
+  private async comesBack(
+    { approvalId = '', sessionId }: ToolCallRequest,
+    { tool, context, arguments: args }: Undecided,
+  ): Promise<PreparedToolCall> {
+    const call = { principal: context.principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
+    const found = await this.ports.approvals.store.ofCall(approvalId, call);
+    if (found === undefined) throw new AppError('approval_not_found', 'There is no such approval of this call');
+    if (found.state !== 'approved') throw new ApprovalNeeded(found);
+    return this.approved(found, context);
   }
 
   private prepared(call: ServerCall): PreparedToolCall {

@@ -1,0 +1,100 @@
+// An MCP client that can be asked decides about its own call. What it leaves undecided still waits for everybody else who
+// may decide, and a decision of theirs ends the question.
+import { type InputRequiredResult, isInputRequiredResult } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
+import { redact } from '#libs/audit/redact.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Approvals } from '../tools/approvals/approvals.js';
+import { askClient, type AskingCall, type ClientAnswer, type ClientQuestion } from './ask-client.js';
+
+export type ApprovalDecisions = Pick<Approvals, 'decide' | 'decided'>;
+
+/** Of the arguments, in characters: a person reads them. */
+const maxShownLength = 2_000;
+
+const answerSchema = z.object({
+  decision: z.enum(['approve', 'deny']),
+  reason: z.string().nullish(),
+});
+
+/**
+ * The approval when somebody has decided or its time is up; still `waiting` if the client cannot be asked or gave no
+ * decision; or the result that asks the client.
+ * @throws the reason of the caller's signal
+ */
+export async function askForApproval(
+  approval: Approval,
+  approvals: ApprovalDecisions,
+  asking: AskingCall,
+  caller: RequestContext,
+): Promise<Approval | InputRequiredResult> {
+  const { id } = approval;
+  const over = new AbortController();
+  const stop = () => over.abort(caller.signal.reason);
+  if (caller.signal.aborted) stop();
+  else caller.signal.addEventListener('abort', stop, { once: true });
+  const { signal } = over;
+  const ask = async () => {
+    const answer = await askClient(questionOf(approval), asking, signal);
+    if (isInputRequiredResult(answer)) return answer;
+    const decision = answer && decisionOf(answer);
+    return decision === undefined ? approval : decide(id, decision, approvals, caller);
+  };
+  try {
+    return await Promise.race([approvals.decided(id, signal, () => undefined), ask()]);
+  } finally {
+    caller.signal.removeEventListener('abort', stop);
+    // The client is told that nobody waits for its answer any more.
+    over.abort('The question is settled');
+  }
+}
+
+function questionOf({ id, name, reason, arguments: args }: Approval): ClientQuestion {
+  const text = JSON.stringify(redact(args));
+  const shown =
+    text.length <= maxShownLength
+      ? text
+      : `${clip(text)}… (${text.length} characters; all of them: GET /api/approvals/${id})`;
+  return {
+    id,
+    message: [`Allow the call of '${name}'?`, ...(reason === null ? [] : [reason]), `Arguments: ${shown}`].join('\n'),
+    schema: {
+      type: 'object',
+      properties: {
+        decision: { type: 'string', title: 'Decision', enum: ['approve', 'deny'] },
+        reason: { type: 'string', title: 'Reason', maxLength: maxReasonLength },
+      },
+      required: ['decision'],
+    },
+  };
+}
+
+/** Never within a character. */
+const clip = (text: string) => text.slice(0, maxShownLength).replace(/[\ud800-\udbff]$/, '');
+
+/** Undefined: the client did not decide, or not in words that were asked for. */
+function decisionOf(answer: ClientAnswer): Decision | undefined {
+  if (answer.action === 'cancel') return undefined;
+  if (answer.action === 'decline') return { decision: 'deny' };
+  const read = answerSchema.safeParse(answer.content);
+  if (!read.success) return undefined;
+  const { decision, reason } = read.data;
+  return { decision, ...(reason == null || reason === '' ? {} : { reason: reason.slice(0, maxReasonLength) }) };
+}
+
+/** Somebody else may have been faster: what they decided counts. */
+async function decide(
+  id: string,
+  decision: Decision,
+  approvals: ApprovalDecisions,
+  caller: RequestContext,
+): Promise<Approval> {
+  try {
+    return await approvals.decide(id, decision, caller);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'approval_already_decided') throw error;
+    return approvals.decided(id, caller.signal, () => undefined);
+  }
+}

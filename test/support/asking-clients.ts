@@ -1,0 +1,75 @@
+// The official MCP clients with somebody who answers questions: both eras, every transport, and through the bridge.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { bridge, type CallOptions, type CallResult } from './mcp-clients.js';
+
+export interface Asked {
+  message: string;
+  requestedSchema: object;
+}
+
+export type Answered = {
+  action: 'accept' | 'decline' | 'cancel';
+  content?: Record<string, string | number | boolean | string[]>;
+};
+
+/** `signal`: the server has taken its question back. */
+export type Answers = (asked: Asked, signal: AbortSignal) => Answered | Promise<Answered>;
+
+export interface AskedCaller {
+  call(params: { name: string; arguments?: object; _meta?: object }, options?: CallOptions): Promise<CallResult>;
+  close(): Promise<void>;
+}
+
+const identity = { name: 'asked', version: '1' };
+const capabilities = { elicitation: { form: {} } };
+
+function newClient(mode: 'auto' | 'legacy', through: 'http' | 'bridge') {
+  return async (url: string, answers: Answers): Promise<AskedCaller> => {
+    const client = new Client(identity, { capabilities, versionNegotiation: { mode } });
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => answers(params as Asked, mcpReq.signal));
+    const address = new URL(`${url}/mcp`);
+    await client.connect(
+      through === 'http'
+        ? new StreamableHTTPClientTransport(address)
+        : new StdioClientTransport({ command: process.execPath, args: [bridge, address.href] }),
+    );
+    return {
+      call: (params, options) => client.callTool(params as never, options),
+      close: () => client.close(),
+    };
+  };
+}
+
+function oldClient(kind: 'http' | 'sse') {
+  return async (url: string, answers: Answers): Promise<AskedCaller> => {
+    const client = new OldClient(identity, { capabilities });
+    client.setRequestHandler(ElicitRequestSchema, ({ params }, { signal }) => answers(params as Asked, signal));
+    await client.connect(
+      kind === 'sse' ? new SSEClientTransport(new URL(`${url}/sse`)) : new OldTransport(new URL(`${url}/mcp`)),
+    );
+    return {
+      call: (params, options) => client.callTool(params as never, CallToolResultSchema, options),
+      close: () => client.close(),
+    };
+  };
+}
+
+export const askedClients = {
+  'the 2.x client, 2026-07-28': newClient('auto', 'http'),
+  'the 2.x client, as before 2026': newClient('legacy', 'http'),
+  'the 1.x client': oldClient('http'),
+  'the 1.x client, HTTP+SSE': oldClient('sse'),
+};
+
+export const askedBridges = {
+  'the bridge, 2026-07-28': newClient('auto', 'bridge'),
+  'the bridge, as before 2026': newClient('legacy', 'bridge'),
+};
+
+/** Those that answer by making their call again: a question cannot be taken back from them. */
+export const comesBack = (name: string): boolean => name.endsWith('2026-07-28');
