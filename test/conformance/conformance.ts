@@ -8,7 +8,7 @@ import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import { serveOverHttp } from '#libs/mcp-server/serve-over-http.js';
 import { startWhole } from '../support/whole-start.js';
 import { addChangeTrigger, ConformanceTools } from './conformance-tools.js';
-import { checksWithout, reasonAgainst } from './not-applicable.js';
+import { approvedTool, checksWithout, reasonAgainst } from './not-applicable.js';
 import { type Check, Referee, type Results } from './referee.js';
 
 const { values: options } = parseArgs({
@@ -32,7 +32,8 @@ const tools = createMcpServer(new ConformanceTools(), { logger: silentLogger });
 addChangeTrigger(tools);
 const own = await serveOverHttp(tools, { logger: silentLogger });
 const start = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
-const gateway = await startWhole({ MCP_SERVERS: JSON.stringify({ conformance: { url: own.url } }) }, start);
+const server = { url: own.url, tools: { requires_approval: [approvedTool] } };
+const gateway = await startWhole({ MCP_SERVERS: JSON.stringify({ conformance: server }) }, start);
 try {
   await published(gateway.url, 'test_simple_text');
   for (const suite of suites) {
@@ -44,7 +45,7 @@ try {
     ];
     for (const { title: whole, run } of judged.filter((each) => each.title.includes(options.only))) {
       console.log(`\n${whole}`);
-      report(...(await run()));
+      report(...(await run()), whole.startsWith('gateway'));
     }
   }
 } finally {
@@ -96,9 +97,9 @@ async function notScored(referee: Referee, suite: Suite): Promise<ReadonlyMap<st
   return 'revision' in suite ? referee.notScored(suite.revision) : new Map<string, string>();
 }
 
-function report(...[results, unscored]: Judged): void {
+function report(results: Results, unscored: ReadonlyMap<string, string>, ofGateway: boolean): void {
   for (const [scenario, checks] of [...results].sort(([left], [right]) => (left < right ? -1 : 1))) {
-    const reason = reasonAgainst(scenario);
+    const reason = reasonAgainst(scenario, ofGateway);
     const failures = checks.filter(({ status, id }) => status === 'FAILURE' && checksWithout[id] === undefined);
     const why = unscored.get(scenario);
     if (reason !== undefined) console.log(`  –  ${scenario}: does not apply, ${reason}`);

@@ -25,6 +25,11 @@ export const checksWithout: Record<string, string> = {
   'sep-2549-resources-templates-list-caching-hints': 'there are no resources',
 };
 
-export function reasonAgainst(scenario: string): string | undefined {
+/** The gateway asks whether a call may run. One tool of the suite does nothing else. */
+export const approvedTool = 'test_input_required_result_tampered_state';
+const ofApprovals = ['input-required-result-tampered-state', 'input-required-result-unsupported-methods'];
+
+export function reasonAgainst(scenario: string, ofGateway = false): string | undefined {
+  if (ofGateway && ofApprovals.includes(scenario)) return undefined;
   return Object.entries(scenariosWithout).find(([start]) => scenario.startsWith(start))?.[1];
 }
