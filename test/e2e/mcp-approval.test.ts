@@ -133,8 +133,11 @@ for (const [name, connect] of Object.entries(askedClients)) {
     };
     for (const [how, settle] of Object.entries(elsewhere)) {
       // Its own answer would be another one, and comes too late.
+      let takenBack = false;
       const late: Answers = async (_question, signal) => {
-        const taken = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        const taken = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })).then(
+          () => (takenBack = true),
+        );
         await settle((await lastApproval()).id);
         if (!comesBack(name)) await taken;
         return how === 'approved' ? { action: 'decline' } : approve;
@@ -144,6 +147,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
         const result = await client.call(append(text));
         const ran = how === 'approved';
         expect([codeOf(result), runs(text)]).toEqual([ran ? undefined : `approval_${how}`, ran ? 1 : 0]);
+        if (!comesBack(name)) await expect.poll(() => takenBack).toBe(true);
       });
     }
   });

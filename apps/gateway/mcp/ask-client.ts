@@ -29,10 +29,12 @@ export interface AskingCall {
   request: ServerContext;
 }
 
-/** `requestState` has no revision before this one. */
+/** No earlier revision has `requestState`. */
 const firstStateless = '2026-07-28';
 /** Node's longest timer: the signal ends a question. */
 const noTimeoutMs = 2 ** 31 - 1;
+/** Of sessions: their first request, with the number 0, has been sent. */
+const hasSent = new WeakSet<Server>();
 
 /**
  * The answer; or the result by which the client is asked, and after which it makes the call again; or undefined for a
@@ -55,6 +57,11 @@ export async function askClient(
   }
   // An answer without a stream has no place for a question.
   if (!exchangeOf(request.http?.req).streams) return undefined;
+  if (!hasSent.has(server)) {
+    hasSent.add(server);
+    // Clients on SDK 1.x do not hear that a request 0 is taken back: a ping has that number.
+    request.mcpReq.send({ method: 'ping' }, { signal }).catch(() => undefined);
+  }
   try {
     return toAnswer(
       await request.mcpReq.send({ method: 'elicitation/create', params }, { signal, timeout: noTimeoutMs }),
