@@ -33,7 +33,9 @@ addChangeTrigger(tools);
 const own = await serveOverHttp(tools, { logger: silentLogger });
 const start = fileURLToPath(new URL('../../scripts/start.js', import.meta.url));
 const server = { url: own.url, tools: { requires_approval: [approvedTool] } };
-const gateway = await startWhole({ MCP_SERVERS: JSON.stringify({ conformance: server }) }, start);
+// Every other tool runs without being asked for, as the suite expects.
+const environment = { MCP_SERVERS: JSON.stringify({ conformance: server }), POLICY_DEFAULT: 'allow' };
+const gateway = await startWhole(environment, start);
 try {
   await published(gateway.url, 'test_simple_text');
   for (const suite of suites) {
