@@ -183,7 +183,7 @@ export class ApprovalStore {
   /** The one of this id, whatever became of it, if it is of this call outside of runs. */
   async ofCall(id: string, call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.of_call */ select ${columns} from approvals where ${repeated} and id = $5`,
+      `/* approvals.of-call */ select ${columns} from approvals where ${repeated} and id = $5`,
       [...repeatedValues(call), storedText(id)],
     );
     return found;

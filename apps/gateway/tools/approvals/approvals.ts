@@ -42,7 +42,8 @@ const maxSwept = 200;
 const publishMs = 2_000;
 
 export class Approvals {
-  private readonly waiting = new Map<string, Bell>();
+  /** Those who wait, by the approval. */
+  private readonly waiting = new Map<string, Set<Bell>>();
   private readonly timers: NodeJS.Timeout[] = [];
   private sweeping: Promise<void> | undefined;
   private unsubscribe: (() => Promise<void>) | undefined;
@@ -50,9 +51,7 @@ export class Approvals {
   constructor(private readonly ports: ApprovalPorts) {}
 
   async start(): Promise<void> {
-    this.unsubscribe = await this.ports.channels.subscribe(channelNames.approvals, (id) =>
-      this.waiting.get(id)?.ring(),
-    );
+    this.unsubscribe = await this.ports.channels.subscribe(channelNames.approvals, (id) => this.ring(id));
     this.timers.push(setInterval(() => void this.sweep(), sweepMs).unref());
     this.timers.push(setInterval(() => void this.ports.store.forget().catch(() => undefined), forgetMs).unref());
   }
@@ -102,8 +101,9 @@ export class Approvals {
    * @throws the signal's reason
    */
   async decided(id: string, signal: AbortSignal, onWaiting: (approval: Approval) => void): Promise<Approval> {
-    const bell = this.waiting.get(id) ?? new Bell();
-    this.waiting.set(id, bell);
+    const bell = new Bell();
+    const bells = this.waiting.get(id) ?? new Set();
+    this.waiting.set(id, bells.add(bell));
     let leave: (() => void) | undefined;
     try {
       for (;;) {
@@ -127,7 +127,8 @@ export class Approvals {
       }
     } finally {
       leave?.();
-      this.waiting.delete(id);
+      bells.delete(bell);
+      if (bells.size === 0) this.waiting.delete(id);
     }
   }
 
@@ -192,6 +193,10 @@ export class Approvals {
       await this.announce(approval.id);
     }
     webhook?.send();
+  }
+
+  private ring(id: string): void {
+    for (const bell of this.waiting.get(id) ?? []) bell.ring();
   }
 
   private async announce(id: string): Promise<void> {
