@@ -12,7 +12,7 @@ let asking: Awaited<ReturnType<typeof startAskingSignalbox>>;
 let box: Signalbox;
 
 beforeAll(async () => {
-  asking = await startAskingSignalbox();
+  asking = await startAskingSignalbox({ environment: { SERVER_SHUTDOWN_GRACE_MS: '500' } });
   ({ box } = asking);
 }, 60_000);
 afterAll(() => asking?.close());
@@ -20,10 +20,10 @@ afterAll(() => asking?.close());
 const url = () => asking.url();
 const messages = [user('Write')];
 
-/** Every process dies at once; others take their place. */
-async function restart(environment: Record<string, string> = {}): Promise<void> {
+/** Every process ends at once; others take their place. */
+async function restart(environment: Record<string, string> = {}, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   const old = [...box.gateways, ...box.workers];
-  for (const each of old) each.kill('SIGKILL');
+  for (const each of old) each.kill(signal);
   await Promise.all(old.map((each) => each.ended));
   await box.startWorker(environment);
   await box.startGateway(environment);
@@ -106,17 +106,20 @@ verifies('approvals.restarts', 'a held stream with a key: it waits again, and go
   expect(await asking.fileOf('held', 'h.txt')).toBe('one');
 });
 
-verifies('approvals.alone', 'decided on another gateway than the one that died', async () => {
-  asking.follow(writing('d.txt'));
-  const id = await held('alone', {}, { on_disconnect: 'detach' });
-  await restart();
-  const run = async () =>
-    (await box.rows<{ state: string }>('select state from runs where session_id = $1', ['alone']))[0]!.state;
-  await expect.poll(run, patient).toBe('interrupted');
-  expect((await asking.decide(id, { decision: 'approve' })).status).toBe(200);
-  await expect.poll(run, patient).toBe('done');
-  expect(await asking.fileOf('alone', 'd.txt')).toBe('one');
-});
+for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+  verifies('approvals.alone', `decided on another gateway than the one that ended by ${signal}`, async () => {
+    asking.follow(writing('d.txt'));
+    const session = `alone_${signal}`;
+    const id = await held(session, {}, { on_disconnect: 'detach' });
+    await restart({}, signal);
+    const run = async () =>
+      (await box.rows<{ state: string }>('select state from runs where session_id = $1', [session]))[0]!.state;
+    await expect.poll(run, patient).toBe('interrupted');
+    expect((await asking.decide(id, { decision: 'approve' })).status).toBe(200);
+    await expect.poll(run, patient).toBe('done');
+    expect(await asking.fileOf(session, 'd.txt')).toBe('one');
+  });
+}
 
 verifies('approvals.expired', 'held, and returned', async () => {
   await restart({ APPROVALS_EXPIRES_MS: '1500' });

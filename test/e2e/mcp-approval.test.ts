@@ -167,7 +167,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
     });
     const { id, state } = await lastApproval();
     expect([state, runs(text)]).toEqual(['waiting', 0]);
-    await path.gateway.approvals.cancel(id);
+    await path.gateway.approvals.decide(id, { decision: 'deny' }, requestContext());
   });
 }
 

@@ -57,7 +57,7 @@ export function approvalIdOf({ kind, name, arguments: args }: StoredCall): strin
 
 /** What a caller that waits for `hold` is told. */
 export function approvalEvent({ id, callId, name, arguments: args, reason, expiresAt }: Approval): TurnEvent {
-  const approval: JsonObject = {
+  const approval = {
     id,
     tool_call_id: callId,
     tool: name,

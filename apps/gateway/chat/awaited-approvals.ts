@@ -1,7 +1,7 @@
-// The approvals that hold a round: all asked for at once, each awaited where its call would run.
-import { type Approval, refusedOutcome } from '#libs/approvals/approval.js';
+// The approvals that hold a round: all asked for at once, each awaited where its call would run. What becomes of them when
+// the turn is stopped follows from the end of its run: one that can be continued finds them as they were.
+import { refusedOutcome } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
@@ -11,7 +11,7 @@ import type { TurnCall } from './plan-calls.js';
 
 export interface RunCallsPorts {
   runner: ToolRunner;
-  approvals: Pick<Approvals, 'decided' | 'cancel'>;
+  approvals: Pick<Approvals, 'decided'>;
 }
 
 export class AwaitedApprovals {
@@ -51,19 +51,11 @@ export class AwaitedApprovals {
     const { approvals, runner } = this.ports;
     const { context, policyRule } = runs;
     const since = steadyNow();
-    let approval: Approval;
-    try {
-      const signal = AbortSignal.any([context.signal, this.over.signal]);
-      approval = await approvals.decided(id, signal, (waiting) => {
-        this.events.add(approvalEvent(waiting));
-        this.events.add({ type: 'tool_progress', callId: planned.id, status: 'waiting_approval' });
-      });
-    } catch (error) {
-      if (!context.signal.aborted) throw error;
-      await approvals.cancel(id);
-      const outcome = failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it was approved');
-      return { planned: { ...planned, outcome } };
-    }
+    const signal = AbortSignal.any([context.signal, this.over.signal]);
+    const approval = await approvals.decided(id, signal, (waiting) => {
+      this.events.add(approvalEvent(waiting));
+      this.events.add({ type: 'tool_progress', callId: planned.id, status: 'waiting_approval' });
+    });
     if (approval.state !== 'approved') return { planned: { ...planned, outcome: refusedOutcome(approval) } };
     const waitedMs = steadyNow() - since;
     this.waitedMs = Math.max(this.waitedMs, waitedMs);

@@ -36,7 +36,7 @@ export interface Turn {
 export interface TurnPorts extends PlanPorts {
   models: ModelRouter;
   runner: ToolRunner;
-  approvals: Pick<Approvals, 'decided' | 'cancel' | 'notify'>;
+  approvals: Pick<Approvals, 'decided' | 'notify'>;
   limits: Config['limits'];
 }
 

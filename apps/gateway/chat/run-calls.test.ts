@@ -20,7 +20,7 @@ const plan = (): never => {
 const unasked = (): never => {
   throw new Error('no call needs an approval');
 };
-const noApprovals = { decided: unasked, cancel: unasked };
+const noApprovals = { decided: unasked };
 
 /** A worker whose tools end when all of the round are under way, as they never are one after the other. */
 function heldUntil(count: number): ToolRunner {

@@ -7,11 +7,15 @@ import { whenCancelled } from './run-cancels.js';
 
 interface Keyed {
   idempotencyKey?: string;
+  /** Detached, and it waits for an approval: the decision continues it. */
+  goesOnAlone?: boolean;
 }
 
-/** What a run ends as that is stopped from outside: with a key a retry goes on, unless it was cancelled in so many words. */
-export const stoppedAs = (signal: AbortSignal, { idempotencyKey }: Keyed): 'cancelled' | 'interrupted' =>
-  idempotencyKey === undefined || whenCancelled(signal) ? 'cancelled' : 'interrupted';
+/** How a run ends that is stopped from outside: interrupted where it can be continued, unless somebody cancelled it. */
+export function stoppedAs(signal: AbortSignal, { idempotencyKey, goesOnAlone }: Keyed): 'cancelled' | 'interrupted' {
+  const canGoOn = idempotencyKey !== undefined || goesOnAlone === true;
+  return canGoOn && !whenCancelled(signal) ? 'interrupted' : 'cancelled';
+}
 
 /** A retry with the same key may mend what is not the request's own fault. */
 export function endOf(thrown: unknown, signal: AbortSignal, keyed: Keyed): RunEnd {

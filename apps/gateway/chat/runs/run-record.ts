@@ -73,6 +73,8 @@ export class RunRecord implements TurnRecord {
   /** Events are logged: somebody may ask for them while the run goes on. */
   private readonly keepsEvents: boolean;
   private show: TakeTurnEvents = () => undefined;
+  /** Calls that wait for an approval, by their ids. */
+  private readonly undecided = new Set<string>();
   private lastN: number;
   /** Written, or being written. */
   private stored: boolean;
@@ -119,6 +121,8 @@ export class RunRecord implements TurnRecord {
       batch.push(this.number(event));
       this.fold.add(event);
       measure.note(event);
+      if (event.type === 'approval_required') this.undecided.add(event.approval.tool_call_id);
+      if (event.type === 'tool_result') this.undecided.delete(event.callId);
     }
     if (this.beginning !== undefined && this.options.streams) return this.tellOnceBegun(batch);
     const kept = this.stored ? this.keep(batch) : undefined;
@@ -182,7 +186,7 @@ export class RunRecord implements TurnRecord {
     const { cancel, run } = this.options;
     const shown = { code: error.code, message: error.message, type: errorTable[error.code].type };
     // With a key, a retry may succeed where this attempt failed for reasons outside of the request.
-    const stopped = stoppedAs(cancel.signal, run);
+    const stopped = stoppedAs(cancel.signal, { ...run, goesOnAlone: run.detached && this.undecided.size > 0 });
     const state = cancel.signal.aborted || (stopped === 'interrupted' && error.http >= 429) ? stopped : 'failed';
     // A run that can be continued has no last event yet.
     const last = state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];

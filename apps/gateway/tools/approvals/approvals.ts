@@ -132,13 +132,6 @@ export class Approvals {
     }
   }
 
-  /** The call of a turn that ended while it waited. */
-  async cancel(id: string): Promise<void> {
-    if (await this.ports.store.close(id, 'cancelled')) this.ports.onEnded('cancelled');
-    const approval = await this.ports.store.get(id);
-    if (approval !== undefined) await this.end(approval);
-  }
-
   /** A new approval has been written. */
   notify(): void {
     this.ports.webhook?.send();
