@@ -200,10 +200,10 @@ verifies('mcp.approvals', 'long arguments are shown in part', async () => {
     ({ message } = question);
     return { action: 'decline' };
   });
-  await client.call(append('😀'.repeat(10_000)));
+  await client.call(append('😀'.repeat(1_500)));
   await client.close();
   expect(message).toMatch(
-    /^.*\n.*\nArguments: \{"text":"(😀)+… \(20011 characters; all of them: GET \/api\/approvals\/appr_\w+\)$/u,
+    /^.*\n.*\nArguments: \{"text":"(😀)+… \(3011 characters; all of them: GET \/api\/approvals\/appr_\w+\)$/u,
   );
   expect(message.length).toBeLessThan(2_200);
 });

@@ -3,7 +3,7 @@
 import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
 import type { PlannedCall, StoredCall } from '#libs/runs/run-store.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { CallNumbering } from './assemble-message.js';
 
