@@ -8,6 +8,7 @@ import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { approvalRequirements } from './requirements/approvals.js';
+import { questionRequirements } from './requirements/questions.js';
 import { policyRequirements } from './requirements/policy.js';
 import { reliabilityRequirements } from './requirements/reliability.js';
 import { toolRequirements } from './requirements/tools.js';
@@ -21,6 +22,7 @@ export const requirements = {
   ...modelRequirements,
   ...operationsRequirements,
   ...approvalRequirements,
+  ...questionRequirements,
   ...policyRequirements,
   ...reliabilityRequirements,
   ...toolRequirements,

@@ -4,6 +4,7 @@ import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { QuestionStore } from '#libs/approvals/question-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
@@ -97,6 +98,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const policy = new ToolPolicy(config, catalog, (effect) => metrics.policyDecisions.inc({ effect }));
   const { decide, deniedTool, catalogOf } = policy;
   const lateCancels = new LateCancels({ journal, onDropped: () => metrics.toolCancelsDropped.inc() });
+  const approvalStore = new ApprovalStore(database, audit);
+  const questions = new QuestionStore(database, audit);
+  const { webhook: hook, expires_ms: expiresMs } = config.approvals;
+  const approval = { expiresMs, notify: hook !== undefined };
   const runner = new QueuedToolRunner({
     gatewayId: id,
     backing,
@@ -104,6 +109,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     sessions,
     registry,
     lateCancels,
+    approvals: { questions, settings: approval },
     limits: {
       sessionCalls: config.limits.session_calls,
       principalCalls: config.limits.principal_calls,
@@ -125,13 +131,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   );
   const untilWorker = runner.untilWorker.bind(runner);
 
-  const approvalStore = new ApprovalStore(database, audit);
-  const { webhook: hook, expires_ms: expiresMs } = config.approvals;
-  const approval = { expiresMs, notify: hook !== undefined };
   const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
   const webhook = hook && new ApprovalWebhook({ ...hook, store: approvalStore, onSent, logger });
   const approvals = new Approvals({
     store: approvalStore,
+    questions,
     journal,
     channels: backing.channels,
     catalog,
@@ -152,6 +156,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       approvals,
       approval,
       approvalStore,
+      questions,
       journal,
       callerOf: async ({ principal, keyId }) => {
         if (keyId === undefined) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
@@ -193,6 +198,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runs,
     journal,
     approvals: approvalStore,
+    questions,
     gatewayId: id,
     hold: (runId) => cancels.hold(runId),
     logger,

@@ -1,5 +1,7 @@
 // Opens the parts of a worker and connects them: store, backing services, workspaces, builtin servers, reaper, sweeper.
 import { randomBytes } from 'node:crypto';
+import { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { QuestionStore } from '#libs/approvals/question-store.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { configurationFiles } from '#libs/config/load-config.js';
@@ -115,6 +117,8 @@ export async function openWorker(
     sessions,
     leases,
     catalog: new PostgresCatalogStore(database, audit),
+    approvals: new ApprovalStore(database, audit),
+    questions: new QuestionStore(database, audit),
     registry,
     workspaces,
     isolation,

@@ -1,6 +1,8 @@
 // The worker without its HTTP server: connects, starts and stops everything that runs tools.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
@@ -19,6 +21,7 @@ import { channelNames } from '#libs/schemas/tool-job.js';
 import { OutcomeSpool } from './jobs/outcome-spool.js';
 import { OutcomeWriter } from './jobs/outcome-writer.js';
 import { JobProcessor } from './jobs/processor.js';
+import { Questions } from './jobs/questions.js';
 import { ReplySender } from './jobs/reply-sender.js';
 import { SessionAffinity } from './jobs/session-affinity.js';
 import { RunToolCall } from './jobs/run-tool-call.js';
@@ -44,6 +47,8 @@ export interface WorkerParts {
   sessions: SessionStore;
   leases: SessionLeases;
   catalog: CatalogStore;
+  approvals: ApprovalStore;
+  questions: QuestionStore;
   registry: ProcessRegistry;
   workspaces: Workspaces;
   isolation: Isolation;
@@ -75,6 +80,7 @@ export class Worker {
   private configured: ConfiguredServers;
   private egress: Promise<EgressProxy> | undefined;
   readonly jobs: JobProcessor;
+  private readonly questions: Questions;
   private isDraining = false;
 
   constructor(private readonly parts: WorkerParts) {
@@ -119,12 +125,16 @@ export class Worker {
       }),
       logger,
     });
+    const { channels } = backing;
+    const { approvals, questions } = parts;
+    this.questions = new Questions({ questions, approvals, channels, replies, logger });
     const calls = new RunToolCall({
       workerId,
       journal: parts.journal,
       outcomes: this.outcomes,
       replies,
       running: this.running,
+      questions: this.questions,
       isKnown: async (id) => (await parts.registry.alive('worker', anyAgeMs)).some((each) => each.id === id),
       sessions: parts.sessions,
       pool: this.pool,
@@ -207,6 +217,7 @@ export class Worker {
     };
     await this.parts.registry.register(info);
     this.parts.registry.describe(info.id, () => this.details());
+    await this.questions.start();
     await this.jobs.start();
     await this.catalog.start();
     this.pool.warm();
@@ -269,6 +280,7 @@ export class Worker {
     this.isDraining = true;
     const listed = this.catalog.close();
     await this.jobs.close();
+    await this.questions.close();
     await listed;
     await this.pool.close();
     await (await this.egress)?.close();

@@ -24,9 +24,9 @@ export interface ApprovalQuery {
   limit: number;
 }
 
-const columns = `id, call_id as "callId", request_id as "requestId", principal, key_id as "keyId",
+export const approvalColumns = `id, kind, call_id as "callId", request_id as "requestId", principal, key_id as "keyId",
   session_id as "sessionId", run_id as "runId", server, tool, name, definition_hash as "definitionHash", arguments,
-  arguments_hash as "argumentsHash", rule, reason, state, created_at as "createdAt", expires_at as "expiresAt",
+  arguments_hash as "argumentsHash", rule, reason, message, schema, answer, state, created_at as "createdAt", expires_at as "expiresAt",
   decided_at as "decidedAt", decided_by as "decidedBy", decision_reason as "decisionReason", edited`;
 
 /** A call outside of runs that is made again, as it was made the first time. */
@@ -37,7 +37,7 @@ export interface RepeatedCall {
   sessionId?: string | undefined;
 }
 
-const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
+const repeated = `kind = 'approval' and principal = $1 and run_id is null and name = $2 and asked_hash = $3
   and ($4::text is null or session_id = $4)`;
 
 /** The call's row carries the approver and the edited arguments, so that its audit row has both. */
@@ -60,7 +60,7 @@ const decide = `/* approvals.decide */ with
       definition_hash, coalesce($11::jsonb->>'arguments', (select call.audit->>'arguments' from tool_calls call
         where call.id = call_id)), state = 'approved', state, rule, id, $3, $8
     from decided where $12::boolean)
-  select ${columns} from decided`;
+  select ${approvalColumns} from decided`;
 
 /**
  * Those whose time is up, or whose call nobody can continue. A call that was approved waits a day for its caller to come
@@ -70,11 +70,13 @@ const lapsed = `/* approvals.lapsed */ with
   open as (
     select id from approvals where state = 'waiting'
     union select approvals.id from tool_calls call join approvals on approvals.call_id = call.id
-    where call.state = 'parked'),
+    where call.state = 'parked' and approvals.kind = 'approval'),
   judged as (
     select approval.*, case
         when approval.state in ('denied', 'expired', 'cancelled') then approval.state
-        when call.state is distinct from 'parked' then 'cancelled'
+        when case approval.kind
+          when 'question' then call.state is distinct from 'dispatched' or call.fence is distinct from approval.fence
+          else call.state is distinct from 'parked' end then 'cancelled'
         when run.state in ('cancelled', 'failed')
           or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached) then 'cancelled'
         when approval.state = 'waiting' and approval.expires_at <= clock_timestamp() then 'expired'
@@ -83,12 +85,12 @@ const lapsed = `/* approvals.lapsed */ with
     from open join approvals approval using (id)
       left join tool_calls call on call.id = approval.call_id
       left join runs run on run.id = approval.run_id)
-  select ${columns.replace(' state,', ' verdict as state,')} from judged where verdict is not null
+  select ${approvalColumns.replace(' state,', ' verdict as state,')} from judged where verdict is not null
   order by id limit $1`;
 
 const close = `/* approvals.close */
   update approvals set state = $2, decided_at = clock_timestamp(), notify_at = null
-  where id = $1 and state in ('waiting', 'approved') returning id`;
+  where id = $1 and (state = 'waiting' or (state = 'approved' and kind = 'approval')) returning id`;
 
 const forget = `/* approvals.forget */ delete from approvals where id in (
     select id from approvals where created_at < clock_timestamp() - interval '1 day'
@@ -111,15 +113,16 @@ export class ApprovalStore {
   }
 
   byIds(ids: readonly string[]): Promise<Approval[]> {
-    return this.database.query<Approval>(`/* approvals.get */ select ${columns} from approvals where id = any($1)`, [
-      ids.map(storedText),
-    ]);
+    return this.database.query<Approval>(
+      `/* approvals.get */ select ${approvalColumns} from approvals where id = any($1)`,
+      [ids.map(storedText)],
+    );
   }
 
   /** Newest first. */
   list({ principal, state, after, limit }: ApprovalQuery): Promise<Approval[]> {
     return this.database.query<Approval>(
-      `/* approvals.list */ select ${columns} from approvals
+      `/* approvals.list */ select ${approvalColumns} from approvals
        where ($1::text is null or principal = $1) and ($2::text is null or state = $2)
          and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
        order by created_at desc, id desc limit $4`,
@@ -171,7 +174,7 @@ export class ApprovalStore {
   /** Calls outside of runs with these arguments that wait, or were approved and not made yet: newest first. */
   async ofRepeatedCall(call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.repeated */ select ${columns} from approvals where ${repeated}
+      `/* approvals.repeated */ select ${approvalColumns} from approvals where ${repeated}
          and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))
          and exists (select from tool_calls call where call.id = approvals.call_id and call.state = 'parked')
        order by created_at desc limit 1`,
@@ -183,7 +186,7 @@ export class ApprovalStore {
   /** The one of this id, whatever became of it, if it is of this call outside of runs. */
   async ofCall(id: string, call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.of-call */ select ${columns} from approvals where ${repeated} and id = $5`,
+      `/* approvals.of-call */ select ${approvalColumns} from approvals where ${repeated} and id = $5`,
       [...repeatedValues(call), storedText(id)],
     );
     return found;
@@ -196,7 +199,7 @@ export class ApprovalStore {
          notify_at = clock_timestamp() + ($2::float8[])[notices + 1] * interval '1 millisecond'
        where id in (select id from approvals where notify_at <= clock_timestamp() and state = 'waiting'
          order by notify_at limit $1 for update skip locked)
-       returning ${columns}, notices`,
+       returning ${approvalColumns}, notices`,
       [limit, retryMs],
     );
   }

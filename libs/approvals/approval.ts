@@ -1,4 +1,5 @@
-// A call that waits for a person's decision, and what becomes of it. Pure; the store is beside it.
+// A call that waits for a person's decision, or for an answer to what its tool server asks, and what becomes of it. Pure; the
+// stores are beside it.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
@@ -19,6 +20,8 @@ export interface NewApproval {
 
 export interface Approval {
   id: string;
+  /** `question`: the call runs, and its tool server asks its caller something. */
+  kind: 'approval' | 'question';
   callId: string;
   /** Who asks. */
   principal: string;
@@ -34,8 +37,15 @@ export interface Approval {
   /** What runs once it is approved: as it was asked for, or as the approver edited it. */
   arguments: JsonObject;
   argumentsHash: string;
-  rule: string;
+  /** Null for a question. */
+  rule: string | null;
   reason: string | null;
+  /** What is asked. Null for an approval, like the next two. */
+  message: string | null;
+  /** Of the content of an answer: flat, as MCP defines it. */
+  schema: JsonObject | null;
+  /** The content, once somebody has answered. */
+  answer: JsonObject | null;
   state: ApprovalState;
   createdAt: Date;
   expiresAt: Date;
@@ -48,7 +58,7 @@ export interface Approval {
 export interface Decision {
   decision: 'approve' | 'deny';
   reason?: string;
-  /** In place of those that were asked for. */
+  /** In place of those that were asked for; of a question, the content of the answer. */
   arguments?: JsonObject;
 }
 
@@ -73,6 +83,7 @@ export function shownApproval(approval: Approval): JsonObject {
   const time = (date: Date | null) => date?.toISOString() ?? null;
   return {
     id: approval.id,
+    kind: approval.kind,
     state: approval.state,
     tool_call_id: approval.callId,
     tool: approval.name,
@@ -81,6 +92,8 @@ export function shownApproval(approval: Approval): JsonObject {
     arguments_hash: approval.argumentsHash,
     rule: approval.rule,
     reason: approval.reason,
+    message: approval.message,
+    schema: approval.schema,
     principal: approval.principal,
     session_id: approval.sessionId,
     run_id: approval.runId,

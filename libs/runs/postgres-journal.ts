@@ -6,7 +6,16 @@ import { storedJson, storedText } from '#libs/postgres/stored-text.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
-import type { AuditContext, CallClaim, CallEnd, Claimed, Journal, PlannedCall, StoredCall } from './run-store.js';
+import type {
+  AuditContext,
+  CallClaim,
+  CallPlace,
+  CallEnd,
+  Claimed,
+  Journal,
+  PlannedCall,
+  StoredCall,
+} from './run-store.js';
 import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { StoreWrites } from './store-writes.js';
 
@@ -27,8 +36,8 @@ export class PostgresJournal implements Journal {
     this.reads = new GroupCommit((ids) => this.read(ids), { maxRows: maxRead, timeoutMs: database.timeoutMs });
   }
 
-  async plan(call: PlannedCall, audit: AuditContext): Promise<void> {
-    const row = plannedCallRow(call, audit, { runId: null, round: null, position: 0 });
+  async plan(call: PlannedCall, audit: AuditContext, place?: CallPlace): Promise<void> {
+    const row = plannedCallRow(call, audit, place ?? { runId: null, round: null, position: 0 });
     await Promise.all([this.writes.submit('plan', row), makeSessions([call], this.sessions)]);
   }
 
@@ -38,7 +47,8 @@ export class PostgresJournal implements Journal {
         update tool_calls set state = 'planned', job = ${storedJson(job)}::json, planned_at = clock_timestamp(),
           time_budget_ms = ${job.deadline - job.queuedAt}::float8
         where id = ${storedText(job.callId)} and kind = 'server' and (state = 'planned' or (state = 'parked'
-          and exists (select from approvals where call_id = tool_calls.id and approvals.state = 'approved')))`,
+          and exists (select from approvals where call_id = tool_calls.id and approvals.kind = 'approval'
+            and approvals.state = 'approved')))`,
     );
     return written === 1;
   }

@@ -103,6 +103,12 @@ export interface StoredCall extends Omit<PlannedCall, 'approval'> {
   approvalId?: string;
 }
 
+export interface CallPlace {
+  runId: string;
+  round: number;
+  position: number;
+}
+
 export interface StoredRound extends ModelRound {
   runId: string;
   calls: StoredCall[];
@@ -195,8 +201,8 @@ export interface CallEnd extends AuditContext {
 }
 
 export interface Journal {
-  /** Journals one call outside a run (tools API, MCP endpoint). */
-  plan(call: PlannedCall, audit: AuditContext): Promise<void>;
+  /** Journals one call: outside of runs (tools API, MCP endpoint), or in a round that is stored already. */
+  plan(call: PlannedCall, audit: AuditContext, place?: CallPlace): Promise<void>;
   /**
    * A planned call that is taken over, or a parked one whose approval was given, gets a job and its arguments, and its time
    * starts now; false if it is neither.

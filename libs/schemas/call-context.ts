@@ -56,6 +56,11 @@ export interface CallContext extends RequestContext {
   callId: string;
   model?: string;
   priority: 'interactive' | 'batch';
+  /**
+   * If its tool server asks its caller something: the caller is told and stays, or is told and comes back. Absent: nobody
+   * can be asked.
+   */
+  questions?: 'hold' | 'return';
   /** Where the headers for the tool's server are stored. */
   sealedHeaders?: { ref: string; key: string };
 }

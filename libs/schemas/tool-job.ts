@@ -37,6 +37,8 @@ const toolJobMembers = z.object({
   stateful: z.boolean().optional(),
   /** Where the caller's sealed headers are stored, and the key that opens them. */
   sealedHeaders: z.object({ ref: z.string(), key: z.string() }).optional(),
+  /** Its tool server may ask its caller something, and this is how long a question waits. Absent: nobody can be asked. */
+  questions: z.object({ expiresMs: z.number().positive(), notify: z.boolean() }).optional(),
   priority: z.enum(['interactive', 'batch']),
   timeoutMs: z.number().int().positive(),
   maxTimeoutMs: z.number().int().positive(),
@@ -63,14 +65,16 @@ export const toolReplySchema = z.discriminatedUnion('kind', [
     total: z.number().optional(),
     message: z.string().optional(),
   }),
+  /** Its tool server asks its caller, or does not any more; only to gateways whose jobs have `questions`. */
+  z.object({ kind: z.literal('question'), callId: z.string(), open: z.boolean() }),
   /** Without `outcome`: it is too large for the channel; read it from the journal. */
   z.object({ kind: z.literal('outcome'), callId: z.string(), outcome: toolOutcomeSchema.optional() }),
 ]);
 
 export type ToolReply = z.infer<typeof toolReplySchema>;
 
-/** One message of a gateway's reply channel: the replies of one tick. */
-export const toolReplyMessageSchema = z.object({ version: z.literal(1), replies: z.array(toolReplySchema) });
+/** One message of a gateway's reply channel: the replies of one tick. Those of unknown kinds are passed over. */
+export const toolReplyMessageSchema = z.object({ version: z.literal(1), replies: z.array(z.unknown()) });
 
 /** A message to every worker: stop these calls. */
 export const toolControlSchema = z.object({

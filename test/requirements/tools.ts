@@ -114,8 +114,7 @@ export const toolRequirements = {
   'tools.pool-one-instance':
     'a server has one instance a key, connected once, with bounded calls at once, shared by no two users',
   'tools.progress-in-order': 'progress of a call arrives in order and before its result',
-  'tools.questions-refused':
-    'a server that asks something back is told at once that nobody answers, and asking is not what it was promised',
+  'tools.questions-refused': 'a server that asks what nobody can answer is told so at once',
   'tools.results-kept':
     'a result of a tool that the operator marked answers equal calls of the same principal for a time, and no failure does',
   'tools.queue-full':

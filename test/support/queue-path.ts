@@ -1,5 +1,6 @@
 // A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
+import { QuestionStore } from '#libs/approvals/question-store.js';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -109,8 +110,11 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const registry = new PostgresProcessRegistry(database, { logger: silentLogger });
   const { limits, tools } = config;
   const lateCancels = new LateCancels({ journal, onDropped: () => undefined });
+  const questions = new QuestionStore(database);
+  const approval = { expiresMs: config.approvals.expires_ms, notify: false };
   const runner = new QueuedToolRunner({
     lateCancels,
+    approvals: { questions, settings: approval },
     gatewayId: id,
     backing,
     journal,
@@ -145,6 +149,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const store = new ApprovalStore(database);
   const approvals = new Approvals({
     store,
+    questions,
     journal,
     channels: backing.channels,
     catalog,
@@ -174,6 +179,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     runs,
     journal,
     approvals: store,
+    questions,
     gatewayId: id,
     hold: () => () => undefined,
     logger: silentLogger,
@@ -224,6 +230,8 @@ export async function openWorker(services: Services, dataDir = services.config.d
     sessions: new PostgresSessionStore(database, { idleTtlMs: config.workspaces.idle_ttl_ms }),
     leases: new PostgresSessionLeases(database),
     catalog: new PostgresCatalogStore(database),
+    approvals: new ApprovalStore(database),
+    questions: new QuestionStore(database),
     registry: new PostgresProcessRegistry(database, { logger: silentLogger }),
     workspaces,
     isolation: await findTestIsolation(),

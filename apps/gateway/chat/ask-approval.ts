@@ -5,6 +5,7 @@ import type { PlannedCall, StoredCall } from '#libs/runs/run-store.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { ToolProgress } from '../tools/calls/tool-runner.js';
 import type { CallNumbering } from './assemble-message.js';
 
 /** No caller may bring a tool of this name. */
@@ -34,6 +35,22 @@ export function approvalRequest({ approval, name, arguments: args, ...call }: Pl
   };
 }
 
+/** The same for what a tool server asks while its call runs. */
+export function questionRequest({ id, name, message, schema, expiresAt, principal, sessionId }: Approval): PlannedCall {
+  return {
+    id: mintCallId(true),
+    kind: 'client',
+    principal,
+    sessionId,
+    name: approvalRequestName,
+    server: '',
+    tool: '',
+    definitionHash: '',
+    arguments: { id, kind: 'question', tool: name, message, schema, expires_at: expiresAt.toISOString() },
+    safe: false,
+  };
+}
+
 /** As the caller sees it. */
 export function requestEvents(
   requests: readonly Pick<PlannedCall, 'id' | 'name' | 'arguments'>[],
@@ -56,16 +73,25 @@ export function approvalIdOf({ kind, name, arguments: args }: StoredCall): strin
 }
 
 /** What a caller that waits for `hold` is told. */
-export function approvalEvent({ id, callId, name, arguments: args, reason, expiresAt }: Approval): TurnEvent {
+export function approvalEvent(asked: Approval): TurnEvent {
+  const { id, kind, callId, name, arguments: args, reason, expiresAt, message, schema } = asked;
   const approval = {
     id,
+    kind,
     tool_call_id: callId,
     tool: name,
     arguments: args,
     expires_at: expiresAt.toISOString(),
     ...(reason === null ? {} : { reason }),
+    ...(kind === 'question' ? { message, schema } : {}),
   };
   return { type: 'approval_required', approval };
+}
+
+/** What is told of a call that reports something, or asks. */
+export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
+  const told: TurnEvent = { type: 'tool_progress', callId, ...progress };
+  return asks === undefined ? [told] : [approvalEvent(asks), told];
 }
 
 /**

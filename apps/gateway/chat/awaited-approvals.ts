@@ -7,6 +7,7 @@ import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { toolOfCall } from '../tools/catalog/tool-of-call.js';
 import { approvalEvent } from './ask-approval.js';
 import type { CallEvents } from './call-events.js';
+import type { HeldTime } from './held-time.js';
 import type { TurnCall } from './plan-calls.js';
 
 export interface RunCallsPorts {
@@ -15,8 +16,6 @@ export interface RunCallsPorts {
 }
 
 export class AwaitedApprovals {
-  /** How long the round was held: waits overlap, and the longest one counts. */
-  waitedMs = 0;
   private readonly over = new AbortController();
   private readonly approved = new Map<TurnCall, Promise<TurnCall>>();
 
@@ -24,6 +23,7 @@ export class AwaitedApprovals {
     calls: readonly TurnCall[],
     private readonly ports: RunCallsPorts,
     private readonly events: CallEvents,
+    private readonly held: HeldTime,
   ) {
     for (const call of calls) {
       if (call.awaits === undefined) continue;
@@ -51,14 +51,16 @@ export class AwaitedApprovals {
     const { approvals, runner } = this.ports;
     const { context, policyRule } = runs;
     const since = steadyNow();
+    const goOn = this.held.enter();
     const signal = AbortSignal.any([context.signal, this.over.signal]);
-    const approval = await approvals.decided(id, signal, (waiting) => {
-      this.events.add(approvalEvent(waiting));
-      this.events.add({ type: 'tool_progress', callId: planned.id, status: 'waiting_approval' });
-    });
+    const approval = await approvals
+      .decided(id, signal, (waiting) => {
+        this.events.add(approvalEvent(waiting));
+        this.events.add({ type: 'tool_progress', callId: planned.id, status: 'waiting_approval' });
+      })
+      .finally(goOn);
     if (approval.state !== 'approved') return { planned: { ...planned, outcome: refusedOutcome(approval) } };
     const waitedMs = steadyNow() - since;
-    this.waitedMs = Math.max(this.waitedMs, waitedMs);
     const later = { ...context, deadline: context.deadline + waitedMs };
     const how = { again: true, ...(policyRule === undefined ? {} : { policyRule }) };
     return { planned, runs: runner.plan(toolOfCall(tool, approval.arguments), approval.arguments, later, how) };

@@ -2,7 +2,7 @@
 // bound is hit. It knows ports only. What it tells and commits goes to the record of its run.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Config } from '#libs/config/schema.js';
-import type { ModelRound, PlannedCall } from '#libs/runs/run-store.js';
+import type { Journal, ModelRound, PlannedCall } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
@@ -12,6 +12,7 @@ import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-prov
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { approvalRequest, requestEvents } from './ask-approval.js';
+import { askQuestions } from './ask-questions.js';
 import { type AssembledMessage, MessageAssembler, toAssistantMessage } from './assemble-message.js';
 import type { ToolOffer } from './offer-tools.js';
 import { planCalls, type PlanPorts, type TurnCall } from './plan-calls.js';
@@ -37,6 +38,7 @@ export interface TurnPorts extends PlanPorts {
   models: ModelRouter;
   runner: ToolRunner;
   approvals: Pick<Approvals, 'decided' | 'notify'>;
+  journal: Pick<Journal, 'get' | 'plan'>;
   limits: Config['limits'];
 }
 
@@ -90,16 +92,23 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     if (requests.length > 0) await record.tell(requestEvents(requests, state.numbering));
     const server = planned.filter((call) => isServerCall(call) && (holds || !waits(call)));
 
-    const { outcomes, waitedMs } = await runCalls(server, ports, {
+    const { outcomes, asked, waitedMs } = await runCalls(server, ports, {
       parallel: turn.request.parallelToolCalls !== false,
       tell: (events) => record.tell(events),
     });
     turn.context.signal.throwIfAborted();
     if (waitedMs > 0) holdTurn(turn, waitedMs);
     // In the order of the model's calls, whatever order they ended in.
-    const ended = server.map((call) => toEndedCall(call, outcomes.get(call)!, state.round));
+    const ended = server.flatMap((call) => {
+      const outcome = outcomes.get(call);
+      return outcome === undefined ? [] : toEndedCall(call, outcome, state.round);
+    });
     for (const call of ended) state.addEnded(call);
-    if (server.length < planned.length) return record.finish(done(turn, message, 'tool_calls', null));
+    if (asked.length > 0) {
+      const place = { runId: turn.runId, round: state.round, position: rows.length + requests.length };
+      await record.tell(requestEvents(await askQuestions(asked, place, turn, ports.journal), state.numbering));
+    }
+    if (ended.length < planned.length) return record.finish(done(turn, message, 'tool_calls', null));
     state.messages.push(toAssistantMessage(message), ...ended.map(({ id, outcome }) => toToolMessage(id, outcome)));
   }
 }
@@ -190,10 +199,14 @@ function callContext(turn: Turn, message: AssembledMessage) {
     runId: turn.runId,
     round: turn.state.round,
     sessionId: turn.sessionId,
+    questions: questionsOf(turn),
     model: `${message.provider}/${message.model}`,
     priority: turn.request.priority,
   };
 }
+
+export const questionsOf = ({ request }: Pick<Turn, 'request'>): 'hold' | 'return' =>
+  request.approval === 'hold' ? 'hold' : 'return';
 
 function toldRound(round: number, message: AssembledMessage): ToldRound {
   const { provider, model, text, reasoning, usage, finishReason, startedAt, providerState } = message;

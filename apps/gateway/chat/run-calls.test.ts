@@ -20,6 +20,7 @@ const plan = (): never => {
 const unasked = (): never => {
   throw new Error('no call needs an approval');
 };
+const skip = unasked;
 const noApprovals = { decided: unasked };
 
 /** A worker whose tools end when all of the round are under way, as they never are one after the other. */
@@ -29,6 +30,7 @@ function heldUntil(count: number): ToolRunner {
   let begun = 0;
   return {
     plan,
+    skip,
     hasWorker: () => true,
     async run(_call, onProgress) {
       onProgress({ status: 'queued' });
@@ -58,6 +60,7 @@ verifies('chat.auto.parallel', 'of a reader that is behind only the newest progr
   let taken: () => void = () => undefined;
   const runner: ToolRunner = {
     plan,
+    skip,
     hasWorker: () => true,
     async run(_call, onProgress) {
       for (let progress = 1; progress <= 1_000; progress += 1) onProgress({ status: 'running', progress });

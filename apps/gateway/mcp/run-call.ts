@@ -14,7 +14,8 @@ import { failedResult } from '#libs/mcp-server/served-tool.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
-import { ApprovalNeeded, type EndedToolCall, type ToolCalls } from '../tools/calls/call-tool.js';
+import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
+import type { EndedToolCall, ToolCaller, ToolCalls } from '../tools/calls/call-tool.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
 import type { AskingCall } from './ask-client.js';
 import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
@@ -23,6 +24,12 @@ import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
 export const defaultSessionId = 'mcp_default';
 /** In `_meta` of a result: the call as journal and audit know it. */
 const callIdMetaKey = 'signalbox/call_id';
+
+/**
+ * What a tool's own server asks does not reach MCP clients yet: it is answered as by a client that cannot be asked. With `hold`
+ * here, a question comes with the progress of the call (`asks`: message and schema), and `Approvals.decide` takes the answer.
+ */
+const questions: ToolCaller['questions'] = undefined;
 
 export interface ToolCallParams {
   name: string;
@@ -42,7 +49,8 @@ export async function runCall(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { request } = asking;
   const exchange = exchangeOf(request.http?.req);
-  const caller = { ...exchange.context, signal: cancelSignal(request, exchange) };
+  const signal = cancelSignal(request, exchange);
+  const caller: ToolCaller = { ...exchange.context, signal, ...(questions === undefined ? {} : { questions }) };
   const sessionId = workspaceOf(request);
   const progress = progressTo(request, exchange);
   const approvalId = request.mcpReq.requestState<string>();

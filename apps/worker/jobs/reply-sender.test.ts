@@ -10,7 +10,7 @@ class RecordedChannels implements Channels {
   readonly sent: { channel: string; replies: ToolReply[] }[] = [];
   publish(channel: string, message: string): Promise<void> {
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(this.maxMessageBytes);
-    this.sent.push({ channel, replies: toolReplyMessageSchema.parse(JSON.parse(message)).replies });
+    this.sent.push({ channel, replies: toolReplyMessageSchema.parse(JSON.parse(message)).replies as ToolReply[] });
     return Promise.resolve();
   }
   subscribe = () => Promise.resolve(() => Promise.resolve());

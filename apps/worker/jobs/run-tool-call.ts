@@ -1,5 +1,6 @@
 // One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
+import type { Answer, Question } from '#libs/approvals/question.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { WorkerFaultPoint } from '#libs/config/fault-points.js';
@@ -9,6 +10,7 @@ import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js'
 import type { Progress } from '../mcp/wire/guarded-transport.js';
 import { untilStoreAnswers, type OutcomeWriter } from './outcome-writer.js';
 import { failed, type ReadOutcome } from './read-result.js';
+import type { Questions } from './questions.js';
 import type { ReplySender } from './reply-sender.js';
 import type { RunningCalls } from './running-calls.js';
 import { runTool, type ToolRunParts } from './run-tool.js';
@@ -20,6 +22,7 @@ export interface RunToolCallParts extends ToolRunParts {
   outcomes: OutcomeWriter;
   replies: ReplySender;
   running: RunningCalls;
+  questions: Pick<Questions, 'ask'>;
   /** Whether a worker is still registered: the reaper removes those that stopped. */
   isKnown: (worker: string) => Promise<boolean>;
 }
@@ -70,6 +73,10 @@ export class RunToolCall implements CallListener {
     } catch (error) {
       logger.warn({ error, tool: call.job.name }, 'a long call could not be claimed');
     }
+  }
+
+  onQuestion(call: ToolCall, question: Question, signal: AbortSignal): Promise<Answer> {
+    return this.parts.questions.ask(call, question, signal);
   }
 
   private async runPermitted(call: ToolCall): Promise<void> {

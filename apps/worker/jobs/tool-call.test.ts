@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { someCall, someJob } from '#libs/testing/stored-rows.js';
+import type { Answer, Question } from '#libs/approvals/question.js';
+import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { Stopped, ToolCall, type StopReason } from './tool-call.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -8,9 +10,20 @@ afterEach(() => void vi.useRealTimers());
 const times = { timeoutMs: 100, maxTimeoutMs: 250 };
 let long: number;
 
-function start(job: { timeoutMs: number; maxTimeoutMs: number }, fence?: string): ToolCall {
+/** Settles what is asked. */
+let answer: (answer: Answer) => void;
+const asked: string[] = [];
+const onQuestion = (_call: ToolCall, { message }: Question, signal: AbortSignal) => {
+  asked.push(message);
+  return new Promise<Answer>((resolve, reject) => {
+    answer = resolve;
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+};
+
+function start(job: Partial<ToolJob>, fence?: string): ToolCall {
   long = 0;
-  const listener = { onProgress: () => undefined, onLong: async () => void (long += 1) };
+  const listener = { onProgress: () => undefined, onLong: async () => void (long += 1), onQuestion };
   const call = new ToolCall({ job: { ...someJob(someCall()), ...job }, redelivered: false }, listener);
   call.fence = fence;
   call.start();
@@ -63,4 +76,37 @@ test('one without a claim says once that it takes its time', async () => {
   expect(unclaimed.signal.aborted).toBe(false);
   await unclaimed.end();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('its time stands still while it asks, one question after the other', async () => {
+  const call = start({ ...times, questions: { expiresMs: 1_000, notify: false } });
+  await vi.advanceTimersByTimeAsync(60);
+  const signal = new AbortController().signal;
+  const answers = ['one', 'two'].map((message) => call.onQuestion!({ message, schema: {} }, signal));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(long).toBe(1);
+  expect(asked.splice(0)).toEqual(['one']);
+  answer({ action: 'decline' });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked.splice(0)).toEqual(['two']);
+  expect(reasonOf(call)).toBeUndefined();
+  answer({ action: 'cancel' });
+  expect(await Promise.all(answers)).toEqual([{ action: 'decline' }, { action: 'cancel' }]);
+  await vi.advanceTimersByTimeAsync(35);
+  expect(reasonOf(call)).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(reasonOf(call)).toBe('tool_timeout');
+});
+
+test('a question ends with its call; nobody is asked where the job does not say so', async () => {
+  expect(start(times).onQuestion).toBeUndefined();
+  const call = start({ ...times, questions: { expiresMs: 1_000, notify: false } }, '1');
+  const waiting = call.onQuestion!({ message: 'still', schema: {} }, new AbortController().signal);
+  const ended = expect(waiting).rejects.toBeInstanceOf(Stopped);
+  await vi.advanceTimersByTimeAsync(0);
+  await call.end();
+  await ended;
+  const many = Array.from({ length: 11 }, () => call.onQuestion!({ message: 'x', schema: {} }, AbortSignal.abort()));
+  const settled = await Promise.allSettled(many);
+  expect(settled.at(-1)).toMatchObject({ reason: { code: 'tool_failed' } });
 });

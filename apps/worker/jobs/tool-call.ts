@@ -1,7 +1,9 @@
 // One call in this worker, from its job to its reply: its data, its one timer, and whether it must stop.
 // Execution is in run-tool-call.ts and run-tool.ts.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
+import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import type { UseOptions } from '../mcp/pool/pool-instance.js';
@@ -24,6 +26,8 @@ export interface CallListener {
   onProgress(call: ToolCall, progress: Progress): void;
   /** It takes long, and is not claimed yet. Never rejects. */
   onLong(call: ToolCall): Promise<void>;
+  /** It is claimed, and its time stands still. */
+  onQuestion(call: ToolCall, question: Question, signal: AbortSignal): Promise<Answer>;
 }
 
 /** Shorter safe calls are written only with their outcome. */
@@ -54,6 +58,11 @@ export class ToolCall implements UseOptions, CallOptions {
   private claiming: Promise<void> | undefined;
   private stopped: Stopped | undefined;
   private controller: AbortController | undefined;
+  private questions = 0;
+  private asking: Promise<unknown> = Promise.resolve();
+  /** Nobody needs answers to its questions any more. */
+  private readonly over = new AbortController();
+  readonly onQuestion: CallOptions['onQuestion'];
 
   constructor(
     { job, redelivered, repeated = false }: JobDelivery,
@@ -64,11 +73,16 @@ export class ToolCall implements UseOptions, CallOptions {
     this.repeated = repeated;
     this.queueWaitMs = Math.min(Math.max(0, steadyNow() - job.queuedAt), job.deadline - job.queuedAt);
     this.arguments = job.arguments;
+    if (job.questions !== undefined) this.onQuestion = (question, signal) => this.ask(question, signal);
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
   }
 
   get maxTimeoutMs(): number {
     return this.job.maxTimeoutMs;
+  }
+
+  get questionsMs(): number {
+    return maxQuestionsOfCall * (this.job.questions?.expiresMs ?? 0);
   }
 
   /** Which limit has expired: the allowed silence, or the total time. */
@@ -118,11 +132,55 @@ export class ToolCall implements UseOptions, CallOptions {
   /** There is an outcome. Resolves when the result of a started claim is known. */
   async end(): Promise<void> {
     clearTimeout(this.timer);
+    if (this.questions > 0) this.over.abort(new Stopped('cancelled'));
     this.durationMs = Math.round((performance.now() - this.startedAt) * 1_000) / 1_000;
     await this.claiming;
   }
 
+  /** One question after the other. @throws AppError tool_failed for too many; the signal's reason */
+  private async ask(question: Question, given: AbortSignal): Promise<Answer> {
+    this.questions += 1;
+    if (this.questions > maxQuestionsOfCall) {
+      throw new AppError('tool_failed', `The tool asked more than ${maxQuestionsOfCall} questions`);
+    }
+    const signal = AbortSignal.any([given, this.signal, this.over.signal]);
+    const before = this.asking;
+    const asked = before.then(() => this.askNow(question, signal));
+    this.asking = asked.catch(() => undefined);
+    return asked;
+  }
+
+  private async askNow(question: Question, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    const goOn = this.standStill();
+    try {
+      if (this.fence === undefined) {
+        this.claimAt = Infinity;
+        await (this.claiming ??= this.listener.onLong(this));
+      }
+      return await this.listener.onQuestion(this, question, signal);
+    } finally {
+      goOn();
+    }
+  }
+
+  /** Its time, until the returned function is called. */
+  private standStill(): () => void {
+    const since = performance.now();
+    const left = this.limitAt - since;
+    this.limitAt = Infinity;
+    this.arm();
+    return () => {
+      if (this.over.signal.aborted) return;
+      const now = performance.now();
+      this.startedAt += now - since;
+      this.limitAt = now + left;
+      this.arm();
+    };
+  }
+
   private arm(): void {
+    clearTimeout(this.timer);
     const at = Math.min(this.limitAt, this.claimAt);
     if (at !== Infinity) this.timer = setTimeout(wake, Math.max(0, at - performance.now()), this);
   }

@@ -1,10 +1,12 @@
 // A turn that answers calls of an earlier one: its caller's decisions are taken, what was approved runs, and the turn goes
 // on, or asks again for what nobody has decided.
+import type { Approval } from '#libs/approvals/approval.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
-import type { StoredCall } from '#libs/runs/run-store.js';
+import type { PlannedCall, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Approvals } from '../../tools/approvals/approvals.js';
 import { approvalIdOf, approvalRequestName, readDecision, requestEvents } from '../ask-approval.js';
+import { askQuestions } from '../ask-questions.js';
 import type { DoneEvent, Turn, TurnRecord } from '../chat-turn.js';
 import { toToolMessage } from '../turn-state.js';
 import type { OpenRound } from './restore-history.js';
@@ -20,18 +22,26 @@ const maxAsked = 3;
 export async function takeDecisions(
   open: readonly OpenRound[],
   context: RequestContext,
-  approvals: Pick<Approvals, 'decide'>,
+  approvals: Pick<Approvals, 'decide' | 'get'>,
 ): Promise<void> {
   for (const { round, answers } of open) {
     for (const request of round.calls) {
       const id = approvalIdOf(request);
-      const call = round.calls.find(({ approvalId }) => approvalId !== undefined && approvalId === id);
-      if (id === undefined || call?.state !== 'parked') continue;
+      if (id === undefined || !(await waits(id, context, approvals))) continue;
       const given = answers.get(request.id) ?? [];
       const decision = given.map(readDecision).find((read) => read !== undefined);
       if (decision !== undefined) await decideOnce(id, decision, context, approvals);
       else if (given.length > maxAsked) throw undecided();
     }
+  }
+}
+
+async function waits(id: string, context: RequestContext, approvals: Pick<Approvals, 'get'>): Promise<boolean> {
+  try {
+    return (await approvals.get(id, context)).state === 'waiting';
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'approval_not_found') return false;
+    throw error;
   }
 }
 
@@ -73,9 +83,11 @@ export async function answerOpenRounds(
     const session = sessionId === undefined ? {} : { sessionId };
     await record.tell([{ type: 'start', model: open[0]!.round.model, runId: turn.runId, ...session }]);
   }
-  const waiting: StoredCall[] = [];
+  const waiting: Pick<PlannedCall, 'id' | 'name' | 'arguments'>[] = [];
   for (const { round, results } of open) {
-    const settled = await settleRound(round, turn, ports, (events) => record.tell(events));
+    const { round: settled, asked } = await settleRound(round, turn, ports, (events) => record.tell(events));
+    const { again, added } = await requestsOf(asked, settled, turn, ports);
+    waiting.push(...again, ...added);
     for (const [index, call] of settled.calls.entries()) {
       const { id, name, server, outcome } = call;
       const result = results.get(id);
@@ -98,4 +110,18 @@ export async function answerOpenRounds(
     usage: turn.state.usage,
     ...(toolExecution === undefined ? {} : { toolExecution }),
   };
+}
+
+/** The calls of the reserved function that ask these questions: there before, or added to the round now. */
+export async function requestsOf(
+  asked: readonly Approval[],
+  { runId, round, calls }: StoredRound,
+  turn: Turn,
+  { journal }: SettlePorts,
+): Promise<{ again: StoredCall[]; added: PlannedCall[] }> {
+  const again = asked.flatMap(({ id }) => calls.filter((call) => approvalIdOf(call) === id));
+  const known = new Set(again.map(approvalIdOf));
+  const position = 1 + Math.max(...calls.map((call) => call.position));
+  const unknown = asked.filter(({ id }) => !known.has(id));
+  return { again, added: await askQuestions(unknown, { runId, round, position }, turn, journal) };
 }

@@ -6,7 +6,8 @@ import type { DoneEvent, Turn, TurnRecord } from '../chat-turn.js';
 import { toShownResult, toToolMessage } from '../turn-state.js';
 import { toAssistant, unknownOutcome } from './restore-history.js';
 import { readLog } from './retell-run.js';
-import { isServer, type SettlePorts, settleRound } from './settle-round.js';
+import { requestsOf as requestsOfQuestions } from './answer-approvals.js';
+import { hasEnded, isServer, type SettlePorts, settleRound } from './settle-round.js';
 
 export interface ResumedTurn {
   /** What the caller was told up to the last stored round, from the log. */
@@ -42,25 +43,26 @@ export async function resumeRound(
   record: TurnRecord,
 ): Promise<DoneEvent | undefined> {
   const shown = new Set(told.map(({ event }) => (event.type === 'tool_result' ? event.callId : undefined)));
-  const settled = await settleRound(last, turn, ports, (events) => {
+  const { round: settled, asked } = await settleRound(last, turn, ports, (events) => {
     for (const event of events) if (event.type === 'tool_result') shown.add(event.callId);
     return record.tell(events);
   });
   const missed: TurnEvent[] = settled.calls
-    .filter((call) => isServer(call) && call.state !== 'parked' && !shown.has(call.id))
+    .filter((call) => isServer(call) && hasEnded(call) && !shown.has(call.id))
     .map(({ id, outcome = unknownOutcome }) => ({ type: 'tool_result', callId: id, result: toShownResult(outcome) }));
   replay(turn, settled);
   const toldCalls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
   const { numbering } = turn.state;
+  const { added } = await requestsOfQuestions(asked, settled, turn, ports);
   numbering.clientCalls = last.calls.filter((call) => !isServer(call) && toldCalls.has(call.id)).length;
   missed.push(
     ...requestEvents(
-      requestsOf(last).filter(({ id }) => !toldCalls.has(id)),
+      [...requestsOf(last), ...added].filter(({ id }) => !toldCalls.has(id)),
       numbering,
     ),
   );
   if (missed.length > 0) await record.tell(missed);
-  return last.calls.some((call) => !isServer(call)) ? withCalls(turn) : undefined;
+  return asked.length > 0 || last.calls.some((call) => !isServer(call)) ? withCalls(turn) : undefined;
 }
 
 /** Up to the round's message, and what was told of its calls after it; the rest is of a round that never was. */
@@ -86,7 +88,7 @@ function replay(turn: Turn, round: StoredRound): void {
   const server = round.calls.filter(isServer);
   for (const call of server) {
     state.admitCall();
-    if (call.state === 'parked') continue;
+    if (!hasEnded(call)) continue;
     state.addEnded({
       id: call.id,
       name: call.name,

@@ -4,6 +4,7 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -11,14 +12,25 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { toolOfCall } from '../../tools/catalog/tool-of-call.js';
-import { holdTurn, type Turn } from '../chat-turn.js';
+import { approvalEvent } from '../ask-approval.js';
 import type { RunCallsPorts } from '../awaited-approvals.js';
+import { holdTurn, questionsOf, type Turn } from '../chat-turn.js';
+import { HeldTime } from '../held-time.js';
 import type { TurnCall } from '../plan-calls.js';
 import { runCalls } from '../run-calls.js';
 
 export interface SettlePorts extends RunCallsPorts {
-  journal: Pick<Journal, 'get'>;
+  journal: Pick<Journal, 'get' | 'plan'>;
   approvalStore: Pick<ApprovalStore, 'byIds'>;
+  questions: Pick<QuestionStore, 'open'>;
+}
+
+type Tell = (events: readonly TurnEvent[]) => Flow;
+
+export interface SettledRound {
+  round: StoredRound;
+  /** What tool servers ask a caller that does not stay: their calls go on. */
+  asked: Approval[];
 }
 
 const settleMs = 20_000;
@@ -29,37 +41,62 @@ export async function settleRound(
   round: StoredRound,
   turn: Turn,
   ports: SettlePorts,
-  tell: (events: readonly TurnEvent[]) => Flow,
-): Promise<StoredRound> {
+  tell: Tell,
+): Promise<SettledRound> {
   const open = round.calls.filter((call) => !hasEnded(call));
-  if (open.length === 0) return round;
+  if (open.length === 0) return { round, asked: [] };
+  const held = new HeldTime();
   // What is under way may change the session that others need.
-  await Promise.all(open.filter(({ state }) => state === 'dispatched').map((call) => ended(call, turn, ports)));
+  const dispatched = open.filter(({ state }) => state === 'dispatched');
+  const asking = await Promise.all(dispatched.map((call) => ended(call, { turn, held, tell }, ports)));
+  if (held.ms > 0) holdTurn(turn, held.ms);
   const approvals = await approvalsOf(open, ports);
   const calls = open.flatMap(
     (call) => toTurnCall(call, { round, turn, approval: approvals.get(call.id) }, ports) ?? [],
   );
-  const { waitedMs } = await runCalls(calls, ports, { parallel: turn.request.parallelToolCalls !== false, tell });
+  const { asked, waitedMs } = await runCalls(calls, ports, {
+    parallel: turn.request.parallelToolCalls !== false,
+    tell,
+  });
   if (waitedMs > 0) holdTurn(turn, waitedMs);
   turn.context.signal.throwIfAborted();
   const now = async (call: StoredCall) => (hasEnded(call) ? call : ((await ports.journal.get(call.id)) ?? call));
-  return { ...round, calls: await Promise.all(round.calls.map(now)) };
+  const calledNow = await Promise.all(round.calls.map(now));
+  return { round: { ...round, calls: calledNow }, asked: [...asking.flatMap((question) => question ?? []), ...asked] };
 }
 
 export const isServer = (call: StoredCall): boolean => call.kind === 'server';
 export const hasEnded = (call: StoredCall): boolean =>
   !isServer(call) || (terminalStates as readonly string[]).includes(call.state);
 
-/** It ends by itself, or is judged within the lease time. */
-async function ended(call: StoredCall, { context }: Turn, { journal }: SettlePorts): Promise<void> {
-  const until = steadyNow() + settleMs;
+/**
+ * It ends by itself, or is judged within the lease time. Returns what its tool server asks, where the caller does not stay;
+ * one that stays is told, and answers anywhere.
+ */
+async function ended(
+  { id, job }: StoredCall,
+  { turn, held, tell }: { turn: Turn; held: HeldTime; tell: Tell },
+  { journal, questions, approvals }: SettlePorts,
+): Promise<Approval | undefined> {
+  const { signal } = turn.context;
+  const patienceMs = job?.questions === undefined ? settleMs : Math.max(settleMs, job.maxTimeoutMs);
+  let until = steadyNow() + patienceMs;
   for (;;) {
-    const now = await journal.get(call.id);
-    if (now === undefined || hasEnded(now)) return;
-    context.signal.throwIfAborted();
+    const now = await journal.get(id);
+    if (now === undefined || hasEnded(now)) return undefined;
+    signal.throwIfAborted();
+    const [question] = job?.questions === undefined ? [] : await questions.open([id]);
+    if (question !== undefined) {
+      if (questionsOf(turn) === 'return') return question;
+      await tell([approvalEvent(question), { type: 'tool_progress', callId: id, status: 'waiting_approval' }]);
+      const goOn = held.enter();
+      await approvals.decided(question.id, signal, () => undefined).finally(goOn);
+      until = steadyNow() + patienceMs;
+      continue;
+    }
     if (steadyNow() > until)
       throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
-    // The journal has no event for another gateway's calls; this wait happens after a crash only.
+    // The journal has no event for another gateway's calls; this wait happens after a crash, and while an answered call ends.
     await new Promise((resolve) => setTimeout(resolve, askAgainMs));
   }
 }
@@ -93,6 +130,7 @@ function toTurnCall(
     ...(call.runId === null ? {} : { runId: call.runId }),
     round: round.round,
     sessionId: call.sessionId,
+    questions: questionsOf(turn),
     model: `${round.provider}/${round.model}`,
     priority: turn.request.priority,
   };

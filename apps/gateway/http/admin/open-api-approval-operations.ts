@@ -17,14 +17,17 @@ const textOrNull = { type: ['string', 'null'] };
 
 export const approval = object({
   id: text,
+  kind: describedAs(choice('approval', 'question'), '`question`: the call runs, and its tool server asks something'),
   state: choice(...approvalStates),
   tool_call_id: text,
   tool: text,
   server: text,
   arguments: anything,
   arguments_hash: describedAs(text, 'SHA-256 of the canonical arguments (RFC 8785)'),
-  rule: describedAs(text, 'The rule of the policy that asks for the approval'),
+  rule: describedAs(textOrNull, 'The rule of the policy that asks for the approval'),
   reason: textOrNull,
+  message: describedAs(textOrNull, 'What the tool server asks'),
+  schema: describedAs(anything, 'JSON schema of the answer, or null'),
   principal: text,
   session_id: text,
   run_id: textOrNull,

@@ -9,11 +9,13 @@ import { contentText } from '#libs/schemas/content-block.js';
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import { progressEvents } from '../../chat/ask-approval.js';
 import { CallEvents } from '../../chat/call-events.js';
 import type { TakeTurnEvents } from '../../chat/runs/run-record.js';
 import { toShownResult } from '../../chat/turn-state.js';
 import { EventsSseRenderer } from '../../openai-api/render-events.js';
-import { ApprovalNeeded, failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
+import { ApprovalNeeded } from '../../tools/approvals/approval-needed.js';
+import { failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
 import { type KeyedToolCall, KeyedToolCalls } from '../../tools/calls/keyed-tool-calls.js';
 import { ToolPolicy } from '../../tools/policy/tool-policy.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
@@ -78,6 +80,7 @@ export class ToolsController {
     const body = readCallTool(request.body);
     const context = requestContext(request);
     const idempotencyKey = readIdempotencyKey(request);
+    const streams = wantsStream(request);
     const prepared = await this.calls.prepare(
       {
         name: body.name,
@@ -86,9 +89,9 @@ export class ToolsController {
         ...(body.timeout_ms == null ? {} : { timeoutMs: body.timeout_ms }),
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       },
-      context,
+      { ...context, questions: streams ? 'hold' : 'return' },
     );
-    if (wantsStream(request)) return this.stream(prepared, request, reply);
+    if (streams) return this.stream(prepared, request, reply);
     const ended = await prepared.run(() => undefined);
     if (ended.outcome.state !== 'completed') throw failureOf(ended.tool, ended.outcome);
     await reply.type('application/json').send(answer(ended));
@@ -117,7 +120,9 @@ async function runStreamed(prepared: KeyedToolCall, take: TakeTurnEvents): Promi
   const { callId } = prepared.context;
   let n = 0;
   const events = new CallEvents((batch) => take(batch.map((event) => ({ n: ++n, event }))) as Flow);
-  const { outcome } = await prepared.run((progress) => events.add({ type: 'tool_progress', callId, ...progress }));
+  const { outcome } = await prepared.run((progress) => {
+    for (const event of progressEvents(callId, progress)) events.add(event);
+  });
   events.add({ type: 'tool_result', callId, result: toShownResult(outcome) });
   await events.told;
 }

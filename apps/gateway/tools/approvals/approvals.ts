@@ -3,6 +3,7 @@
 import type { Channels } from '#libs/backing/channels.js';
 import { type Approval, type ApprovalState, type Decision, refusedOutcome } from '#libs/approvals/approval.js';
 import type { ApprovalQuery, ApprovalStore, Approver } from '#libs/approvals/approval-store.js';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
 import { Bell } from '#libs/concurrency/bell.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
@@ -15,9 +16,11 @@ import { toolOfCall } from '../catalog/tool-of-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
 import type { Decide } from '../policy/decide.js';
 import type { ApprovalWebhook } from './approval-webhook.js';
+import { readContent } from './read-content.js';
 
 export interface ApprovalPorts {
   store: ApprovalStore;
+  questions: Pick<QuestionStore, 'answer'>;
   journal: Pick<Journal, 'end'>;
   channels: Pick<Channels, 'publish' | 'subscribe'>;
   catalog: Pick<ToolCatalog, 'find'>;
@@ -76,15 +79,15 @@ export class Approvals {
     return this.ports.store.list({ ...query, ...(decidesForOthers(caller) ? {} : { principal: caller.principal }) });
   }
 
-  /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, tool_denied */
+  /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, invalid_value, tool_denied */
   async decide(id: string, decision: Decision, caller: RequestContext): Promise<Approval> {
     const approval = await this.get(id, caller);
     // Checked first, so that a late approver is not told about arguments.
     if (approval.state !== 'waiting') throw alreadyDecided(approval);
-    const edited =
-      decision.arguments === undefined ? undefined : await this.edited(approval, decision.arguments, caller);
-    const given: Decision = { ...decision, ...(edited === undefined ? {} : { arguments: edited }) };
-    const decided = await this.ports.store.decide(id, given, approverOf(caller));
+    const decided =
+      approval.kind === 'question'
+        ? await this.answered(approval, decision, caller)
+        : await this.approved(approval, decision, caller);
     if (decided === undefined) {
       await this.sweep();
       throw alreadyDecided(await this.get(id, caller));
@@ -137,8 +140,29 @@ export class Approvals {
     this.ports.webhook?.send();
   }
 
-  /** The call's row ends with its approval. Writing it again changes nothing. */
+  private async approved(
+    approval: Approval,
+    decision: Decision,
+    caller: RequestContext,
+  ): Promise<Approval | undefined> {
+    const edited =
+      decision.arguments === undefined ? undefined : await this.edited(approval, decision.arguments, caller);
+    const given: Decision = { ...decision, ...(edited === undefined ? {} : { arguments: edited }) };
+    return this.ports.store.decide(approval.id, given, approverOf(caller));
+  }
+
+  private async answered(
+    question: Approval,
+    decision: Decision,
+    caller: RequestContext,
+  ): Promise<Approval | undefined> {
+    const content = decision.decision === 'approve' ? await readContent(question, decision, this.ports.validator) : {};
+    return this.ports.questions.answer(question.id, { ...decision, arguments: content }, approverOf(caller));
+  }
+
+  /** The call's row ends with its approval; a question's goes on. Writing it again changes nothing. */
   private async end(approval: Approval): Promise<void> {
+    if (approval.kind === 'question') return;
     const { callId, requestId, keyId } = approval;
     const context = { requestId, ...(keyId === null ? {} : { keyId }) };
     await this.ports.journal.end({ ...context, callId, outcome: refusedOutcome(approval) });

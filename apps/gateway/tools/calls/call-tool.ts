@@ -12,12 +12,16 @@ import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import type { LateCancels } from './late-cancels.js';
 import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../policy/decide.js';
 import type { ServerCall } from './server-call.js';
 import type { ArgumentValidator, ToolCatalog } from '../catalog/tool-catalog.js';
 import { toolOfCall } from '../catalog/tool-of-call.js';
 import type { ToolProgress, ToolRunner } from './tool-runner.js';
+
+/** `questions` absent: it cannot be asked anything. */
+export type ToolCaller = RequestContext & Pick<CallContext, 'questions'>;
 
 export interface ToolCallRequest {
   name: string;
@@ -61,13 +65,6 @@ export interface ToolCallPorts {
   untilWorker: (tool: CatalogTool, context: CallContext) => Promise<void>;
 }
 
-/** Thrown for a call that runs once somebody has approved it. It is journaled, and waits; or was not approved. */
-export class ApprovalNeeded extends Error {
-  constructor(readonly approval: Approval) {
-    super(`the call of '${approval.name}' needs an approval`);
-  }
-}
-
 interface Undecided {
   tool: CatalogTool;
   decision: Decision;
@@ -83,7 +80,7 @@ export class ToolCalls {
    *   store_unavailable, no_worker
    * @throws ApprovalNeeded
    */
-  async prepare(request: ToolCallRequest, from: RequestContext): Promise<PreparedToolCall> {
+  async prepare(request: ToolCallRequest, from: ToolCaller): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
     if (found === undefined) throw toolNotFound(request.name);
     const offered = withTimeout(found, request.timeoutMs);
@@ -125,7 +122,7 @@ export class ToolCalls {
   }
 
   /** The parked call of an approval that was given: it runs once, whoever asks for it and how often. */
-  async approved(approval: Approval, from: RequestContext): Promise<PreparedToolCall> {
+  async approved(approval: Approval, from: ToolCaller): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(approval.name);
     if (found === undefined) throw toolNotFound(approval.name);
     const { callId, sessionId, definitionHash, arguments: args } = approval;

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Channels } from '#libs/backing/channels.js';
+import type { Approval } from '#libs/approvals/approval.js';
 import type { Journal, StoredCall } from '#libs/runs/run-store.js';
 import { MapQueue } from '#libs/testing/map-queue.js';
 import { someCall, someJob, someOutcome } from '#libs/testing/stored-rows.js';
@@ -36,6 +37,8 @@ interface Given {
   journal?: Partial<Journal>;
   signal?: AbortSignal;
   job?: Partial<ToolJob>;
+  /** That wait. */
+  questions?: Approval[];
   again?: boolean;
 }
 
@@ -53,6 +56,7 @@ function open(queue: MapQueue, given: Given = {}) {
       inbox: new ReplyInbox(channels, 'gateway-1', silentLogger),
       routes: new SessionRoutes({ takesJobs: () => true }),
       lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
+      questions: { open: async () => given.questions ?? [] },
       cancelGraceMs: 1_000,
       logger: silentLogger,
     },

@@ -1,29 +1,14 @@
 // One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
 // Whoever writes the terminal state first decides; this only ever returns what the journal says.
-import type { JobQueue } from '#libs/backing/job-queue.js';
-import type { Channels } from '#libs/backing/channels.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
-import type { Logger } from '#libs/logging/logger.js';
-import type { Journal } from '#libs/runs/run-store.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { LateCancels } from './late-cancels.js';
-import type { ReplyInbox, ReplyListener } from './reply-inbox.js';
+import { ApprovalNeeded } from '../approvals/approval-needed.js';
+import { AskedQuestion } from './asked-question.js';
+import type { DispatchServices } from './dispatch-services.js';
+import type { ReplyListener } from './reply-inbox.js';
 import type { ServerCall } from './server-call.js';
-import type { SessionRoutes } from './session-routes.js';
 import type { ToolProgress } from './tool-runner.js';
-
-export interface DispatchServices {
-  queue: JobQueue;
-  channels: Channels;
-  journal: Journal;
-  inbox: ReplyInbox;
-  routes: SessionRoutes;
-  lateCancels: LateCancels;
-  /** How long a cancelled tool may take to stop, ms. */
-  cancelGraceMs: number;
-  logger: Logger;
-}
 
 const silenceBoundMs = 1_000;
 const maxPollMs = 5_000;
@@ -54,8 +39,13 @@ export class DispatchedCall implements ReplyListener {
   private pollMs = silenceBoundMs;
   private poll?: NodeJS.Timeout;
   private deadline?: NodeJS.Timeout;
+  private readonly question: AskedQuestion;
   private settle!: (outcome: ToolOutcome) => void;
-  private readonly outcome = new Promise<ToolOutcome>((resolve) => (this.settle = resolve));
+  private leave!: (needed: ApprovalNeeded) => void;
+  private readonly outcome = new Promise<ToolOutcome>((resolve, reject) => {
+    this.settle = resolve;
+    this.leave = reject;
+  });
 
   constructor(
     private readonly services: DispatchServices,
@@ -63,6 +53,8 @@ export class DispatchedCall implements ReplyListener {
     private readonly onProgress: (progress: ToolProgress) => void,
   ) {
     this.job = call.job;
+    this.question = new AskedQuestion(services.questions, call.job);
+    this.outcome.catch(() => undefined);
   }
 
   /** @throws AppError store_unavailable when the job could not be added; the call has not begun then, or is safe, or of a run. */
@@ -88,6 +80,7 @@ export class DispatchedCall implements ReplyListener {
       this.armPoll();
       return await this.outcome;
     } catch (error) {
+      if (error instanceof ApprovalNeeded) throw error;
       return await this.refused(error);
     } finally {
       this.over = true;
@@ -121,6 +114,10 @@ export class DispatchedCall implements ReplyListener {
         });
         break;
       }
+      case 'question':
+        if (reply.open) void this.lookForQuestion();
+        else this.goOn();
+        break;
       case 'outcome':
         if (reply.outcome === undefined) this.gap();
         else this.settle(reply.outcome);
@@ -138,6 +135,29 @@ export class DispatchedCall implements ReplyListener {
   private keep(progress: ToolProgress): void {
     if (this.early.length === maxEarly) this.early.splice(1, 1);
     this.early.push(progress);
+  }
+
+  /** The store says what is asked; without it, the next look. */
+  private async lookForQuestion(): Promise<void> {
+    const asked = await this.question.look().catch((error: unknown) => {
+      this.services.logger.debug({ error }, 'questions of a call could not be read');
+    });
+    if (this.over || this.stopping || asked === undefined) return;
+    if (asked === 'none') return this.goOn();
+    if (this.call.context.questions !== 'hold') return this.leave(new ApprovalNeeded(asked));
+    this.tell({ status: 'waiting_approval', asks: asked });
+    // It ends by itself long before.
+    const { timeoutMs } = this.job;
+    const until = asked.expiresAt.getTime() - Date.now() + timeoutMs + workerFirstMs;
+    clearTimeout(this.deadline);
+    this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, until));
+  }
+
+  /** Nothing is asked any more: its own time goes on. */
+  private goOn(): void {
+    if (!this.question.close()) return;
+    this.extend();
+    this.tell({ status: 'running' });
   }
 
   gap(): void {
@@ -177,14 +197,22 @@ export class DispatchedCall implements ReplyListener {
   private extend(): void {
     if (this.stopping) return;
     const { timeoutMs, maxTimeoutMs } = this.job;
-    this.armDeadline(Math.min(steadyNow() + timeoutMs, this.startedAt + maxTimeoutMs) + workerFirstMs);
+    const most = this.startedAt + maxTimeoutMs + this.question.heldMs;
+    this.armDeadline(Math.min(steadyNow() + timeoutMs, most) + workerFirstMs);
   }
 
   private armDeadline(at: number): void {
+    if (this.question.isOpen) return;
     clearTimeout(this.deadline);
     if (this.over) return;
-    const end = Math.min(at, this.call.context.deadline);
-    this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, end - steadyNow()));
+    const end = Math.min(at, this.call.context.deadline + this.question.heldMs);
+    this.deadline = setTimeout(() => void this.timeIsUp(), Math.max(0, end - steadyNow()));
+  }
+
+  /** The word that it asks something may have been lost. */
+  private async timeIsUp(): Promise<void> {
+    await this.lookForQuestion();
+    if (!this.over && !this.question.isOpen) await this.stop('tool_timeout');
   }
 
   private armPoll(): void {
@@ -200,6 +228,7 @@ export class DispatchedCall implements ReplyListener {
       const stored = await this.services.journal.get(this.job.callId);
       if (stored?.outcome !== undefined) return this.settle(stored.outcome);
       if (stored?.state === 'planned' && !this.stopping) await this.addAgainWhenLost();
+      if (stored?.state === 'dispatched') await this.lookForQuestion();
     } catch (error) {
       this.services.logger.debug({ error }, 'the journal could not be asked for an outcome');
     } finally {

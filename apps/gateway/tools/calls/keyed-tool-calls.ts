@@ -5,14 +5,16 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
-import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { noUsage } from '#libs/schemas/usage.js';
-import { ApprovalNeeded, type EndedToolCall, type ToolCallRequest, type ToolCalls } from './call-tool.js';
+import { ApprovalNeeded } from '../approvals/approval-needed.js';
+import type { EndedToolCall, ToolCaller, ToolCallRequest, ToolCalls } from './call-tool.js';
 import type { ToolProgress } from './tool-runner.js';
 
 export interface KeyedToolCallPorts {
@@ -20,6 +22,7 @@ export interface KeyedToolCallPorts {
   runs: RunStore;
   journal: Journal;
   approvals: Pick<ApprovalStore, 'get'>;
+  questions: Pick<QuestionStore, 'open'>;
   gatewayId: string;
   /** Tells that a run of ours goes on here, until the returned function is called: others would interrupt it. */
   hold: (runId: string) => () => void;
@@ -49,7 +52,7 @@ interface Attempt {
 
 interface Keyed {
   request: KeyedToolCallRequest;
-  from: RequestContext;
+  from: ToolCaller;
   run: StoredRun;
 }
 
@@ -63,7 +66,7 @@ export class KeyedToolCalls {
   constructor(private readonly ports: KeyedToolCallPorts) {}
 
   /** @throws AppError idempotency_mismatch, and what ToolCalls.prepare throws */
-  async prepare(given: RepeatableToolCallRequest, from: RequestContext): Promise<KeyedToolCall> {
+  async prepare(given: RepeatableToolCallRequest, from: ToolCaller): Promise<KeyedToolCall> {
     const { idempotencyKey } = given;
     if (idempotencyKey === undefined) return this.ports.calls.prepare(given, from);
     const request = { ...given, idempotencyKey };
@@ -81,12 +84,7 @@ export class KeyedToolCalls {
     return { context: { callId }, run: (onProgress) => this.attach(keyed, onProgress) };
   }
 
-  private async beginRun(given: {
-    id: string;
-    requestHash: string;
-    request: KeyedToolCallRequest;
-    from: RequestContext;
-  }) {
+  private async beginRun(given: { id: string; requestHash: string; request: KeyedToolCallRequest; from: ToolCaller }) {
     const { id, requestHash, request, from } = given;
     let created = false;
     try {
@@ -137,6 +135,7 @@ export class KeyedToolCalls {
   private async attach(keyed: Keyed, onProgress: (progress: ToolProgress) => void): ReturnType<KeyedToolCall['run']> {
     const { request, from } = keyed;
     let { run } = keyed;
+    let shown: string | undefined;
     for (let pause = askAgainMs.first; ; pause = Math.min(pause * 2, askAgainMs.most)) {
       const attempt = await this.attempt(run);
       const { callId, stored } = attempt;
@@ -144,6 +143,12 @@ export class KeyedToolCalls {
         return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome: stored.outcome };
       }
       if (stored?.state === 'parked') return (await this.parked(stored, from)).run(onProgress);
+      const [asked] = stored?.job?.questions === undefined ? [] : await this.ports.questions.open([callId]);
+      if (asked !== undefined && asked.id !== shown) {
+        if (from.questions !== 'hold') throw new ApprovalNeeded(asked);
+        shown = asked.id;
+        onProgress({ status: 'waiting_approval', asks: asked });
+      }
       if (stored === undefined && (await this.takesOver(run))) {
         return (await this.start({ request, from, run }, attempt)).run(onProgress);
       }
@@ -156,7 +161,7 @@ export class KeyedToolCalls {
   }
 
   /** @throws ApprovalNeeded while nobody has approved it */
-  private async parked({ approvalId = '' }: StoredCall, from: RequestContext): Promise<KeyedToolCall> {
+  private async parked({ approvalId = '' }: StoredCall, from: ToolCaller): Promise<KeyedToolCall> {
     const approval = await this.ports.approvals.get(approvalId);
     if (approval === undefined) throw new AppError('approval_not_found', 'The approval of this call is gone');
     if (approval.state !== 'approved') throw new ApprovalNeeded(approval);

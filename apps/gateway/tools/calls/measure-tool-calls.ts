@@ -8,6 +8,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import type { ServerCall } from './server-call.js';
 
 export interface ToolMeasuring {
@@ -32,6 +33,8 @@ export class ToolCallMeasure {
       return outcome;
     } catch (error) {
       leave();
+      // It goes on without this process, and the journal has its end.
+      if (error instanceof ApprovalNeeded) throw error;
       this.report(call, { error, durationMs: performance.now() - startedAt });
       throw error;
     }

@@ -1,6 +1,7 @@
 // Runs tools in the workers, through the queue: answers from the cache where it may, admits or refuses, adds the job, and
 // leaves the waiting to DispatchedCall. The call is in the journal before it comes here.
 import { setMaxListeners } from 'node:events';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Backing } from '#libs/backing/backing.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -13,7 +14,9 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { DispatchedCall, type DispatchServices } from './dispatched-call.js';
+import type { DispatchServices } from './dispatch-services.js';
+import { DispatchedCall } from './dispatched-call.js';
+import type { ApprovalSettings } from '../policy/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
 import { KeptResults, type KeptResultsParts } from './kept-results.js';
 import { FairSlots } from '#libs/concurrency/fair-slots.js';
@@ -34,6 +37,7 @@ export interface QueuedToolRunnerParts {
   sessions: Pick<PostgresSessionStore, 'known'>;
   registry: ProcessRegistry;
   lateCancels: LateCancels;
+  approvals: { questions: Pick<QuestionStore, 'open'>; settings: ApprovalSettings };
   limits: {
     sessionCalls: number;
     principalCalls: number;
@@ -76,10 +80,11 @@ export class QueuedToolRunner implements ToolRunner {
     this.measure = new ToolCallMeasure(parts.measuring);
     this.kept = new KeptResults({ cache: backing.cache, journal, onLookup: parts.onCacheLookup, logger });
     this.headers = new ForwardedHeaders(backing.cache, logger);
+    const { questions } = parts.approvals;
     const { queue, channels } = backing;
     const { inbox, routes } = this;
     const { cancelGraceMs } = limits;
-    this.services = { queue, channels, journal, inbox, routes, lateCancels, cancelGraceMs, logger };
+    this.services = { queue, channels, journal, inbox, routes, lateCancels, cancelGraceMs, questions, logger };
   }
 
   async start(): Promise<void> {
@@ -119,7 +124,9 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   plan(tool: CatalogTool, args: JsonObject, context: CallContext, how: PlanOptions = {}): ServerCall {
-    return new ServerCall({ ...how, tool, arguments: args, replyTo: this.parts.gatewayId }, context);
+    const { approvals, gatewayId } = this.parts;
+    const questions = approvals.settings;
+    return new ServerCall({ ...how, tool, arguments: args, replyTo: gatewayId, questions }, context);
   }
 
   run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
@@ -127,6 +134,10 @@ export class QueuedToolRunner implements ToolRunner {
       call,
       this.kept.answer(call, () => this.send(call, onProgress)),
     );
+  }
+
+  async skip({ context, audit }: ServerCall, outcome: ToolOutcome): Promise<void> {
+    await this.parts.journal.end({ ...audit, callId: context.callId, outcome });
   }
 
   private send(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {

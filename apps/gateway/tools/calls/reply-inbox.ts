@@ -1,7 +1,7 @@
 // The one reply channel of this gateway, handed out by call id. What nobody waits for is dropped: the journal has it.
 import type { Channels } from '#libs/backing/channels.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { channelNames, toolReplyMessageSchema, type ToolReply } from '#libs/schemas/tool-job.js';
+import { channelNames, toolReplyMessageSchema, toolReplySchema, type ToolReply } from '#libs/schemas/tool-job.js';
 
 export interface ReplyListener {
   reply(reply: ToolReply): void;
@@ -49,7 +49,10 @@ export class ReplyInbox {
       this.logger.warn({ metadata: { bytes: message.length } }, 'a tool reply of an unknown shape was ignored');
       return;
     }
-    for (const reply of parsed.data.replies) this.listeners.get(reply.callId)?.reply(reply);
+    for (const each of parsed.data.replies) {
+      const { data: reply } = toolReplySchema.safeParse(each);
+      if (reply !== undefined) this.listeners.get(reply.callId)?.reply(reply);
+    }
   }
 }
 

@@ -18,6 +18,8 @@ export interface ServerCallOptions {
   again?: boolean;
   /** The rule that allowed it, for the audit. */
   policyRule?: string;
+  /** How questions of its tool server wait, if its caller can be asked. */
+  questions?: NonNullable<ToolJob['questions']>;
 }
 
 export class ServerCall {
@@ -35,7 +37,7 @@ export class ServerCall {
 
   constructor(
     options: ServerCallOptions,
-    readonly context: CallContext,
+    public context: CallContext,
   ) {
     this.tool = options.tool;
     this.arguments = options.arguments;
@@ -45,7 +47,7 @@ export class ServerCall {
     this.audit = auditContext(context);
     this.forwarded = forwardedHeaders(this.tool, context);
     this.sealedHeaders = this.forwarded && mintSealedReference();
-    this.job = this.toJob(options.replyTo);
+    this.job = this.toJob(options);
   }
 
   /** The row of the journal. */
@@ -72,7 +74,12 @@ export class ServerCall {
     Object.assign(this.job, timesOf(this.tool, this.context));
   }
 
-  private toJob(replyTo: string): ToolJob {
+  /** Others of its turn waited for a person: that does not count. */
+  postpone(ms: number): void {
+    this.context = { ...this.context, deadline: this.context.deadline + ms };
+  }
+
+  private toJob({ replyTo, questions }: ServerCallOptions): ToolJob {
     const { tool, context } = this;
     const isCarried = Buffer.byteLength(this.argumentsText) <= maxCarriedArgumentsBytes;
     return {
@@ -91,6 +98,7 @@ export class ServerCall {
       safe: tool.safe,
       ...(tool.stateful === true ? { stateful: true } : {}),
       ...(this.sealedHeaders === undefined ? {} : { sealedHeaders: this.sealedHeaders }),
+      ...(questions === undefined || context.questions === undefined ? {} : { questions }),
       priority: context.priority,
       ...timesOf(tool, context),
     };

@@ -1,4 +1,5 @@
 // The port to the workers. A call is planned, written into the journal with its round, and then run.
+import type { Approval } from '#libs/approvals/approval.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -8,10 +9,12 @@ import type { ServerCall, ServerCallOptions } from './server-call.js';
 export type PlanOptions = Pick<ServerCallOptions, 'again' | 'policyRule'>;
 
 export interface ToolProgress {
-  status: 'queued' | 'running';
+  status: 'queued' | 'running' | 'waiting_approval';
   progress?: number;
   total?: number;
   message?: string;
+  /** The question that it waits for. */
+  asks?: Approval;
 }
 
 export interface ToolRunner {
@@ -20,9 +23,12 @@ export interface ToolRunner {
   /**
    * Runs a planned call and resolves with its one outcome; tool failures are outcomes. Aborting the context's signal
    * cancels it: the promise still resolves, with `cancelled` or with the outcome that was quicker, within the grace time.
-   * @throws AppError queue_full, store_unavailable, no_worker before dispatch only.
+   * @throws AppError queue_full, store_unavailable, no_worker before dispatch only; ApprovalNeeded when its tool server asks
+   * something and its caller does not stay: the call goes on without this process then.
    */
   run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome>;
+  /** Ends a planned call that is not to run. @throws AppError store_unavailable */
+  skip(call: ServerCall, outcome: ToolOutcome): Promise<void>;
   /** Whether any worker was seen lately; cheap, from memory. */
   hasWorker(): boolean;
 }

@@ -3,8 +3,7 @@
 import { compileSchema, exceedsDepth, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
-import type { CatalogTool } from '#libs/schemas/tool-definition.js';
-import type { ArgumentValidator, ValidatedArguments } from './tool-catalog.js';
+import type { ArgumentValidator, SchemaOwner, ValidatedArguments } from './tool-catalog.js';
 
 export interface ArgumentBounds {
   maxArgumentBytes: number;
@@ -27,11 +26,11 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     private readonly logger: Logger,
   ) {}
 
-  validate(tool: CatalogTool, argumentsText: string): Promise<ValidatedArguments> {
+  validate(tool: SchemaOwner, argumentsText: string): Promise<ValidatedArguments> {
     return Promise.resolve(this.validateNow(tool, argumentsText));
   }
 
-  private validateNow(tool: CatalogTool, text: string): ValidatedArguments {
+  private validateNow(tool: SchemaOwner, text: string): ValidatedArguments {
     const bytes = Buffer.byteLength(text);
     if (bytes > this.bounds.maxArgumentBytes) {
       return refuse(tool, `they are ${bytes} bytes, at most ${this.bounds.maxArgumentBytes} are accepted`);
@@ -55,7 +54,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     return problem === undefined ? { ok: true, arguments: value } : refuse(tool, problem);
   }
 
-  private entry(tool: CatalogTool): Entry {
+  private entry(tool: SchemaOwner): Entry {
     const known = this.compiled.get(tool.definitionHash);
     if (known !== undefined) {
       this.compiled.delete(tool.definitionHash);
@@ -68,7 +67,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     return entry;
   }
 
-  private compile(tool: CatalogTool): Entry {
+  private compile(tool: SchemaOwner): Entry {
     const metadata = { server: tool.server };
     try {
       const schema = compileSchema(tool.inputSchema, {
@@ -91,7 +90,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
   }
 }
 
-const refuse = (tool: CatalogTool, problem: string): ValidatedArguments => ({
+const refuse = (tool: SchemaOwner, problem: string): ValidatedArguments => ({
   ok: false,
   message: `Invalid arguments for ${tool.name}: ${problem}`,
 });

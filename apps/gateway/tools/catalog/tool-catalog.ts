@@ -20,7 +20,10 @@ export interface WatchedToolCatalog extends ToolCatalog {
 
 export type ValidatedArguments = { ok: true; arguments: JsonObject } | { ok: false; message: string };
 
+/** What has arguments of a kind. */
+export type SchemaOwner = Pick<CatalogTool, 'name' | 'server' | 'definitionHash' | 'inputSchema'>;
+
 export interface ArgumentValidator {
   /** Parses JSON text and checks it against the tool's input schema; bounded in time and size. Defaults are filled in. */
-  validate(tool: CatalogTool, argumentsText: string): Promise<ValidatedArguments>;
+  validate(tool: SchemaOwner, argumentsText: string): Promise<ValidatedArguments>;
 }

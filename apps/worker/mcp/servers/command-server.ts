@@ -167,6 +167,7 @@ export class CommandServer {
       memory: parts.memory,
       onBound,
       root: this.isShared ? undefined : host,
+      shared: this.isShared,
       connectTimeoutMs: parts.connectTimeoutMs,
     };
     const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));

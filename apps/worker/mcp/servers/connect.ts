@@ -55,7 +55,7 @@ export async function establish(
   const guard = new GuardedTransport(transport, {
     cancelGraceMs: options.cancelGraceMs,
     onBound: options.onBound,
-    answered: options.root === undefined ? ['ping'] : ['ping', 'roots/list'],
+    answered: ['ping', 'elicitation/create', ...(options.root === undefined ? [] : ['roots/list'])],
   });
   const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
   const connection = new ClientConnection(guard, options);

@@ -3,10 +3,20 @@
 import { pathToFileURL } from 'node:url';
 import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import type { Answer, Question } from '#libs/approvals/question.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
+import {
+  asElicitationError,
+  isBrokenQuestion,
+  nobodyAnswers,
+  readQuestion,
+  refused,
+  toElicitResult,
+} from './elicitation.js';
+import { callScope, type ScopedCall } from '../wire/call-scope.js';
 import type { GuardedTransport, Progress } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
 import { messageSize } from '../wire/message-size.js';
@@ -19,11 +29,13 @@ export interface ToolRequest {
   meta: JsonObject;
 }
 
-export interface CallOptions {
+export interface CallOptions extends ScopedCall {
   signal: AbortSignal;
   /** Limit for calls whose server reports progress. */
   maxTimeoutMs: number;
   onProgress(progress: Progress): void;
+  /** Absent: nobody can be asked. Rejects when the signal aborts, and with an error for the server to see. */
+  onQuestion?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined;
 }
 
 /** The unchecked result of the server. */
@@ -58,6 +70,8 @@ export interface ConnectOptions {
   connectTimeoutMs?: number | undefined;
   /** The directory announced to the server as its root. */
   root?: string | undefined;
+  /** Sessions share the connection: a question that does not name its call may be of another session. */
+  shared?: boolean;
   /** Discoveries of earlier connections. */
   memory?: DiscoveryMemory | undefined;
   onBound?: OnServerBound | undefined;
@@ -79,6 +93,7 @@ const maxListedBytes = 32 * 1024 * 1024;
 /** Some servers send `null` if there is no next page. An invalid cursor also ends the listing. */
 const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional().catch(undefined) });
 const resultSchema = z.looseObject({});
+const longestTimerMs = 2 ** 31 - 1;
 
 export class ClientConnection implements ToolConnection {
   closed = false;
@@ -86,6 +101,7 @@ export class ClientConnection implements ToolConnection {
   private readonly closedListeners: (() => void)[] = [];
   private readonly changedListeners: (() => void)[] = [];
   private readonly ended = new AbortController();
+  private readonly calling = new Set<CallOptions>();
   private checking = false;
   /** The newer era was assumed, and the server has not answered in it yet. */
   private unproven: boolean;
@@ -100,7 +116,7 @@ export class ClientConnection implements ToolConnection {
     this.client = new Client(
       { name: 'signalbox', version: '1' },
       {
-        capabilities: root === undefined ? {} : { roots: {} },
+        capabilities: { elicitation: { form: {} }, ...(root === undefined ? {} : { roots: {} }) },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
@@ -110,6 +126,15 @@ export class ClientConnection implements ToolConnection {
       const roots = [{ uri: pathToFileURL(root).href, name: 'workspace' }];
       this.client.setRequestHandler('roots/list', () => ({ roots }));
     }
+    this.client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
+      try {
+        const call = this.asking();
+        if (call?.onQuestion === undefined) throw nobodyAnswers();
+        return toElicitResult(await call.onQuestion(readQuestion(params), mcpReq.signal));
+      } catch (error) {
+        throw asElicitationError(error, this.client.getProtocolEra());
+      }
+    });
   }
 
   get failure(): AppError | undefined {
@@ -198,10 +223,12 @@ export class ClientConnection implements ToolConnection {
     signal.throwIfAborted();
     const progressToken = this.guard.expectProgress(options);
     const params = { name: request.tool, arguments: request.arguments, _meta: { ...request.meta, progressToken } };
+    this.calling.add(options);
     try {
       // The caller has the real deadline. The SDK's is longer.
-      const last = { signal, timeout: options.maxTimeoutMs + 5_000 };
-      const result = await this.client.request({ method: 'tools/call', params }, resultSchema, last);
+      const timeout = Math.min(options.maxTimeoutMs + (options.questionsMs ?? 0) + 5_000, longestTimerMs);
+      const ask = () => this.client.request({ method: 'tools/call', params }, resultSchema, { signal, timeout });
+      const result = await callScope.run(options, ask);
       this.unproven = false;
       return result;
     } catch (error) {
@@ -209,6 +236,7 @@ export class ClientConnection implements ToolConnection {
       void this.checkAfterCancel();
       throw signal.reason;
     } finally {
+      this.calling.delete(options);
       this.guard.forgetProgress(progressToken);
     }
   }
@@ -222,7 +250,20 @@ export class ClientConnection implements ToolConnection {
     if (inner instanceof StdioTransport) await inner.close();
   }
 
+  /**
+   * The call that a question belongs to: the one whose stream brought it. On a pipe, or on the stream of news, only the one
+   * call of a session's own server can be meant.
+   */
+  private asking(): CallOptions | undefined {
+    const scope = callScope.getStore();
+    if (scope !== undefined) return [...this.calling].find((call) => call === scope);
+    if (this.options.shared === true || this.calling.size === 0) return undefined;
+    if (this.calling.size > 1) throw refused('several calls are under way: which one asks is not known');
+    return [...this.calling][0];
+  }
+
   private callError(error: unknown, toolName?: string): AppError {
+    if (isBrokenQuestion(error)) return new AppError('tool_failed', 'The tool asked something that cannot be read');
     if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
     const misunderstood = this.unproven ? misunderstanding(error) : undefined;
     if (misunderstood !== undefined) {

@@ -105,12 +105,12 @@ for (const name of ['old', 'new', 'oldHttp', 'oldSse', 'ownHttp']) {
   });
 }
 
-verifies('tools.questions-refused', 'a server of the newer era sees that it need not ask', async () => {
+verifies('tools.questions-refused', 'nobody can be asked for a call: a server of the newer era', async () => {
   for (const server of ['new', 'newHttp']) {
     const asked = servers.call(server, 'ask', { args: { method: 'elicitation/create', times: 1 } });
     await expect(asked, server).rejects.toMatchObject({
       code: 'tool_failed',
-      message: expect.stringContaining('capability'),
+      message: 'The tool asked something that nobody here can answer (elicitation/create)',
     });
   }
 });

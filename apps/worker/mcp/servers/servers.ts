@@ -134,6 +134,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
         onBound,
         memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
         connectTimeoutMs,
+        shared: (server.scope ?? 'shared') === 'shared',
       },
     );
   };

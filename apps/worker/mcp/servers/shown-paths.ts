@@ -90,6 +90,8 @@ export class TranslatedConnection implements ToolConnection {
           signal: options.signal,
           maxTimeoutMs: options.maxTimeoutMs,
           onProgress: (progress) => options.onProgress(this.paths.toShown(progress)),
+          onQuestion: this.translated(options.onQuestion),
+          questionsMs: options.questionsMs ?? 0,
         }),
       );
       return this.paths.toShown(result);
@@ -101,5 +103,9 @@ export class TranslatedConnection implements ToolConnection {
 
   close(): Promise<void> {
     return this.inner.close();
+  }
+
+  private translated(ask: CallOptions['onQuestion']): CallOptions['onQuestion'] {
+    return ask && (async (question, signal) => this.paths.toHost(await ask(this.paths.toShown(question), signal)));
   }
 }

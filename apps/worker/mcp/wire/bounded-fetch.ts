@@ -8,6 +8,7 @@ import { HttpClient } from '#libs/http-client/http-client.js';
 import type { HttpAnswer, HttpFailure } from '#libs/http-client/outgoing.js';
 import { streamOf } from '#libs/http-client/stream-of.js';
 import { AppError, type ErrorCode } from '#libs/schemas/errors.js';
+import { callScope } from './call-scope.js';
 import { EventLines, type EventBound } from './event-lines.js';
 import { FloodGate } from './flood-gate.js';
 import { tooLargePhrase } from './guarded-transport.js';
@@ -76,7 +77,8 @@ export class BoundedFetch {
     headers['accept-encoding'] = 'identity';
     // The transports send JSON.
     const request = { method, path: url.pathname + url.search, headers, body: init.body as string | undefined };
-    const deadline = tellsNews ? Infinity : steadyNow() + this.bounds.totalMs;
+    const totalMs = this.bounds.totalMs + (callScope.getStore()?.questionsMs ?? 0);
+    const deadline = tellsNews ? Infinity : steadyNow() + totalMs;
     const answer = await this.client.open(request, { signal, deadline });
     return this.response(answer, method);
   };

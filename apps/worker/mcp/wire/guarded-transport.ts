@@ -185,7 +185,10 @@ export class GuardedTransport implements Transport {
       return;
     }
     this.asked.delete(id);
-    if (asked.token !== undefined) this.progress.delete(asked.token);
+    const { result } = read;
+    // The call goes on with the next request, under the same token.
+    const goesOn = isJsonObject(result) && result['resultType'] === 'input_required';
+    if (asked.token !== undefined && !goesOn) this.progress.delete(asked.token);
     if (this.hasPerRequestStream) this.endStreamLater(id, asked.controller);
     this.onmessage?.(this.readable(read, id), extra);
   }

@@ -301,7 +301,10 @@ verifies('tools.hostile-http', 'connecting: 401, nobody there', async () => {
 });
 
 verifies('tools.questions-refused', 'input_required ends the call, a thousand questions too', async () => {
-  const question = (method: string) => ({ method, params: { message: '?', messages: [], requestedSchema: {} } });
+  const question = (method: string) => ({
+    method,
+    params: { message: '?', messages: [], requestedSchema: { type: 'object', properties: {} } },
+  });
   const many = (method: string) =>
     Object.fromEntries(Array.from({ length: 1_000 }, (_each, at) => [`q${at}`, question(method)]));
   const ask = (args: object) => servers.call('asking', 'ask', { args });
@@ -313,6 +316,8 @@ verifies('tools.questions-refused', 'input_required ends the call, a thousand qu
       });
     }
   }
+  const unreadable = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } };
+  await expect(ask({ inputRequests: { one: unreadable } })).rejects.toMatchObject({ code: 'tool_failed' });
   for (const broken of [{}, { inputRequests: { one: question('made/up') } }, { inputRequests: { one: 5 } }]) {
     await expect(ask(broken)).rejects.toMatchObject({ code: 'invalid_tool_result' });
   }

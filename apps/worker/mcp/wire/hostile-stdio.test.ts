@@ -120,12 +120,13 @@ verifies('tools.hostile-servers', 'a byte now and then, and a request of its own
   await expect(late).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
-verifies('tools.questions-refused', 'what nobody can answer is refused at once, and never announced', async () => {
+verifies('tools.questions-refused', 'what nobody can answer for a call is refused at once', async () => {
   for (const method of ['sampling/createMessage', 'elicitation/create', 'made/up']) {
     const asked = await servers.call('other', 'askBack', { args: { method } });
     expect(asked).toMatchObject(text('refused -32601'));
-    expect(asked.structuredContent).toMatchObject({ capabilities: { roots: {} } });
-    expect(Object.keys((asked.structuredContent as { capabilities: object }).capabilities)).toEqual(['roots']);
+    expect(asked.structuredContent).toMatchObject({ capabilities: { elicitation: { form: {} }, roots: {} } });
+    const { capabilities } = asked.structuredContent as { capabilities: object };
+    expect(Object.keys(capabilities).sort()).toEqual(['elicitation', 'roots']);
   }
 });
 

@@ -1,0 +1,29 @@
+// Questions of tool servers for a caller that does not stay: each becomes a call of the reserved function in the round of its
+// call, written before the caller sees it.
+import type { Approval } from '#libs/approvals/approval.js';
+import type { Journal, PlannedCall } from '#libs/runs/run-store.js';
+import { auditContext } from '../tools/calls/server-call.js';
+import { questionRequest } from './ask-approval.js';
+import type { Turn } from './chat-turn.js';
+
+export interface AskedIn {
+  runId: string;
+  round: number;
+  /** The first place behind its calls. */
+  position: number;
+}
+
+/** The new calls, in order. @throws AppError store_unavailable */
+export async function askQuestions(
+  questions: readonly Approval[],
+  { runId, round, position }: AskedIn,
+  { context }: Pick<Turn, 'context'>,
+  journal: Pick<Journal, 'plan'>,
+): Promise<PlannedCall[]> {
+  const requests = questions.map(questionRequest);
+  const audit = auditContext(context);
+  await Promise.all(
+    requests.map((request, index) => journal.plan(request, audit, { runId, round, position: position + index })),
+  );
+  return requests;
+}

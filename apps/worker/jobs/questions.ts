@@ -1,0 +1,101 @@
+// What a tool server asks while a call of it runs: stored, told to the call's gateway, and waited for. The store decides which
+// answer counts; the channel only says that there is one.
+import { answerOf, type Answer, type Question } from '#libs/approvals/question.js';
+import type { ApprovalStore } from '#libs/approvals/approval-store.js';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { Channels } from '#libs/backing/channels.js';
+import { Bell } from '#libs/concurrency/bell.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { mintApprovalId } from '#libs/schemas/identifiers.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import { untilStoreAnswers } from './outcome-writer.js';
+import type { ReplySender } from './reply-sender.js';
+import type { ToolCall } from './tool-call.js';
+
+export interface QuestionsParts {
+  questions: Pick<QuestionStore, 'ask'>;
+  approvals: Pick<ApprovalStore, 'get' | 'close'>;
+  channels: Pick<Channels, 'publish' | 'subscribe'>;
+  replies: Pick<ReplySender, 'send'>;
+  logger: Logger;
+}
+
+/** A channel may lose a message; the store does not. */
+const pollMs = 1_000;
+const storeMs = 5_000;
+const publishMs = 2_000;
+/** Gateways end what has expired: only where none does, the worker itself. */
+const expiryGraceMs = 10_000;
+
+export class Questions {
+  private readonly bells = new Map<string, Bell>();
+  private unsubscribe: (() => Promise<void>) | undefined;
+
+  constructor(private readonly parts: QuestionsParts) {}
+
+  async start(): Promise<void> {
+    this.unsubscribe = await this.parts.channels.subscribe(channelNames.approvals, (id) => this.bells.get(id)?.ring());
+  }
+
+  async close(): Promise<void> {
+    await this.unsubscribe?.();
+  }
+
+  /** @throws AppError store_unavailable; tool_failed if the call is not this worker's any more; the signal's reason */
+  async ask({ job, fence, arguments: args = {} }: ToolCall, question: Question, signal: AbortSignal): Promise<Answer> {
+    const { questions, replies } = this.parts;
+    const { callId, replyTo, questions: settings } = job;
+    if (fence === undefined || settings === undefined) throw notAsked();
+    const id = mintApprovalId();
+    const asked = { id, ...question, ...settings, callId, fence, arguments: args };
+    if (!(await untilStoreAnswers(() => questions.ask(asked), steadyNow() + storeMs, signal))) throw notAsked();
+    replies.send(replyTo, { kind: 'question', callId, open: true });
+    try {
+      return await this.answered(id, settings.expiresMs, signal);
+    } finally {
+      replies.send(replyTo, { kind: 'question', callId, open: false });
+    }
+  }
+
+  private async answered(id: string, expiresMs: number, signal: AbortSignal): Promise<Answer> {
+    const { approvals, logger } = this.parts;
+    const giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
+    const bell = new Bell();
+    this.bells.set(id, bell);
+    try {
+      for (;;) {
+        const stored = await approvals.get(id).catch((error: unknown) => {
+          logger.debug({ error }, 'a question could not be read');
+        });
+        const answer = stored && answerOf(stored);
+        if (answer !== undefined) return answer;
+        if (signal.aborted) {
+          await this.end(id, 'cancelled');
+          throw signal.reason;
+        }
+        if (steadyNow() > giveUpAt) {
+          await this.end(id, 'expired');
+          return { action: 'cancel' };
+        }
+        await bell.heard(pollMs, signal);
+      }
+    } finally {
+      this.bells.delete(id);
+    }
+  }
+
+  /** Gateways do so too for calls that have ended. */
+  private async end(id: string, state: 'cancelled' | 'expired'): Promise<void> {
+    const { approvals, channels, logger } = this.parts;
+    try {
+      await approvals.close(id, state);
+      await channels.publish(channelNames.approvals, id, AbortSignal.timeout(publishMs));
+    } catch (error) {
+      logger.debug({ error }, 'a question could not be ended');
+    }
+  }
+}
+
+const notAsked = () => new AppError('tool_failed', 'The call has ended: nobody is asked');

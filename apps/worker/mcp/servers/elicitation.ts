@@ -1,0 +1,68 @@
+// Questions that a server asks while a call of it runs (`elicitation/create`, form mode), read and bounded. Never cut: half a
+// question misleads.
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  type ElicitResult,
+} from '@modelcontextprotocol/client';
+import { type Answer, maxQuestionLength, maxQuestionSchemaBytes, type Question } from '#libs/approvals/question.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+
+const elicitation = 'elicitation/create';
+const primitives: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
+
+/** @throws ProtocolError if it cannot be asked like that */
+export function readQuestion(params: { [member: string]: unknown }): Question {
+  const { mode = 'form', message, requestedSchema } = params;
+  if (mode !== 'form') throw refused(`a question of the mode '${String(mode).slice(0, 32)}' cannot be asked here`);
+  if (typeof message !== 'string' || message.length > maxQuestionLength) {
+    throw refused(`a question has a message of at most ${maxQuestionLength} characters`);
+  }
+  const schema = flatSchema(requestedSchema);
+  if (schema === undefined) throw refused('a question has the schema of an object with flat members');
+  if (Buffer.byteLength(JSON.stringify(schema)) > maxQuestionSchemaBytes) {
+    throw refused(`the schema of a question has at most ${maxQuestionSchemaBytes} bytes`);
+  }
+  return { message, schema };
+}
+
+export function toElicitResult(answer: Answer): ElicitResult {
+  return answer.action === 'accept'
+    ? { action: 'accept', content: answer.content as NonNullable<ElicitResult['content']> }
+    : { action: answer.action };
+}
+
+/** A server of the older eras is told, and may go on. In the newer one the call ends with what could not be asked. */
+export function asElicitationError(error: unknown, era: string | undefined): unknown {
+  if (era !== 'modern' || !(error instanceof ProtocolError)) return error;
+  return error.code === ProtocolErrorCode.MethodNotFound
+    ? new SdkError(SdkErrorCode.CapabilityNotSupported, error.message, { method: elicitation })
+    : new AppError('tool_failed', `The tool asked something that cannot be asked: ${error.message}`);
+}
+
+/** The SDK's own judgement of a question in an answer of the newer era: not the call's arguments are wrong. */
+export function isBrokenQuestion(error: unknown): boolean {
+  return error instanceof ProtocolError && error.message.startsWith('Invalid elicitation request');
+}
+
+export const nobodyAnswers = () =>
+  new ProtocolError(ProtocolErrorCode.MethodNotFound, 'This client does not answer that');
+export const refused = (why: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, why);
+
+function flatSchema(schema: unknown): JsonObject | undefined {
+  if (!isJsonObject(schema) || schema['type'] !== 'object') return undefined;
+  const { properties = {}, required } = schema;
+  if (!isJsonObject(properties) || !Object.values(properties).every(isFlat)) return undefined;
+  return { type: 'object', properties, ...(Array.isArray(required) ? { required } : {}) };
+}
+
+/** A choice of several is a list of strings from a list. */
+function isFlat(member: unknown): boolean {
+  if (!isJsonObject(member)) return false;
+  if (primitives.has(member['type'])) return true;
+  const { items } = member;
+  return member['type'] === 'array' && isJsonObject(items) && ('enum' in items || 'anyOf' in items);
+}

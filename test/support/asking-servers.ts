@@ -1,0 +1,118 @@
+// A Signalbox whose tool servers ask questions, of both eras and over every transport, and how tests answer them.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { messagesOf, rounds } from './scripts.js';
+import { fixture } from './tool-servers.js';
+import { offeredTools } from './tools-client.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'signalbox-questions-'));
+export const long = { timeout: 25_000, interval: 100 };
+let http: ChildProcessWithoutNullStreams[];
+
+/** `called`: what the model calls. */
+export const asking = { box: undefined as unknown as Signalbox, called: { tool: 'book', arguments: {} as JsonObject } };
+
+const listening = async (name: string) => {
+  const server = spawn(process.execPath, [fixture(name), '--http']);
+  const [port] = (await once(server.stdout, 'data')) as [Buffer];
+  return { server, address: `http://127.0.0.1:${port.toString().trim()}` };
+};
+const renamed = (to: string, from = 'book') => ({ tools: { include: [from], rename: { [from]: to } } });
+
+/** For the tests of a file. */
+export function askingServersOfFile(environment: Record<string, string> = {}): void {
+  beforeAll(() => open(environment), 90_000);
+  afterAll(async () => {
+    await asking.box?.close();
+    for (const server of http ?? []) server.kill('SIGKILL');
+    rmSync(directory, { recursive: true });
+  });
+}
+
+async function open(environment: Record<string, string>): Promise<void> {
+  const [old, modern] = await Promise.all([listening('old-sdk'), listening('new-sdk')]);
+  http = [old.server, modern.server];
+  writeFileSync(
+    join(directory, 'signalbox.yaml'),
+    JSON.stringify({
+      policy: { rules: [{ name: 'all', tool: '*/*', effect: 'allow' }] },
+      mcpServers: {
+        old: { command: 'node', args: [fixture('old-sdk')], ...renamed('book') },
+        brief: { url: `${old.address}/mcp`, timeout_ms: 1_500, max_timeout_ms: 1_500, ...renamed('book_brief') },
+        oldHttp: { url: `${old.address}/mcp`, ...renamed('book_http') },
+        oldSse: { url: `${old.address}/sse`, transport: 'sse', ...renamed('book_sse') },
+        modern: { command: 'node', args: [fixture('new-sdk')], ...renamed('book_new', 'book_modern') },
+        modernHttp: { url: `${modern.address}/mcp`, ...renamed('book_new_http', 'book_modern') },
+      },
+    }),
+  );
+  asking.box = await startSignalbox({
+    gateways: 2,
+    environment: { ...environment, SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml') },
+    script: (request, number) => {
+      const script = rounds(
+        { toolCalls: [{ id: 'call_0', name: asking.called.tool, arguments: asking.called.arguments }] },
+        (second) => ({ text: `Result: ${String(messagesOf(second).at(-1)!['content'])}` }),
+      );
+      return (script as (...given: unknown[]) => never)(request, number);
+    },
+  });
+  const all = ['book', 'book_brief', 'book_http', 'book_sse', 'book_new', 'book_new_http'];
+  await vi.waitFor(async () => {
+    for (const { url } of asking.box.gateways) {
+      expect([...(await offeredTools(url)).keys()]).toEqual(expect.arrayContaining(all));
+    }
+  }, long);
+}
+
+export const tools = [{ type: 'mcp', server_label: '*' }];
+export const user = (content: string) => ({ role: 'user' as const, content });
+
+export async function* eventsOf(
+  url: string,
+  path: string,
+  body: object,
+  init: RequestInit = {},
+): AsyncGenerator<JsonObject> {
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...(init.headers as object) };
+  const answer = await fetch(`${url}${path}`, { ...init, method: 'POST', headers, body: JSON.stringify(body) });
+  let text = '';
+  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const data = /^data: (\{.*\})$/m.exec(text.slice(0, end));
+      text = text.slice(end + 2);
+      if (data !== null) yield JSON.parse(data[1]!) as JsonObject;
+    }
+  }
+}
+
+export const shown = async (id: string, url = asking.box.url) =>
+  (await (await fetch(`${url}/api/approvals/${id}`)).json()) as JsonObject;
+export const decide = async (id: string, body: object, url = asking.box.gateways[1]!.url) => {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/api/approvals/${id}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return { status: answer.status, body: (await answer.json()) as JsonObject & { error?: JsonObject } };
+};
+export const ada = { decision: 'approve', arguments: { name: 'Ada', seats: 2 } };
+/** The answers as the tool was told them. */
+export const answersIn = (text: string) => JSON.parse(text.slice(text.indexOf('['))) as JsonObject[];
+
+/** A held turn, whose questions `answer` is given. */
+export async function held(session: string, answer: (question: JsonObject) => Promise<unknown>) {
+  const types: unknown[] = [];
+  let text = '';
+  const body = { stream: true, messages: [user('Book')], tools, session_id: session };
+  for await (const event of eventsOf(asking.box.url, '/api/chat/completions', body)) {
+    types.push(event['type']);
+    if (event['type'] === 'content') text += String((event['delta'] as JsonObject)['content']);
+    if (event['type'] === 'approval_required') await answer(event['approval'] as JsonObject);
+  }
+  return { types, text };
+}
