@@ -11,6 +11,8 @@ export const questionRequirements = {
   'questions.tools-api':
     'a call of the tools API whose server asks something answers 202; the same key has its outcome once it is answered',
   'questions.expired': 'a question that nobody answers in time is cancelled, and its call goes on',
+  'questions.gateway-died': 'a call that waits for an answer goes on without the gateway that began it',
+  'questions.word-lost': 'a gateway that was not told of a question finds it, before it gives the call up',
   'questions.worker-died':
     'a call whose worker dies while it asks ends as any other, and nobody can answer it any more',
 } as const;

@@ -2,9 +2,9 @@
 // call, written before the caller sees it.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { Journal, PlannedCall } from '#libs/runs/run-store.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
 import { auditContext } from '../tools/calls/server-call.js';
 import { questionRequest } from './ask-approval.js';
-import type { Turn } from './chat-turn.js';
 
 export interface AskedIn {
   runId: string;
@@ -17,7 +17,7 @@ export interface AskedIn {
 export async function askQuestions(
   questions: readonly Approval[],
   { runId, round, position }: AskedIn,
-  { context }: Pick<Turn, 'context'>,
+  { context }: { context: RequestContext },
   journal: Pick<Journal, 'plan'>,
 ): Promise<PlannedCall[]> {
   const requests = questions.map(questionRequest);

@@ -1,6 +1,9 @@
 import { expect } from 'vitest';
+import type { Approval } from '#libs/approvals/approval.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { verifies } from '../../../test/verifies.js';
+import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import type { TurnCall } from './plan-calls.js';
@@ -11,6 +14,13 @@ const callOf = (id: string) =>
   ({
     planned: { id, server: 'workspace', sessionId: 's', arguments: {} },
     runs: { tool: { readOnly: true } as CatalogTool } as ServerCall,
+  }) as TurnCall;
+
+/** Of a session. */
+const changing = (id: string, sessionId: string) =>
+  ({
+    planned: { id, server: 'workspace', sessionId, arguments: {} },
+    runs: { tool: { readOnly: false } as CatalogTool, context: { callId: id } } as ServerCall,
   }) as TurnCall;
 
 const plan = (): never => {
@@ -53,6 +63,31 @@ verifies('chat.auto.parallel', 'those that only read are all dispatched before t
     },
   );
   expect(told).toEqual([...ids.map(() => 'tool_progress'), ...ids.map(() => 'tool_result')]);
+});
+
+verifies('questions.returned', 'calls behind one that waits for an answer are not made, others are', async () => {
+  const told: TurnEvent[] = [];
+  const skipped: string[] = [];
+  const question = { id: 'appr_1', expiresAt: new Date() } as Approval;
+  const runner: ToolRunner = {
+    plan,
+    hasWorker: () => true,
+    skip: async ({ context }) => void skipped.push(context.callId),
+    run: async ({ context: { callId } }) => {
+      if (callId === 'one') throw new ApprovalNeeded(question);
+      return { state: 'completed', blocks: [], durationMs: 1 };
+    },
+  };
+  const calls = ['one', 'two', 'three'].map((id) => changing(id, id === 'three' ? 'other' : 'same'));
+  const { asked, outcomes } = await runCalls(
+    calls,
+    { runner, approvals: noApprovals },
+    { parallel: true, tell: (events) => void told.push(...events) },
+  );
+  expect(asked).toEqual([question]);
+  expect(skipped).toEqual(['two']);
+  expect(calls.map((call) => outcomes.get(call)?.state)).toEqual([undefined, 'cancelled', 'completed']);
+  expect(told.map((event) => 'callId' in event && event.callId)).toEqual(expect.arrayContaining(['two', 'three']));
 });
 
 verifies('chat.auto.parallel', 'of a reader that is behind only the newest progress of a call waits', async () => {

@@ -39,6 +39,7 @@ interface Given {
   job?: Partial<ToolJob>;
   /** That wait. */
   questions?: Approval[];
+  context?: Partial<CallContext>;
   again?: boolean;
 }
 
@@ -63,7 +64,7 @@ function open(queue: MapQueue, given: Given = {}) {
     {
       job,
       tool: { safe: false } as CatalogTool,
-      context: { signal, deadline: job.deadline } as CallContext,
+      context: { signal, deadline: job.deadline, ...given.context } as CallContext,
       audit: { requestId: 'req_1' },
       again: given.again ?? false,
     },
@@ -222,4 +223,52 @@ verifies('tools.early-progress-bounded', '1,000 reports before the queue has ans
   expect(told).toHaveLength(1 + 64);
   expect(told.at(-1)).toEqual({ status: 'running', progress: 1_000 });
   expect(told.slice(2).map(({ progress }) => progress)).toEqual(told.slice(2).map((_, at) => 938 + at));
+});
+
+const someQuestion = (callId: string) =>
+  ({ id: 'appr_1', callId, kind: 'question', name: 'book', expiresAt: new Date(Date.now() + 60_000) }) as Approval;
+const canAsk = { questions: { expiresMs: 60_000, notify: false } };
+
+verifies(
+  'questions.word-lost',
+  'its time is up: the store says that it asks; then that it does not any more',
+  async () => {
+    const questions: Approval[] = [];
+    let state = 'dispatched';
+    const journal: Partial<Journal> = {
+      get: async () => ({ state, ...(state === 'completed' ? { outcome: someOutcome } : {}) }) as StoredCall,
+    };
+    const times = { timeoutMs: 50, maxTimeoutMs: 50, deadline: Date.now() + 30_000 };
+    const job = { ...canAsk, ...times };
+    const { call, callId, told } = open(new MapQueue(), { journal, job, questions, context: { questions: 'hold' } });
+    questions.push(someQuestion(callId));
+    const ended = call.run();
+    call.reply({ kind: 'started', callId, worker: 'worker-1' });
+    await expect.poll(() => told.at(-1)?.status).toBe('waiting_approval');
+    expect(told.at(-1)?.asks).toBe(questions[0]);
+    questions.pop();
+    await expect.poll(() => told.at(-1)?.status, { timeout: 5_000 }).toBe('running');
+    state = 'completed';
+    call.gap();
+    expect(await ended).toEqual(someOutcome);
+  },
+);
+
+verifies('questions.word-lost', 'a caller that does not stay is told, and the call is left alone', async () => {
+  const stopped: string[] = [];
+  const journal: Partial<Journal> = {
+    get: async () => ({ state: 'dispatched' }) as StoredCall,
+    end: async ({ callId }) => stopped.push(callId) > 0,
+  };
+  const questions: Approval[] = [];
+  const caller = new AbortController();
+  const given = { journal, job: canAsk, questions, signal: caller.signal, context: { questions: 'return' as const } };
+  const { call, callId } = open(new MapQueue(), given);
+  questions.push(someQuestion(callId));
+  const left = expect(call.run()).rejects.toMatchObject({ approval: questions[0] });
+  call.reply({ kind: 'question', callId, open: true });
+  await left;
+  caller.abort(new Error('gone'));
+  await call.stop('cancelled');
+  expect(stopped).toEqual([]);
 });

@@ -166,7 +166,7 @@ export class DispatchedCall implements ReplyListener {
 
   /** Ends the call: at once while it is planned, else through its worker, else here after the grace time. */
   async stop(reason: 'cancelled' | 'tool_timeout'): Promise<void> {
-    if (this.stopping) return;
+    if (this.stopping || this.over) return;
     this.stopping = true;
     clearTimeout(this.deadline);
     const outcome = this.endedHere(reason);

@@ -43,9 +43,9 @@ const maxIdLength = 1_024;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
-/** Refused requests in ten seconds; a server that sends more cannot work without the answers. */
-const refusedSize = 100;
-const refusedWindowMs = 10_000;
+/** Requests for people, and refused ones, in ten seconds; a server that sends more cannot work without the answers. */
+const questionsSize = 100;
+const questionsWindowMs = 10_000;
 const methodNotFound = -32_601;
 /** The assumed size of an event over HTTP that is not a message: its real size is no longer known. */
 const unreadableBytes = 64 * 1024;
@@ -66,7 +66,7 @@ export class GuardedTransport implements Transport {
   private readonly streams = new Map<Id, NodeJS.Timeout>();
   private readonly second = new CountWindow(secondMs);
   private readonly flood = new FloodGate();
-  private readonly refused = new CountWindow(refusedWindowMs);
+  private readonly questions = new CountWindow(questionsWindowMs);
   private tokens = 0;
   private lastError = '';
   private ownFailure?: AppError;
@@ -160,12 +160,21 @@ export class GuardedTransport implements Transport {
     if (read['method'] === 'notifications/progress') return this.progressed(read['params']);
     const { method, id } = read;
     if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
-    if (id === undefined || this.options.answered?.includes(method) === true) return this.onmessage?.(message, extra);
+    if (id === undefined || this.options.answered?.includes(method) === true) {
+      if (id === undefined || method !== 'elicitation/create' || this.mayAsk()) this.onmessage?.(message, extra);
+      return;
+    }
     if (typeof id === 'string' || typeof id === 'number') this.refuse(id);
   }
 
+  private mayAsk(): boolean {
+    const may = this.questions.count() <= questionsSize;
+    if (!may) this.cutOff('questions', 'asked more than it is answered');
+    return may;
+  }
+
   private refuse(id: Id): void {
-    if (this.refused.count() > refusedSize) return this.cutOff('questions', 'asked more than it is answered');
+    if (!this.mayAsk()) return;
     this.inner.send(failure(id, methodNotFound, 'This client does not answer that')).catch(() => undefined);
   }
 

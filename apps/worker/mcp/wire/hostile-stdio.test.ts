@@ -136,12 +136,14 @@ verifies('tools.questions-refused', 'the roots are the workspace of the session'
 });
 
 verifies('tools.questions-refused', 'a server that asks a thousand is ended', async () => {
-  const ask = (times: number) => servers.call('bad', 'askBack', { args: { times }, session: 'sess_ask' });
-  await expect(ask(100)).resolves.toMatchObject(text('refused -32601'));
-  await expect(ask(1_000)).rejects.toMatchObject({
-    code: 'tool_crashed',
-    message: expect.stringContaining('asked more'),
-  });
+  for (const method of ['sampling/createMessage', 'elicitation/create']) {
+    const ask = (times: number) => servers.call('bad', 'askBack', { args: { times, method }, session: 'sess_ask' });
+    await expect(ask(100)).resolves.toMatchObject(text('refused -32601'));
+    await expect(ask(1_000)).rejects.toMatchObject({
+      code: 'tool_crashed',
+      message: expect.stringContaining('asked more'),
+    });
+  }
   expect(servers.bounds).toContain('bad: questions');
   await expect(servers.call('bad', 'echo', { session: 'sess_ask' })).resolves.toMatchObject(text('nothing'));
 });
