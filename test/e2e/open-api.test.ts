@@ -2,6 +2,9 @@
 // must be of a status, a media type and a shape that the document says.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
@@ -21,6 +24,7 @@ interface Request {
   headers?: Record<string, string>;
 }
 
+const directory = mkdtempSync(join(tmpdir(), 'signalbox-open-api-'));
 let box: Signalbox;
 let document: Document;
 let ajv: Ajv2020;
@@ -28,14 +32,20 @@ let ajv: Ajv2020;
 const met = new Map<string, Set<string>>();
 
 beforeAll(async () => {
-  box = await startSignalbox({ scripted: false });
+  const rules = [{ name: 'asked', tool: 'workspace/delete_file', effect: 'require_approval' }];
+  const file = join(directory, 'signalbox.yaml');
+  writeFileSync(file, JSON.stringify({ policy: { rules } }));
+  box = await startSignalbox({ scripted: false, environment: { SIGNALBOX_CONFIG: file } });
   await toolsReady(box.url);
   document = closed((await (await fetch(`${box.url}/openapi.json`)).json()) as Document, '') as Document;
   ajv = new Ajv2020({ strict: false });
   formats.default(ajv);
   ajv.addSchema(document, 'document');
 });
-afterAll(() => box?.close());
+afterAll(async () => {
+  await box?.close();
+  rmSync(directory, { recursive: true });
+});
 
 /** Members that the document does not name are refused, in our own shapes; those of the standards may have more. */
 function closed(value: Json, path: string): Json {
@@ -224,6 +234,18 @@ async function askMcp(): Promise<void> {
   await ask('POST /sse/messages', { path: '/sse/messages?sessionId=none', body: rpc('ping') });
 }
 
+async function askApprovals(): Promise<void> {
+  const path = '/api/approvals';
+  const call = { path: '/api/tools/call', body: { name: 'delete_file', arguments: { path: 'none' } } };
+  const { body } = await ask('POST /api/tools/call', call);
+  const { id } = (body as { approval: { id: string } }).approval;
+  for (const query of ['?state=waiting&limit=1', '?state=none'])
+    await ask('GET /api/approvals', { path: path + query });
+  for (const decision of ['maybe', 'deny', 'deny'])
+    await ask('POST /api/approvals/{id}', { path: `${path}/${id}`, body: { decision } });
+  for (const each of [id, 'appr_none']) await ask('GET /api/approvals/{id}', { path: `${path}/${each}` });
+}
+
 /** Last: from the first key on, every request needs one. */
 async function askKeys(): Promise<void> {
   const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });
@@ -248,7 +270,7 @@ const notMet = [
 
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
-  await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp()]);
+  await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals()]);
   await askKeys();
   const missing = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as unknown as Record<string, Operation>).flatMap(([method, { responses }]) =>

@@ -144,7 +144,7 @@ async function booked(tool: string, session: string, answer: (question: JsonObje
   const body = { name: tool, arguments: {}, session_id: session };
   for await (const event of eventsOf(asking.box.url, '/api/tools/call', body)) {
     if (event['type'] === 'approval_required') await answer(event['approval'] as JsonObject);
-    if (event['type'] === 'tool_result') return String((event['result'] as JsonObject | undefined)?.['content']);
+    if (event['type'] === 'tool_result') return (event['result'] as { content: string }).content;
   }
   throw new Error('no result');
 }

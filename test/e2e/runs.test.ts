@@ -153,7 +153,7 @@ verifies(
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
       signal: leaving.signal,
-    });
+    }).then((response) => readSse(response));
     await expect.poll(state).toBe('running');
     leaving.abort();
     await expect(second).rejects.toThrow();

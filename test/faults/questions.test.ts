@@ -96,7 +96,7 @@ verifies(
     await expect
       .poll(async () => {
         for await (const event of eventsOf(asking.box.gateways[1]!.url, '/api/chat/completions', body, { headers })) {
-          if (event['type'] === 'content') text += String((event['delta'] as JsonObject)['content']);
+          if (event['type'] === 'content') text += (event['delta'] as { content: string }).content;
           if (event['type'] !== 'approval_required') continue;
           const { id } = event['approval'] as JsonObject;
           asked.push(id);

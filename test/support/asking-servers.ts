@@ -58,7 +58,7 @@ async function open(environment: Record<string, string>): Promise<void> {
     script: (request, number) => {
       const script = rounds(
         { toolCalls: [{ id: 'call_0', name: asking.called.tool, arguments: asking.called.arguments }] },
-        (second) => ({ text: `Result: ${String(messagesOf(second).at(-1)!['content'])}` }),
+        (second) => ({ text: `Result: ${messagesOf(second).at(-1)!['content'] as string}` }),
       );
       return (script as (...given: unknown[]) => never)(request, number);
     },
@@ -111,7 +111,7 @@ export async function held(session: string, answer: (question: JsonObject) => Pr
   const body = { stream: true, messages: [user('Book')], tools, session_id: session };
   for await (const event of eventsOf(asking.box.url, '/api/chat/completions', body)) {
     types.push(event['type']);
-    if (event['type'] === 'content') text += String((event['delta'] as JsonObject)['content']);
+    if (event['type'] === 'content') text += (event['delta'] as { content: string }).content;
     if (event['type'] === 'approval_required') await answer(event['approval'] as JsonObject);
   }
   return { types, text };

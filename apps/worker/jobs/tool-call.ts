@@ -61,7 +61,7 @@ export class ToolCall implements UseOptions, CallOptions {
   private questions = 0;
   private asking: Promise<unknown> = Promise.resolve();
   /** Nobody needs answers to its questions any more. */
-  private readonly over = new AbortController();
+  private over: AbortController | undefined;
   readonly onQuestion: CallOptions['onQuestion'];
 
   constructor(
@@ -132,7 +132,7 @@ export class ToolCall implements UseOptions, CallOptions {
   /** There is an outcome. Resolves when the result of a started claim is known. */
   async end(): Promise<void> {
     clearTimeout(this.timer);
-    if (this.questions > 0) this.over.abort(new Stopped('cancelled'));
+    this.over?.abort(new Stopped('cancelled'));
     this.durationMs = Math.round((performance.now() - this.startedAt) * 1_000) / 1_000;
     await this.claiming;
   }
@@ -143,6 +143,7 @@ export class ToolCall implements UseOptions, CallOptions {
     if (this.questions > maxQuestionsOfCall) {
       throw new AppError('tool_failed', `The tool asked more than ${maxQuestionsOfCall} questions`);
     }
+    this.over ??= new AbortController();
     const signal = AbortSignal.any([given, this.signal, this.over.signal]);
     const before = this.asking;
     const asked = before.then(() => this.askNow(question, signal));
@@ -171,7 +172,7 @@ export class ToolCall implements UseOptions, CallOptions {
     this.limitAt = Infinity;
     this.arm();
     return () => {
-      if (this.over.signal.aborted) return;
+      if (this.over?.signal.aborted === true) return;
       const now = performance.now();
       this.startedAt += now - since;
       this.limitAt = now + left;

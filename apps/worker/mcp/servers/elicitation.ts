@@ -38,7 +38,8 @@ export function toElicitResult(answer: Answer): ElicitResult {
 /** A server of the older eras is told, and may go on. In the newer one the call ends with what could not be asked. */
 export function asElicitationError(error: unknown, era: string | undefined): unknown {
   if (era !== 'modern' || !(error instanceof ProtocolError)) return error;
-  return error.code === ProtocolErrorCode.MethodNotFound
+  const notFound: number = ProtocolErrorCode.MethodNotFound;
+  return error.code === notFound
     ? new SdkError(SdkErrorCode.CapabilityNotSupported, error.message, { method: elicitation })
     : new AppError('tool_failed', `The tool asked something that cannot be asked: ${error.message}`);
 }
