@@ -186,7 +186,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     validator,
     decide,
     approval,
-    approvals: { store: approvalStore, notify: () => approvals.notify() },
+    approvals: { store: approvalStore, questions, notify: () => approvals.notify() },
     deniedTool,
     journal,
     runner,

@@ -37,7 +37,7 @@ export interface RepeatedCall {
   sessionId?: string | undefined;
 }
 
-const repeated = `kind = 'approval' and principal = $1 and run_id is null and name = $2 and asked_hash = $3
+const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
   and ($4::text is null or session_id = $4)`;
 
 /** The call's row carries the approver and the edited arguments, so that its audit row has both. */
@@ -174,7 +174,7 @@ export class ApprovalStore {
   /** Calls outside of runs with these arguments that wait, or were approved and not made yet: newest first. */
   async ofRepeatedCall(call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.repeated */ select ${approvalColumns} from approvals where ${repeated}
+      `/* approvals.repeated */ select ${approvalColumns} from approvals where ${repeated} and kind = 'approval'
          and (state = 'approved' or (state = 'waiting' and expires_at > clock_timestamp()))
          and exists (select from tool_calls call where call.id = approvals.call_id and call.state = 'parked')
        order by created_at desc limit 1`,

@@ -167,7 +167,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     decide,
     deniedTool,
     approval: { expiresMs: config.approvals.expires_ms, notify: false },
-    approvals: { store, notify: () => approvals.notify() },
+    approvals: { store, questions, notify: () => approvals.notify() },
     journal,
     runner,
     lateCancels,

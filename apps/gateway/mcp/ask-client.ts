@@ -37,6 +37,19 @@ const noTimeoutMs = 2 ** 31 - 1;
 const hasSent = new WeakSet<Server>();
 
 /**
+ * `hold`: the client is asked while its call goes on. `return`: by the result of its call, which it makes again. Undefined: it
+ * cannot be asked.
+ */
+export function howToAsk({ server, request }: AskingCall): 'hold' | 'return' | undefined {
+  const { elicitation } = server.getClientCapabilities() ?? {};
+  // Without a mode it means forms, as before there were others.
+  if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
+  if ((server.getNegotiatedProtocolVersion() ?? '') >= firstStateless) return 'return';
+  // An answer without a stream has no place for a question.
+  return exchangeOf(request.http?.req).streams ? 'hold' : undefined;
+}
+
+/**
  * The answer; or the result by which the client is asked, and after which it makes the call again; or undefined for a
  * client that cannot be asked. `signal`: ends the wait for an answer, which has no other bound.
  * @throws the signal's reason
@@ -46,17 +59,14 @@ export async function askClient(
   { server, request }: AskingCall,
   signal: AbortSignal,
 ): Promise<ClientAnswer | InputRequiredResult | undefined> {
-  const { elicitation } = server.getClientCapabilities() ?? {};
-  // Without a mode it means forms, as before there were others.
-  if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined)) return undefined;
+  const how = howToAsk({ server, request });
+  if (how === undefined) return undefined;
   const params = { message, requestedSchema: schema };
-  if ((server.getNegotiatedProtocolVersion() ?? '') >= firstStateless) {
+  if (how === 'return') {
     const given = inputResponse(request.mcpReq.inputResponses, id);
     if (given.kind === 'elicit') return toAnswer(given);
     return inputRequired({ inputRequests: { [id]: inputRequired.elicit(params) }, requestState: id });
   }
-  // An answer without a stream has no place for a question.
-  if (!exchangeOf(request.http?.req).streams) return undefined;
   if (!hasSent.has(server)) {
     hasSent.add(server);
     // Clients on SDK 1.x do not hear that a request 0 is taken back: a ping has that number.

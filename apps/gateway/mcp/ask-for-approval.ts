@@ -1,5 +1,5 @@
-// An MCP client that can be asked decides about its own call. What it leaves undecided still waits for everybody else who
-// may decide, and a decision of theirs ends the question.
+// An MCP client that can be asked decides about its own call, and answers what the tool's own server asks. What it leaves
+// undecided still waits for everybody else who may decide, and a decision of theirs ends the question.
 import { type InputRequiredResult, isInputRequiredResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
@@ -39,8 +39,8 @@ export async function askForApproval(
   const ask = async () => {
     const answer = await askClient(questionOf(approval), asking, signal);
     if (isInputRequiredResult(answer)) return answer;
-    const decision = answer && decisionOf(answer);
-    return decision === undefined ? approval : decide(id, decision, approvals, caller);
+    const decision = approval.kind === 'question' ? contentOf(answer) : answer && decisionOf(answer);
+    return decision === undefined ? approval : decide(approval, decision, approvals, caller);
   };
   try {
     return await Promise.race([approvals.decided(id, signal, () => undefined), ask()]);
@@ -51,7 +51,8 @@ export async function askForApproval(
   }
 }
 
-function questionOf({ id, name, reason, arguments: args }: Approval): ClientQuestion {
+function questionOf({ id, kind, name, reason, arguments: args, message, schema }: Approval): ClientQuestion {
+  if (kind === 'question') return { id, message: message ?? '', schema: schema as unknown as ClientQuestion['schema'] };
   const text = JSON.stringify(redact(args));
   const shown =
     text.length <= maxShownLength
@@ -84,9 +85,14 @@ function decisionOf(answer: ClientAnswer): Decision | undefined {
   return { decision, ...(reason == null || reason === '' ? {} : { reason: reason.slice(0, maxReasonLength) }) };
 }
 
+/** The tool waits for it: a client that does not answer has declined. */
+function contentOf(answer: ClientAnswer | undefined): Decision {
+  return answer?.action === 'accept' ? { decision: 'approve', arguments: answer.content } : { decision: 'deny' };
+}
+
 /** Somebody else may have been faster: what they decided counts. */
 async function decide(
-  id: string,
+  { id, kind }: Approval,
   decision: Decision,
   approvals: ApprovalDecisions,
   caller: RequestContext,
@@ -94,7 +100,11 @@ async function decide(
   try {
     return await approvals.decide(id, decision, caller);
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'approval_already_decided') throw error;
+    if (!(error instanceof AppError)) throw error;
+    // Content that was not asked for.
+    if (kind === 'question' && error.code === 'invalid_value')
+      return approvals.decide(id, { decision: 'deny' }, caller);
+    if (error.code !== 'approval_already_decided') throw error;
     return approvals.decided(id, caller.signal, () => undefined);
   }
 }

@@ -11,13 +11,12 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
-import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
 import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
-import type { EndedToolCall, ToolCaller, ToolCalls } from '../tools/calls/call-tool.js';
+import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../tools/calls/call-tool.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
-import type { AskingCall } from './ask-client.js';
+import { type AskingCall, howToAsk } from './ask-client.js';
 import { type ApprovalDecisions, askForApproval } from './ask-for-approval.js';
 
 /** The workspace of a caller that names none and has no MCP session. */
@@ -25,24 +24,26 @@ export const defaultSessionId = 'mcp_default';
 /** In `_meta` of a result: the call as journal and audit know it. */
 const callIdMetaKey = 'signalbox/call_id';
 
-/**
- * What a tool's own server asks does not reach MCP clients yet: it is answered as by a client that cannot be asked. With `hold`
- * here, a question comes with the progress of the call (`asks`: message and schema), and `Approvals.decide` takes the answer.
- */
-const questions: ToolCaller['questions'] = undefined;
-
 export interface ToolCallParams {
   name: string;
   arguments?: Record<string, unknown> | undefined;
 }
 
 export interface RunCallPorts {
-  calls: Pick<ToolCalls, 'prepare' | 'approved'>;
+  calls: Pick<ToolCalls, 'prepare' | 'approved' | 'answered'>;
   approvals: ApprovalDecisions;
 }
 
+/** A call, from its request to its result, and the client that may be asked about it. */
+interface Calling {
+  ports: RunCallPorts;
+  asking: AskingCall;
+  caller: ToolCaller;
+  onProgress: (progress: ToolProgress) => void;
+}
+
 /** @throws AppError tool_not_found, invalid_value, approval_not_found, no_worker, queue_full, store_unavailable */
-export async function runCall(
+export function runCall(
   ports: RunCallPorts,
   { name, arguments: args = {} }: ToolCallParams,
   asking: AskingCall,
@@ -50,45 +51,50 @@ export async function runCall(
   const { request } = asking;
   const exchange = exchangeOf(request.http?.req);
   const signal = cancelSignal(request, exchange);
+  const questions = howToAsk(asking);
   const caller: ToolCaller = { ...exchange.context, signal, ...(questions === undefined ? {} : { questions }) };
-  const sessionId = workspaceOf(request);
-  const progress = progressTo(request, exchange);
+  const report = progressTo(request, exchange);
+  const onProgress = (progress: ToolProgress) => {
+    // Its answer goes to the tool; an error is that the client has gone, which ends the call.
+    if (progress.asks !== undefined)
+      askForApproval(progress.asks, ports.approvals, asking, caller).catch(() => undefined);
+    report(progress);
+  };
   const approvalId = request.mcpReq.requestState<string>();
   const call = {
     name,
     argumentsText: JSON.stringify(args),
-    sessionId,
+    sessionId: workspaceOf(request),
     ...(approvalId === undefined ? {} : { approvalId }),
   };
+  return ended(() => ports.calls.prepare(call, caller), { ports, asking, caller, onProgress });
+}
+
+async function ended(
+  prepare: () => Promise<PreparedToolCall>,
+  calling: Calling,
+): Promise<CallToolResult | InputRequiredResult> {
   try {
-    const prepared = await ports.calls.prepare(call, caller);
-    return toCallResult(await prepared.run(progress));
+    const prepared = await prepare();
+    return toCallResult(await prepared.run(calling.onProgress));
   } catch (error) {
-    if (error instanceof ApprovalNeeded) return whenDecided(ports, error.approval, asking, { caller, progress });
+    if (error instanceof ApprovalNeeded) return whenDecided(error.approval, calling);
     return toFailure(error);
   }
 }
 
 /** Asks the client, if it can be asked; the time of a person's decision is not the call's own. */
-async function whenDecided(
-  { calls, approvals }: RunCallPorts,
-  waiting: Approval,
-  asking: AskingCall,
-  { caller, progress }: { caller: RequestContext; progress: (progress: ToolProgress) => void },
-): Promise<CallToolResult | InputRequiredResult> {
+async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToolResult | InputRequiredResult> {
+  const { ports, asking, caller } = calling;
   const since = steadyNow();
-  const asked = waiting.state === 'waiting' ? await askForApproval(waiting, approvals, asking, caller) : waiting;
+  const asked = waiting.state === 'waiting' ? await askForApproval(waiting, ports.approvals, asking, caller) : waiting;
   if (isInputRequiredResult(asked)) return asked;
+  const later = { ...calling, caller: { ...caller, deadline: caller.deadline + steadyNow() - since } };
+  if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, later.caller), later);
   if (asked.state === 'waiting') return failedResult(waitsFor(asked));
   const { callId: id, sessionId } = asked;
   if (asked.state !== 'approved') return toCallResult({ id, sessionId, outcome: refusedOutcome(asked) });
-  const deadline = caller.deadline + steadyNow() - since;
-  try {
-    const prepared = await calls.approved(asked, { ...caller, deadline });
-    return toCallResult(await prepared.run(progress));
-  } catch (error) {
-    return toFailure(error);
-  }
+  return ended(() => ports.calls.approved(asked, later.caller), later);
 }
 
 /** @throws what is not the call's own failure */

@@ -120,7 +120,7 @@ describe.skipIf(!confines)('confined', () => {
       expect(await saidBy(opened, 'read', { path: data }, 'reading')).toBe('data');
       expect(await saidBy(opened, 'read', { path: data }, 'named')).toBe('data');
       expect(opened.configured.refused).toContainEqual(
-        expect.objectContaining({ name: 'greedy', reason: expect.stringContaining('belongs to Signalbox') }),
+        expect.objectContaining({ name: 'greedy', reason: expect.stringContaining('data of Signalbox') }),
       );
     } finally {
       await opened.close();

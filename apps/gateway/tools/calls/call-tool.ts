@@ -1,7 +1,10 @@
 // One tool outside of a chat (tools API, MCP endpoint): resolve, decide, validate, journal, run. The same path as a
 // model's call; what is refused is journaled and audited too.
 import { allowsTool } from '#libs/access/access.js';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '#libs/approvals/approval.js';
+import type { QuestionStore } from '#libs/approvals/question-store.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Decision } from '#libs/policy/decision.js';
@@ -55,7 +58,11 @@ export interface ToolCallPorts {
   validator: ArgumentValidator;
   decide: Decide;
   approval: ApprovalSettings;
-  approvals: { store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>; notify: () => void };
+  approvals: {
+    store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
+    questions: Pick<QuestionStore, 'open'>;
+    notify: () => void;
+  };
   /** A tool that the policy denies to the caller, whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   journal: Journal;
@@ -71,6 +78,8 @@ interface Undecided {
   context: CallContext;
   arguments: JsonObject;
 }
+
+const askAgainMs = 100;
 
 export class ToolCalls {
   constructor(private readonly ports: ToolCallPorts) {}
@@ -132,6 +141,33 @@ export class ToolCalls {
     return this.prepared(this.ports.runner.plan(tool, args, context, { again: true }));
   }
 
+  /** The call whose tool server asked something: it goes on by itself, until it has ended or asks again. */
+  answered({ name, callId, sessionId }: Approval, from: ToolCaller): Promise<PreparedToolCall> {
+    const tool = this.ports.catalog.find(name);
+    if (tool === undefined) throw toolNotFound(name);
+    const context: CallContext = { ...from, callId, sessionId, priority: 'interactive' };
+    return Promise.resolve({
+      tool,
+      context,
+      run: async () => ({ id: callId, sessionId, tool, outcome: await this.outcomeOf(context) }),
+    });
+  }
+
+  private async outcomeOf({ callId, deadline, signal }: CallContext): Promise<ToolOutcome> {
+    const { journal, approvals } = this.ports;
+    for (;;) {
+      const stored = await journal.get(callId);
+      if (stored?.outcome !== undefined) return stored.outcome;
+      const [asked] = await approvals.questions.open([callId]);
+      if (asked !== undefined) throw new ApprovalNeeded(asked);
+      if (stored === undefined || steadyNow() > deadline) {
+        throw new AppError('tool_timeout', 'The call has not ended in time: its outcome is in the audit');
+      }
+      // Another request began it: the journal has no event for this one.
+      await delay(askAgainMs, undefined, { signal });
+    }
+  }
+
   /** The same call again finds the approval of the first one. A call with a key is found by its id. */
   private async whenApproved(
     { callId, sessionId, name }: ToolCallRequest,
@@ -162,6 +198,7 @@ export class ToolCalls {
     const call = { principal: context.principal, name: tool.name, argumentsHash: canonicalHash(args), sessionId };
     const found = await this.ports.approvals.store.ofCall(approvalId, call);
     if (found === undefined) throw new AppError('approval_not_found', 'There is no such approval of this call');
+    if (found.kind === 'question' && found.state !== 'waiting') return this.answered(found, context);
     if (found.state !== 'approved') throw new ApprovalNeeded(found);
     return this.approved(found, context);
   }
