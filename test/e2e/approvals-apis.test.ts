@@ -112,6 +112,23 @@ verifies('approvals.returned', 'the AI SDK, which does not know the function', a
   expect(await asking.fileOf('ai', 'w.txt')).toBe('edited');
 });
 
+verifies('approvals.returned', 'the model is told that the call succeeded', async () => {
+  // The offline model says so, where wire formats have no word for it.
+  const offline = await startAskingSignalbox({ scripted: false });
+  try {
+    const request = { tools: [workspaceTools], session_id: 'offline' };
+    const messages: JsonObject[] = [{ role: 'user', content: 'Write "hello" to notes.txt' }];
+    const first = await post(offline.url(), '/v1/chat/completions', { ...request, messages });
+    const { message } = first.body.choices[0]!;
+    messages.push(message, { role: 'tool', tool_call_id: message.tool_calls![0]!.id, content: approve });
+    const second = await post(offline.url(), '/v1/chat/completions', { ...request, messages });
+    expect(second.body.choices[0]!.message.content).toContain('notes.txt');
+    expect(second.body.choices[0]!.message.content).not.toContain('failed');
+  } finally {
+    await offline.close();
+  }
+});
+
 verifies('approvals.owner', 'two principals with one session name, an approver, and the audit', async () => {
   asking.follow(writing('p.txt'));
   const make = async (owner: string, more: object, key?: string) => {

@@ -94,6 +94,8 @@ export async function answerOpenRounds(
       if (call.state === 'parked') {
         waiting.push(...settled.calls.filter((each) => approvalIdOf(each) === call.approvalId));
       } else if (result !== undefined && outcome !== undefined && !hasEnded(round.calls[index]!)) {
+        // It stood there as one whose outcome is not known.
+        delete result.is_error;
         Object.assign(result, toToolMessage(id, outcome));
         const dispatched = outcome.state !== 'denied' && outcome.state !== 'cancelled';
         const argumentsText = JSON.stringify(call.arguments);
