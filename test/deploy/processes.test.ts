@@ -134,7 +134,10 @@ async function liveThrough(
   for (const path of ['/mcp_workspaces', '/var/lib/signalbox']) files.volume(path, gateway.uid);
   const applied = start(migrate);
   expect([await applied.ended, applied.lines.at(-1)]).toEqual([0, 'The database is up to date.']);
-  const processes = { worker: start(worker, workerHere), gateway: start(gateway, { PORT: '0' }) };
+  const processes = {
+    worker: start(worker, workerHere),
+    gateway: start(gateway, { PORT: '0', POLICY_DEFAULT: 'allow' }),
+  };
   const [workerPort, gatewayPort] = await Promise.all([portOf(processes.worker), portOf(processes.gateway)]);
   await healthy(worker, 'SERVER_WORKER_PORT', workerPort);
   await healthy(gateway, 'PORT', gatewayPort);

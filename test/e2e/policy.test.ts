@@ -54,10 +54,10 @@ const policy = (...args: string[]) =>
   });
 
 beforeAll(async () => {
-  write(JSON.stringify({ rules }));
+  write(JSON.stringify({ default: 'allow', rules }));
   writeFileSync(join(directory, 'signalbox.yaml'), 'policy: { file: policy.yaml }\n');
   box = await startSignalbox({
-    environment: { SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml') },
+    environment: { SIGNALBOX_CONFIG: join(directory, 'signalbox.yaml'), POLICY_DEFAULT: '' },
     script: [{ toolCalls: [{ name: 'delete_file', arguments: { path: 'a' } }] }, { text: 'It was refused.' }],
   });
 });
@@ -165,7 +165,7 @@ verifies(
   'policy.reload',
   'the file of the rules is watched, and SIGHUP reads it; a broken one changes nothing',
   async () => {
-    write(JSON.stringify({ rules: rules.slice(1) }));
+    write(JSON.stringify({ default: 'allow', rules: rules.slice(1) }));
     await expect.poll(async () => (await offeredTools(box.url)).has('delete_file'), patient).toBe(true);
     expect((await call('delete_file', { path: 'tmp/a' })).status).toBe(200);
 
@@ -175,7 +175,7 @@ verifies(
     expect((await writeTo('etc/b')).body.error?.code).toBe('tool_denied');
     expect((await writeTo('tmp/b')).status).toBe(200);
 
-    write(JSON.stringify({ rules: [] }));
+    write(JSON.stringify({ default: 'allow', rules: [] }));
     box.gateways[0]!.kill('SIGHUP');
     await expect.poll(async () => (await writeTo('etc/c')).status, patient).toBe(200);
   },

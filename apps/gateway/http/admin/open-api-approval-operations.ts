@@ -27,7 +27,7 @@ export const approval = object({
   rule: describedAs(textOrNull, 'The rule of the policy that asks for the approval'),
   reason: textOrNull,
   message: describedAs(textOrNull, 'What the tool server asks'),
-  schema: describedAs(anything, 'JSON schema of the answer, or null'),
+  schema: describedAs({ type: ['object', 'null'] }, 'JSON schema of the answer to a question'),
   principal: text,
   session_id: text,
   run_id: textOrNull,
