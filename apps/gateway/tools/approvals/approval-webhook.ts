@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { type Approval, shownApproval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { redact } from '#libs/audit/redact.js';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 export interface ApprovalWebhookParts {
@@ -43,11 +44,9 @@ export class ApprovalWebhook {
     while (this.again && !this.stop.signal.aborted) {
       this.again = false;
       try {
-        for (;;) {
-          const due = await store.takeDue(atOnce, retryMs);
-          await Promise.all(due.map((approval) => this.post(approval)));
-          if (due.length < atOnce) break;
-        }
+        const due = await store.takeDue(atOnce, retryMs);
+        if (due.length === atOnce) this.again = true;
+        await Promise.all(due.map((approval) => this.post(approval)));
       } catch (error) {
         logger.debug({ error }, 'approvals to be told of could not be read');
       }
@@ -59,7 +58,7 @@ export class ApprovalWebhook {
     try {
       const body = JSON.stringify(bodyOf(approval));
       const headers = { 'content-type': 'application/json', ...signature(secret, approval.id, body) };
-      const signal = AbortSignal.any([this.stop.signal, AbortSignal.timeout(timeoutMs)]);
+      const signal = AbortSignal.any([this.stop.signal, abortAfter(timeoutMs)]);
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal });
       await response.body?.cancel();
       if (!response.ok) throw new Error(`the webhook answered ${response.status}`);
