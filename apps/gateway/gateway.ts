@@ -131,6 +131,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   );
   const untilWorker = runner.untilWorker.bind(runner);
 
+  /** Turns that no request waits for. They never fail. */
+  const alone = new Set<Promise<void>>();
   const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
   const webhook = hook && new ApprovalWebhook({ ...hook, store: approvalStore, onSent, logger });
   const approvals = new Approvals({
@@ -144,7 +146,11 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     webhook,
     clocks,
     onEnded: (state) => metrics.approvals.inc({ state }),
-    onDecided: ({ runId, principal }) => void (runId !== null && chat.goOnAlone(principal, runId)),
+    onDecided: ({ runId, principal }) => {
+      if (runId === null) return;
+      const turn = chat.goOnAlone(principal, runId).finally(() => alone.delete(turn));
+      alone.add(turn);
+    },
     logger,
   });
 
@@ -256,6 +262,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     /** Call it after all turns have ended. */
     async close(): Promise<void> {
       cancels.stopAll();
+      await Promise.all(alone);
       await cancels.written();
       announcements.close();
       for (const stop of stopListening) await stop();
