@@ -91,7 +91,7 @@ async function whenDecided(waiting: Approval, calling: Calling): Promise<CallToo
   if (isInputRequiredResult(asked)) return asked;
   const later = { ...calling, caller: { ...caller, deadline: caller.deadline + steadyNow() - since } };
   if (asked.kind === 'question') return ended(() => ports.calls.answered(asked, later.caller), later);
-  if (asked.state === 'waiting') return failedResult(waitsFor(asked));
+  if (asked.state === 'waiting') return failedResult(new ApprovalNeeded(asked));
   const { callId: id, sessionId } = asked;
   if (asked.state !== 'approved') return toCallResult({ id, sessionId, outcome: refusedOutcome(asked) });
   return ended(() => ports.calls.approved(asked, later.caller), later);
@@ -153,14 +153,6 @@ function toCallResult({ id, sessionId, outcome }: Omit<EndedToolCall, 'tool'>): 
       ...(error === undefined ? {} : { [errorCodeMetaKey]: error.code }),
     },
   };
-}
-
-/** The same call again, once it is approved, runs it. */
-function waitsFor({ id, name, reason }: Approval): AppError {
-  const message =
-    `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: it can be given with ` +
-    `POST /api/approvals/${id} {"decision": "approve"}; then make the same call again`;
-  return new AppError('tool_denied', message);
 }
 
 /** To this caller. */
