@@ -27,7 +27,7 @@ import type { Approvals } from './tools/approvals/approvals.js';
 import { ServerCall } from './tools/calls/server-call.js';
 import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 
-/** Of each kind of request. Ten gained no more than two (docs/performance.md): functions are compiled at their first call. */
+/** Of each kind of request: functions are compiled at their first call. */
 const turnsOfEach = 2;
 const turnMs = 10_000;
 const provider = 'warm-up';
