@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { answerTo, startAskingSignalbox, user, write, writing } from '../support/approvals-client.js';
-import { eventsOf } from '../support/events-client.js';
+import { turnEvents } from '../support/events-client.js';
 import { post, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
@@ -64,7 +64,7 @@ const approvalIdIn = (chunk: JsonObject): string => (chunk['approval'] as { id: 
 async function held(session: string, headers: Record<string, string>, body: object = {}): Promise<string> {
   let id = '';
   try {
-    for await (const chunk of eventsOf(url(), { messages, session_id: session, ...body }, { headers })) {
+    for await (const chunk of turnEvents(url(), { messages, session_id: session, ...body }, { headers })) {
       if (chunk['type'] !== 'approval_required') continue;
       id = approvalIdIn(chunk);
       break;
@@ -81,7 +81,7 @@ verifies('approvals.restarts', 'a held stream with a key: it waits again, and go
   const body = { messages, session_id: 'held' };
   let id = '';
   const reading = (async () => {
-    for await (const chunk of eventsOf(url(), body, { headers })) {
+    for await (const chunk of turnEvents(url(), body, { headers })) {
       if (chunk['type'] === 'approval_required') id = approvalIdIn(chunk);
     }
   })().catch(() => undefined);
@@ -93,7 +93,7 @@ verifies('approvals.restarts', 'a held stream with a key: it waits again, and go
   await expect
     .poll(async () => {
       // Until the store knows that the gateway before is gone, the run is still its own: nothing comes.
-      for await (const chunk of eventsOf(url(), body, { headers })) {
+      for await (const chunk of turnEvents(url(), body, { headers })) {
         types.push(chunk['type']);
         if (chunk['type'] !== 'approval_required' || decided) continue;
         decided = true;
@@ -125,7 +125,7 @@ verifies('approvals.expired', 'held, and returned', async () => {
   await restart({ APPROVALS_EXPIRES_MS: '1500' });
   asking.follow(writing('e.txt'));
   const events: JsonObject[] = [];
-  for await (const chunk of eventsOf(url(), { messages, session_id: 'expired' })) events.push(chunk);
+  for await (const chunk of turnEvents(url(), { messages, session_id: 'expired' })) events.push(chunk);
   expect(events.find((chunk) => chunk['type'] === 'tool_result')).toMatchObject({
     result: { success: false, error: { code: 'approval_expired' } },
   });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
 import { type ShownApproval, startAskingSignalbox, user, writing } from '../support/approvals-client.js';
-import { eventsOf } from '../support/events-client.js';
+import { turnEvents } from '../support/events-client.js';
 import { post, rounds, workspaceTools } from '../support/scripts.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
@@ -51,7 +51,7 @@ for (const [name, decision, file] of [
     const other = box.gateways[1]!.url;
     const types: unknown[] = [];
     let text = '';
-    for await (const chunk of eventsOf(box.url, { messages: [user('Write')], session_id: `held_${name}` })) {
+    for await (const chunk of turnEvents(box.url, { messages: [user('Write')], session_id: `held_${name}` })) {
       types.push(chunk['type']);
       if (chunk['type'] === 'content') text += String((chunk['delta'] as { content?: string }).content);
       if (chunk['type'] !== 'approval_required') continue;
@@ -77,7 +77,7 @@ verifies('approvals.left', 'a held stream that is closed', async () => {
   const leave = new AbortController();
   let id = '';
   await expect(async () => {
-    for await (const chunk of eventsOf(
+    for await (const chunk of turnEvents(
       box.url,
       { messages: [user('Write')], session_id: 'left' },
       { signal: leave.signal },

@@ -2,16 +2,8 @@
 import OpenAI from 'openai';
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
-import {
-  ada,
-  answersIn,
-  asking,
-  askingServersOfFile,
-  decide,
-  eventsOf,
-  tools,
-  user,
-} from '../support/asking-servers.js';
+import { ada, answersIn, asking, askingServersOfFile, decide, tools, user } from '../support/asking-servers.js';
+import { eventsOf } from '../support/events-client.js';
 import { verifies } from '../verifies.js';
 
 askingServersOfFile();

@@ -8,13 +8,13 @@ import {
   asking,
   askingServersOfFile,
   decide,
-  eventsOf,
   held,
   long,
   shown,
   tools,
   user,
 } from '../support/asking-servers.js';
+import { eventsOf } from '../support/events-client.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 

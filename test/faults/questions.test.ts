@@ -2,17 +2,8 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { toolsReady } from '#libs/testing/services/start-signalbox.js';
-import {
-  ada,
-  answersIn,
-  asking,
-  askingServersOfFile,
-  decide,
-  eventsOf,
-  shown,
-  tools,
-  user,
-} from '../support/asking-servers.js';
+import { ada, answersIn, asking, askingServersOfFile, decide, shown, tools, user } from '../support/asking-servers.js';
+import { eventsOf } from '../support/events-client.js';
 import { offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 

@@ -20,6 +20,17 @@ const rules = [
   { name: 'writes', tool: 'workspace/write_file', effect: 'require_approval', reason: 'Writes a file' },
 ];
 
+/** Decides by the API. */
+export async function decideAt(url: string, id: string, body: object) {
+  const answer = await fetch(`${url}/api/approvals/${id}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  type Answer = ShownApproval & { error?: { code: string; message: string } };
+  return { status: answer.status, body: (await answer.json()) as Answer };
+}
+
 export async function startAskingSignalbox(options: SignalboxOptions = {}, approvals: object = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'signalbox-approvals-'));
   const file = join(directory, 'signalbox.yaml');
@@ -48,15 +59,7 @@ export async function startAskingSignalbox(options: SignalboxOptions = {}, appro
       return answer.status === 200 ? answer.text() : undefined;
     },
     approval: async (id: string) => (await (await fetch(`${url()}/api/approvals/${id}`)).json()) as ShownApproval,
-    decide: async (id: string, body: object, at = url()) => {
-      const answer = await fetch(`${at}/api/approvals/${id}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      type Answer = ShownApproval & { error?: { code: string; message: string } };
-      return { status: answer.status, body: (await answer.json()) as Answer };
-    },
+    decide: (id: string, body: object, at = url()) => decideAt(at, id, body),
   };
 }
 

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { decideAt } from './approvals-client.js';
+import { eventsOf } from './events-client.js';
 import { messagesOf, rounds } from './scripts.js';
 import { fixture } from './tool-servers.js';
 import { offeredTools } from './tools-client.js';
@@ -74,32 +76,9 @@ async function open(environment: Record<string, string>): Promise<void> {
 export const tools = [{ type: 'mcp', server_label: '*' }];
 export const user = (content: string) => ({ role: 'user' as const, content });
 
-export async function* eventsOf(
-  url: string,
-  path: string,
-  body: object,
-  init: RequestInit = {},
-): AsyncGenerator<JsonObject> {
-  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...(init.headers as object) };
-  const answer = await fetch(`${url}${path}`, { ...init, method: 'POST', headers, body: JSON.stringify(body) });
-  let text = '';
-  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const data = /^data: (\{.*\})$/m.exec(text.slice(0, end));
-      text = text.slice(end + 2);
-      if (data !== null) yield JSON.parse(data[1]!) as JsonObject;
-    }
-  }
-}
-
 export const shown = async (id: string, url = asking.box.url) =>
   (await (await fetch(`${url}/api/approvals/${id}`)).json()) as JsonObject;
-export const decide = async (id: string, body: object, url = asking.box.gateways[1]!.url) => {
-  const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${url}/api/approvals/${id}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  return { status: answer.status, body: (await answer.json()) as JsonObject & { error?: JsonObject } };
-};
+export const decide = (id: string, body: object, url = asking.box.gateways[1]!.url) => decideAt(url, id, body);
 export const ada = { decision: 'approve', arguments: { name: 'Ada', seats: 2 } };
 /** The answers as the tool was told them. */
 export const answersIn = (text: string) => JSON.parse(text.slice(text.indexOf('['))) as JsonObject[];

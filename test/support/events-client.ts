@@ -1,15 +1,16 @@
-// The events of a stream of `/api`, as they come.
+// The events of a stream, as they come.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { workspaceTools } from './scripts.js';
 
 /** The data of each event; ends with the stream. */
-export async function* eventsOf(url: string, body: object, init: RequestInit = {}): AsyncGenerator<JsonObject> {
-  const answer = await fetch(`${url}/api/chat/completions`, {
-    ...init,
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(init.headers as object) },
-    body: JSON.stringify({ stream: true, tools: [workspaceTools], ...body }),
-  });
+export async function* eventsOf(
+  url: string,
+  path: string,
+  body: object,
+  init: RequestInit = {},
+): AsyncGenerator<JsonObject> {
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...(init.headers as object) };
+  const answer = await fetch(`${url}${path}`, { ...init, method: 'POST', headers, body: JSON.stringify(body) });
   let text = '';
   for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
     text += chunk;
@@ -20,3 +21,7 @@ export async function* eventsOf(url: string, body: object, init: RequestInit = {
     }
   }
 }
+
+/** Of a turn on `/api` with the tools of the workspace. */
+export const turnEvents = (url: string, body: object, init: RequestInit = {}) =>
+  eventsOf(url, '/api/chat/completions', { stream: true, tools: [workspaceTools], ...body }, init);

@@ -3,7 +3,7 @@
 import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
 import type { PlannedCall, StoredCall } from '#libs/runs/run-store.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
 import type { CallNumbering } from './assemble-message.js';
@@ -99,14 +99,7 @@ export function progressEvents(callId: string, { asks, ...progress }: ToolProgre
  * themselves.
  */
 export function readDecision(content: string): Decision | undefined {
-  let read: unknown;
-  try {
-    read = JSON.parse(content);
-  } catch {
-    return undefined;
-  }
-  if (!isJsonObject(read)) return undefined;
-  const { decision, reason, arguments: args } = read;
+  const { decision, reason, arguments: args } = jsonObjectOf(content);
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (args !== undefined && args !== null && !isJsonObject(args)) return undefined;
   return {

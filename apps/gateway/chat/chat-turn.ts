@@ -188,6 +188,17 @@ function isClientCall(offer: ToolOffer, name: string): boolean {
 const isServerCall = (call: TurnCall): boolean => call.planned.kind === 'server';
 const waits = (call: TurnCall): boolean => call.awaits !== undefined;
 
+/** The end of a turn that gives calls back to its caller without another model call. */
+export function givenBack({ state, sessionId }: Turn): DoneEvent {
+  const toolExecution = state.toolExecution(sessionId, null);
+  return {
+    type: 'done',
+    finishReason: 'tool_calls',
+    usage: state.usage,
+    ...(toolExecution === undefined ? {} : { toolExecution }),
+  };
+}
+
 /** Time that a turn waits for approvals is not its own. */
 export function holdTurn(turn: Turn, ms: number): void {
   turn.context = { ...turn.context, deadline: turn.context.deadline + ms };

@@ -7,7 +7,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { Approvals } from '../../tools/approvals/approvals.js';
 import { approvalIdOf, approvalRequestName, readDecision, requestEvents } from '../ask-approval.js';
 import { askQuestions } from '../ask-questions.js';
-import type { DoneEvent, Turn, TurnRecord } from '../chat-turn.js';
+import { type DoneEvent, givenBack, type Turn, type TurnRecord } from '../chat-turn.js';
 import { toToolMessage } from '../turn-state.js';
 import type { OpenRound } from './restore-history.js';
 import { hasEnded, type SettlePorts, settleRound } from './settle-round.js';
@@ -86,7 +86,7 @@ export async function answerOpenRounds(
   const waiting: Pick<PlannedCall, 'id' | 'name' | 'arguments'>[] = [];
   for (const { round, results } of open) {
     const { round: settled, asked } = await settleRound(round, turn, ports, (events) => record.tell(events));
-    const { again, added } = await requestsOf(asked, settled, turn, ports);
+    const { again, added } = await askInRound(asked, settled, turn, ports);
     waiting.push(...again, ...added);
     for (const [index, call] of settled.calls.entries()) {
       const { id, name, server, outcome } = call;
@@ -105,17 +105,11 @@ export async function answerOpenRounds(
   }
   if (waiting.length === 0) return undefined;
   await record.tell(requestEvents(waiting, turn.state.numbering));
-  const toolExecution = turn.state.toolExecution(turn.sessionId, null);
-  return {
-    type: 'done',
-    finishReason: 'tool_calls',
-    usage: turn.state.usage,
-    ...(toolExecution === undefined ? {} : { toolExecution }),
-  };
+  return givenBack(turn);
 }
 
 /** The calls of the reserved function that ask these questions: there before, or added to the round now. */
-export async function requestsOf(
+export async function askInRound(
   asked: readonly Approval[],
   { runId, round, calls }: StoredRound,
   turn: Turn,

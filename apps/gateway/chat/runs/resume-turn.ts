@@ -2,11 +2,11 @@
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { approvalIdOf, requestEvents } from '../ask-approval.js';
-import type { DoneEvent, Turn, TurnRecord } from '../chat-turn.js';
+import { type DoneEvent, givenBack, type Turn, type TurnRecord } from '../chat-turn.js';
 import { toShownResult, toToolMessage } from '../turn-state.js';
 import { toAssistant, unknownOutcome } from './restore-history.js';
 import { readLog } from './retell-run.js';
-import { requestsOf as requestsOfQuestions } from './answer-approvals.js';
+import { askInRound } from './answer-approvals.js';
 import { hasEnded, isServer, type SettlePorts, settleRound } from './settle-round.js';
 
 export interface ResumedTurn {
@@ -53,7 +53,7 @@ export async function resumeRound(
   replay(turn, settled);
   const toldCalls = new Set(told.map(({ event }) => (event.type === 'tool_call' ? event.id : undefined)));
   const { numbering } = turn.state;
-  const { added } = await requestsOfQuestions(asked, settled, turn, ports);
+  const { added } = await askInRound(asked, settled, turn, ports);
   numbering.clientCalls = last.calls.filter((call) => !isServer(call) && toldCalls.has(call.id)).length;
   missed.push(
     ...requestEvents(
@@ -62,7 +62,7 @@ export async function resumeRound(
     ),
   );
   if (missed.length > 0) await record.tell(missed);
-  return asked.length > 0 || last.calls.some((call) => !isServer(call)) ? withCalls(turn) : undefined;
+  return asked.length > 0 || last.calls.some((call) => !isServer(call)) ? givenBack(turn) : undefined;
 }
 
 /** Up to the round's message, and what was told of its calls after it; the rest is of a round that never was. */
@@ -101,14 +101,4 @@ function replay(turn: Turn, round: StoredRound): void {
   }
   const results = server.map((call) => toToolMessage(call.id, call.outcome ?? unknownOutcome));
   state.messages.push(toAssistant(round), ...results);
-}
-
-function withCalls(turn: Turn): DoneEvent {
-  const toolExecution = turn.state.toolExecution(turn.sessionId, null);
-  return {
-    type: 'done',
-    finishReason: 'tool_calls',
-    usage: turn.state.usage,
-    ...(toolExecution === undefined ? {} : { toolExecution }),
-  };
 }

@@ -11,9 +11,8 @@ import {
   object,
   pageLimit,
   text,
+  textOrNull,
 } from '../openapi/open-api-shapes.js';
-
-const textOrNull = { type: ['string', 'null'] };
 
 export const approval = object({
   id: text,

@@ -12,9 +12,9 @@ import {
   object,
   pageLimit,
   text,
+  textOrNull,
 } from '../openapi/open-api-shapes.js';
 
-const textOrNull = { type: ['string', 'null'] };
 const members = {
   owner: text,
   roles: list(text),

@@ -9,6 +9,7 @@ import {
   number,
   object,
   text,
+  textOrNull,
   toolExecution,
 } from './open-api-shapes.js';
 
@@ -26,7 +27,7 @@ const chunk = (more: Record<string, object> = {}, optional: Record<string, objec
       object: { const: 'chat.completion.chunk' },
       created: integer,
       model: text,
-      choices: list(object({ index: integer, delta: anything, finish_reason: { type: ['string', 'null'] } })),
+      choices: list(object({ index: integer, delta: anything, finish_reason: textOrNull })),
       ...optional,
     },
     [...Object.keys(more), 'id', 'object', 'created', 'model', 'choices'],

@@ -22,6 +22,7 @@ import {
   session,
   sse,
   text,
+  textOrNull,
   tool,
   toolChange,
   toolServer,
@@ -64,7 +65,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
     tag: 'tools',
     body: object({
       decision: choice('accept', 'reject'),
-      changes: list(object({ server: text, tool: text, hash: { type: ['string', 'null'] } })),
+      changes: list(object({ server: text, tool: text, hash: textOrNull })),
     }),
     answers: { 200: json(object({ decided: list(object({ server: text, tool: text, change: text })) })) },
   },

@@ -10,6 +10,7 @@ export const object = (properties: Record<string, object>, required = Object.key
   required,
 });
 export const text = { type: 'string' };
+export const textOrNull = { type: ['string', 'null'] };
 export const number = { type: 'number' };
 export const integer = { type: 'integer' };
 export const flag = { type: 'boolean' };
@@ -40,7 +41,7 @@ export const toolExecution = object({
   session_id: text,
   workspace_path: text,
   rounds: integer,
-  stopped_by: { type: ['string', 'null'] },
+  stopped_by: textOrNull,
   calls: list(
     object({ id: text, name: text, server: text, success: flag, duration_ms: number, cached: flag, round: integer }),
   ),
@@ -86,7 +87,7 @@ export const response = object(
     error: { type: ['object', 'null'] },
     incomplete_details: { type: ['object', 'null'] },
     usage: object({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
-    previous_response_id: { type: ['string', 'null'] },
+    previous_response_id: textOrNull,
     tool_execution: toolExecution,
   },
   ['id', 'object', 'created_at', 'status', 'model', 'output', 'error', 'incomplete_details'],
@@ -96,7 +97,7 @@ export const run = object(
   {
     id: text,
     state: { enum: ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] },
-    session_id: { type: ['string', 'null'] },
+    session_id: textOrNull,
     created: integer,
     rounds: integer,
     usage: completionUsage,
@@ -125,7 +126,7 @@ export const toolChange = object({
   state: { enum: ['pending', 'rejected'] },
   changed_at: text,
   id: text,
-  hash: { type: ['string', 'null'] },
+  hash: textOrNull,
   approved: definition,
   held: definition,
 });
