@@ -1,6 +1,6 @@
 // Reads the current request and the calls made so far from the messages alone. Stateless, so that it does not matter
 // whether the gateway or the client runs the tools.
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { jsonObjectOf, parseJsonObject, isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { messageText, type ChatMessage } from '#libs/schemas/message.js';
 import { languageOf } from './words.js';
 
@@ -42,8 +42,7 @@ function readSteps(messages: readonly ChatMessage[]): Step[] {
   for (const message of messages) {
     if (message.role === 'assistant') {
       for (const { id, function: called } of message.tool_calls ?? []) {
-        const args = parseJson(called.arguments);
-        const step = { name: called.name, arguments: isJsonObject(args) ? args : {}, result: undefined, failed: false };
+        const step = { name: called.name, arguments: jsonObjectOf(called.arguments), result: undefined, failed: false };
         steps.push(step);
         open.set(id, step);
       }
@@ -57,36 +56,17 @@ function readSteps(messages: readonly ChatMessage[]): Step[] {
   return steps;
 }
 
-export function parseJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether a result without an error flag reports an error, by an error member or a short error message. */
 function readsAsFailure(text: string): boolean {
   const start = text.slice(0, 400).trim();
   if (!start.startsWith('{'))
-    return errorText.test(start) || (start.length < 200 && isMissing(start) && !/\n/.test(start));
-  const value = text.length < 100_000 ? parseJson(text) : undefined;
-  if (!isJsonObject(value)) return false;
-  const error = value['error'];
-  return (typeof error === 'string' && error !== '') || isJsonObject(error) || value['success'] === false;
+    return errorText.test(start) || (text.length < 200 && isMissing(start) && !start.includes('\n'));
+  const value = text.length < 100_000 ? parseJsonObject(text) : undefined;
+  const error = value?.['error'];
+  return (typeof error === 'string' && error !== '') || isJsonObject(error) || value?.['success'] === false;
 }
 
 /** Whether an error says that something does not exist. */
 export function isMissing(text: string): boolean {
   return missing.test(text.slice(0, 2000));
-}
-
-/** Equal for equal calls, whatever the order of the arguments. */
-export function callKey(name: string, args: JsonObject): string {
-  const ordered = JSON.stringify(args, (_key, member: Json) =>
-    isJsonObject(member)
-      ? Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : member,
-  );
-  return `${name} ${ordered}`;
 }

@@ -2,12 +2,13 @@
 // so; it does not replace a language model.
 import { createHash } from 'node:crypto';
 import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
-import { structuredAnswer } from './answer-in-json.js';
+import { answerInJson } from './answer-in-json.js';
 import { answerText } from './answer.js';
-import { chooseCalls, type PlannedCall } from './choose-tools.js';
+import { chooseCalls, type PlannedCall } from './choose-calls.js';
 import { readConversation } from './conversation.js';
 import { cutAtStop, cutToTokens, estimateTokens, inPieces } from './pace-text.js';
 
@@ -47,23 +48,19 @@ export class OfflineProvider implements ModelProvider {
   }
 
   private *answer(request: ModelRequest): Iterable<ModelEvent> {
+    const { messages, tools, toolChoice, parameters } = request;
     const now = this.now();
-    const conversation = readConversation(request.messages);
-    const plan = chooseCalls(conversation, {
-      tools: request.tools,
-      toolChoice: request.toolChoice,
-      parallel: request.parallelToolCalls !== false,
-      now,
-    });
-    const digest = createHash('sha256').update(jsonText(request.messages)).digest('hex').slice(0, 24);
-    const limit = mostTokens(request);
+    const conversation = readConversation(messages);
+    const parallel = request.parallelToolCalls !== false;
+    const { calls, lacking } = chooseCalls(conversation, { tools, toolChoice, parallel, now });
+    const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
+    const limit = mostTokens(parameters);
     const prompt = promptTokens(request);
     yield { type: 'message_start', model: this.name, responseId: `offline-${digest}` };
-    if (plan.calls.length > 0)
-      return yield* callEvents(plan.calls, { round: conversation.steps.length, prompt, limit });
-    const text = answerText(conversation, { tools: request.tools, lacking: plan.lacking, now });
-    const structured = structuredAnswer(request.parameters['response_format'], conversation, { text, now });
-    const stopped = cutAtStop(structured ?? text, request.parameters['stop']);
+    if (calls.length > 0) return yield* callEvents(calls, { before: conversation.steps.length, prompt, limit });
+    const text = answerText(conversation, { tools, lacking, now });
+    const structured = answerInJson(parameters['response_format'], conversation, { text, now });
+    const stopped = cutAtStop(structured ?? text, parameters['stop']);
     const cut = cutToTokens(stopped, limit);
     for (const piece of request.stream ? inPieces(cut) : [cut])
       if (piece !== '') yield { type: 'text_delta', text: piece };
@@ -74,25 +71,25 @@ export class OfflineProvider implements ModelProvider {
 
 function* callEvents(
   calls: readonly PlannedCall[],
-  about: { round: number; prompt: number; limit: number },
+  { before, prompt, limit }: { before: number; prompt: number; limit: number },
 ): Iterable<ModelEvent> {
   let spent = 0;
   for (const [index, { name, arguments: args }] of calls.entries()) {
-    const id = `offline_call_${about.round + index + 1}`;
+    const id = `offline_call_${before + index + 1}`;
     const text = JSON.stringify(args);
-    const cut = cutToTokens(text, about.limit - spent);
+    const cut = cutToTokens(text, limit - spent);
     spent += estimateTokens(cut);
     yield { type: 'tool_call_start', index, id, name };
     for (const piece of inPieces(cut)) yield { type: 'tool_call_delta', index, arguments: piece };
     // A call that is cut at `max_tokens` never ends, so it never runs.
     if (cut.length < text.length) {
-      yield usageEvent(about.prompt, spent);
+      yield usageEvent(prompt, spent);
       yield { type: 'message_end', finishReason: 'length' };
       return;
     }
     yield { type: 'tool_call_end', index, id, name, arguments: text };
   }
-  yield usageEvent(about.prompt, spent);
+  yield usageEvent(prompt, spent);
   yield { type: 'message_end', finishReason: 'tool_calls' };
 }
 
@@ -103,24 +100,17 @@ function usageEvent(prompt: number, completion: number): ModelEvent {
   };
 }
 
-function mostTokens({ parameters }: ModelRequest): number {
-  const bounds = [parameters['max_tokens'], parameters['max_completion_tokens']].filter(
-    (bound) => typeof bound === 'number',
-  );
-  return Math.min(Infinity, ...bounds);
+function mostTokens({ max_tokens: most, max_completion_tokens: mostCompletion }: JsonObject): number {
+  return Math.min(...[most, mostCompletion].map((bound) => (typeof bound === 'number' ? bound : Infinity)));
 }
 
 function promptTokens({ messages, tools }: ModelRequest): number {
-  const said = messages.reduce((total, message) => {
-    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
-    return (
-      total +
-      4 +
-      estimateTokens(messageText(message.content)) +
-      calls.reduce((sum, call) => sum + estimateTokens(call.function.arguments), 0)
-    );
-  }, 0);
-  return said + tools.reduce((total, tool) => total + estimateTokens(jsonText(tool)), 0);
+  const texts = messages.flatMap((message) => [
+    messageText(message.content),
+    ...((message.role === 'assistant' && message.tool_calls) || []).map((call) => call.function.arguments),
+  ]);
+  const counts = [...texts, ...tools.map(jsonText)].map(estimateTokens);
+  return counts.reduce((sum, count) => sum + count, 4 * messages.length);
 }
 
 /** Empty if the nesting is too deep for JSON.stringify. */

@@ -2,10 +2,11 @@
 
 const mostPieces = 64;
 const leastPiece = 12;
+const wide = /[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF]/g;
 
 export function estimateTokens(text: string): number {
-  const wide = text.match(/[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF]/g)?.length ?? 0;
-  return wide + Math.ceil((text.length - wide) / 4);
+  const wideCount = text.match(wide)?.length ?? 0;
+  return wideCount + Math.ceil((text.length - wideCount) / 4);
 }
 
 export function cutToTokens(text: string, most: number): string {
@@ -13,10 +14,7 @@ export function cutToTokens(text: string, most: number): string {
   let quarters = Math.max(0, Math.floor(most)) * 4;
   let end = 0;
   for (const character of text) {
-    quarters -=
-      character.length === 1 && estimateTokens(character) === 1 && /[\u2E80-\uFFEF]/.test(character)
-        ? 4
-        : character.length;
+    quarters -= character.match(wide) === null ? character.length : 4;
     if (quarters < 0) break;
     end += character.length;
   }
@@ -24,11 +22,9 @@ export function cutToTokens(text: string, most: number): string {
 }
 
 export function cutAtStop(text: string, stop: unknown): string {
-  const stops = (Array.isArray(stop) ? stop : [stop]).filter(
-    (one): one is string => typeof one === 'string' && one !== '',
-  );
+  const stops = [stop].flat().filter((one): one is string => typeof one === 'string' && one !== '');
   const places = stops.map((one) => text.indexOf(one)).filter((at) => at >= 0);
-  return places.length === 0 ? text : text.slice(0, Math.min(...places));
+  return text.slice(0, Math.min(text.length, ...places));
 }
 
 /** Splits text, mostly after spaces and punctuation, into a bounded number of pieces. */
@@ -37,7 +33,8 @@ export function* inPieces(text: string): Iterable<string> {
   for (let from = 0; from < text.length;) {
     let to = Math.min(text.length, from + size);
     while (to < text.length && to < from + size + 12 && !/[\s,.;:!?，。；：！？、）)"}\]]/.test(text[to - 1]!)) to += 1;
-    if (to < text.length && /[\uDC00-\uDFFF]/.test(text[to]!) && /[\uD800-\uDBFF]/.test(text[to - 1]!)) to += 1;
+    // Never between the halves of a character.
+    if (/[\uD800-\uDBFF]/.test(text[to - 1]!)) to += 1;
     yield text.slice(from, to);
     from = to;
   }

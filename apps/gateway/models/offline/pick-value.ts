@@ -1,76 +1,71 @@
-// Reads an option, a flag or a time from a clause, and checks numbers against a schema's bounds.
+// Picks a value of one type from a clause: an option, a flag, a number, the source or the target of several.
 import type { Json, JsonObject } from '#libs/schemas/json.js';
-import { dayMs, type Moment } from './entities.js';
-import { namedValue, termsForName, type Clause } from './read-request.js';
-import { descriptionOf } from './tool-profile.js';
+import { aboutMember, typeOf, type Member } from './describe-tool.js';
+import { namedValue, termsForName, valueBehind } from './find-text.js';
+import type { Found } from './find-values.js';
+import type { Clause } from './read-request.js';
 import { hasHan, readWords, shared, splitName } from './words.js';
 
-/** A parameter; its schema has no references. */
-export interface Member {
-  name: string;
-  schema: JsonObject;
-  required: boolean;
-  depth: number;
-}
+const mostOptions = 500;
 
 /** The option that the clause names, in either language. */
 export function optionIn(name: string, options: readonly Json[], clause: Clause): Json | undefined {
   const named = namedValue(name, clause)?.toLowerCase();
-  const words = ` ${clause.lower.replace(/[^\p{L}\p{N}%+#]+/gu, ' ')} `;
+  const words = ` ${clause.text.toLowerCase().replace(/[^\p{L}\p{N}%+#]+/gu, ' ')} `;
   const isNamed = (option: Json): boolean => {
-    if (typeof option === 'object') return false;
-    const word = splitName(String(option).toLowerCase()).trim();
-    if (word.length < 2) return named === word;
-    return named === word || (hasHan(word) ? clause.lower.includes(word) : words.includes(` ${word} `));
+    const word = typeof option === 'object' ? '' : splitName(String(option)).toLowerCase().trim();
+    if (named === word || word.length < 2) return named === word;
+    return words.includes(hasHan(word) ? word : ` ${word} `);
   };
   const isMeant = (option: Json): boolean =>
-    typeof option === 'string' && shared(readWords(splitName(option)).values, clause.words.values).length > 0;
-  const some = options.slice(0, 500);
+    typeof option === 'string' && shared(readWords(splitName(option)).things, clause.words.things).length > 0;
+  const some = options.slice(0, mostOptions);
   return some.find(isNamed) ?? some.find(isMeant);
 }
 
-export function flagIn(name: string, schema: JsonObject, clause: Clause): boolean | undefined {
-  const { text, lower } = clause;
-  const named = namedValue(name, clause);
-  if (named !== undefined && /^(?:true|yes|on|1|是|开)/i.test(named)) return true;
-  if (named !== undefined && /^(?:false|no|off|0|否|关)/i.test(named)) return false;
-  const own = splitName(name).toLowerCase();
-  if (/^(?:on|enabled?|power|state|active|is on|switch)$/.test(own)) {
-    if (/\b(?:off|disable)\b|关|停用|禁用/i.test(text)) return false;
-    return /\b(?:on|enable)\b|开|启用/i.test(text) ? true : undefined;
-  }
-  const terms = [...termsForName(name), descriptionOf(schema)];
-  const term = terms.find((word) => (hasHan(word) ? word.length > 1 : word.length > 3) && lower.includes(word));
+export function flagIn(name: string, clause: Clause): boolean | undefined {
+  const text = clause.text.toLowerCase();
+  const said = namedValue(name, clause) ?? (/^(?:is )?(?:on|enabled?|power|active)$/.test(splitName(name)) ? text : '');
+  if (/^(?:false|no|0|否)|\b(?:off|disable)\b|关|停用/i.test(said)) return false;
+  if (/^(?:true|yes|1|是)|\b(?:on|enable)\b|开|启用/i.test(said)) return true;
+  const term = termsForName(name).find((word) => word.length > (hasHan(word) ? 1 : 3) && text.includes(word));
   if (term === undefined) return undefined;
-  return !/(?:without|not|no|don't|never|不要?|别|无需)\s?$/.test(lower.slice(0, lower.indexOf(term)));
+  return !/(?:without|not|no|don't|never|不要?|别|无需)\s?$/.test(text.slice(0, text.indexOf(term)));
 }
 
 export function isWithin(schema: JsonObject, value: number): boolean {
-  const bound = (key: string, other: number) => (typeof schema[key] === 'number' ? schema[key] : other);
+  const { minimum = -Infinity, maximum = Infinity } = schema;
   return (
-    value >= bound('minimum', -Infinity) && value <= bound('maximum', Infinity) && value > bound('exclusiveMinimum', -Infinity) &&
-    value < bound('exclusiveMaximum', Infinity) && (schema['multipleOf'] === undefined || Number.isInteger(value / bound('multipleOf', 1)))
-  ); // prettier-ignore
+    value >= Number(minimum) && value <= Number(maximum) && (typeOf(schema) !== 'integer' || Number.isInteger(value))
+  );
 }
 
-/** A date or time as ISO text in UTC. An end is the last of several times; with only one, an optional end is left out. */
-export function momentFor(
-  { name, schema, required }: Member,
-  said: readonly Moment[],
-  now: number,
-): string | undefined {
-  const isEnd = /^(?:end|until|due)/i.test(name);
-  const isOne = said.filter((moment) => moment.date !== undefined || moment.minuteOfDay !== undefined).length < 2;
-  if (said.length === 0 || (isEnd && isOne && !required)) return undefined;
-  const moments = isEnd ? said.toReversed() : said;
-  const shift = moments.find((moment) => moment.offsetMs !== undefined)?.offsetMs ?? 0;
-  const base = new Date(now + shift).toISOString();
-  const named = moments.find((moment) => moment.date !== undefined)?.date;
-  const date = named === undefined ? base.slice(0, 10) : named.length === 5 ? `${base.slice(0, 5)}${named}` : named;
-  const minutes = moments.find((moment) => moment.minuteOfDay !== undefined)?.minuteOfDay ?? 0;
-  const clock = shift % dayMs === 0 ? minutes * 60_000 : now + shift;
-  const time = `${new Date(clock).toISOString().slice(11, 19)}Z`;
-  if (schema['format'] === 'time') return time;
-  const isDay = schema['format'] === 'date' || (schema['format'] === undefined && /date|day|日期/i.test(name));
-  return isDay ? date : `${date}T${time}`;
+const counted = /^(?:条|个|篇|项|行|份|件|结果|results?|items?|hits?|rows?|docs?|matches)/;
+const limit = /limit|count|top|max|size|results?|数量|条数|个数/;
+
+/** A number that the clause gives for the parameter or, for a required one, the next that is free. */
+export function numberIn(member: Member, clause: Clause, used: Set<unknown>): number | undefined {
+  const { name, schema, required } = member;
+  const named = (namedValue(name, clause) ?? valueBehind(name, clause) ?? '').replaceAll(',', '');
+  if (/^-?\d/.test(named) && isWithin(schema, Number.parseFloat(named))) return Number.parseFloat(named);
+  const free = clause.values.numbers.filter((one) => !used.has(one) && isWithin(schema, one.value));
+  const near = free.find(({ start, text, unit }) => {
+    if (counted.test(unit)) return limit.test(aboutMember(member));
+    const around = clause.text.slice(Math.max(0, start - 14), start + text.length + 18).toLowerCase();
+    return termsForName(name).some((term) => around.includes(term));
+  });
+  const chosen = near ?? (required ? free[0] : undefined);
+  if (chosen !== undefined) used.add(chosen);
+  return chosen?.value;
+}
+
+const toBefore = /(?:\b(?:to|into|as|in|onto)|到|入|为|成|进|换|往|去|兑)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
+const fromBefore = /(?:\b(?:from|of|read|open)|从|把|将|由)\s?["“'「`]?(?:the\s+)?(?:file\s+)?$/i;
+
+/** The one after a word like “to”/到 (target) or “from”/从 (source). */
+export function directed(found: readonly Found[], text: string, role: 'source' | 'target'): Found | undefined {
+  const [own, other] = role === 'target' ? [toBefore, fromBefore] : [fromBefore, toBefore];
+  const before = ({ start }: Found) => text.slice(Math.max(0, start - 16), start);
+  const left = found.filter((item) => !other.test(before(item)));
+  return found.find((item) => own.test(before(item))) ?? (role === 'target' ? left.at(-1) : left[0]);
 }

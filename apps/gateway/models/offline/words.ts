@@ -1,37 +1,45 @@
-// Finds the lexicon's concepts, and other words, in English or Chinese text. Linear in the text.
-import { actionWords, smallWords, thingWords, valueWords } from './lexicon.js';
+// Reads words in English or Chinese text: concepts of the lexicon, small words, and others. Linear in the text.
+import { actionWords, smallWords, thingWords } from './lexicon.js';
 
 export interface Words {
   actions: Set<string>;
   things: Set<string>;
-  values: Set<string>;
-  /** Words that are not in the lexicon: Latin stems and Chinese bigrams, without small words. */
+  /** Stems of words that are not in the lexicon. */
   rest: Set<string>;
 }
 
-const hanPattern = /\p{Script=Han}/u;
-const pieces = /\p{Script=Han}+|[\p{L}\p{M}\d]+/gu;
-const topicPieces = /\p{Script=Han}+|[\p{L}\p{M}\d][\p{L}\p{M}\d'’-]*|[^\s]/gu;
-const longestTermLength = 4;
-const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
+export interface Token {
+  text: string;
+  start: number;
+  /** Concepts of the lexicon. */
+  actions: string[];
+  things: string[];
+  /** `small` words mean nothing by themselves; `other` ones are names, topics and the like. */
+  kind: 'known' | 'small' | 'other' | 'number' | 'mark';
+}
 
-const index = new Map<string, [kind: keyof Words, concept: string][]>();
-for (const [kind, table] of [['actions', actionWords], ['things', thingWords], ['values', valueWords]] as const) {
-  for (const [concept, row] of Object.entries(table)) {
-    for (const term of termsOf(row)) {
-      const key = hasHan(term) ? term : term.split(' ').map(stem).join(' ');
-      index.set(key, [...(index.get(key) ?? []), [kind, concept]]);
+const pieces = /\p{Script=Han}+|[\p{L}\p{M}\d](?:(?!\p{Script=Han})[\p{L}\p{M}\d'’-])*|\S/gu;
+const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
+const longestTerm = 4;
+
+const index = new Map<string, Pick<Token, 'actions' | 'things'>>();
+for (const [kind, table] of Object.entries({ actions: actionWords, things: thingWords })) {
+  for (const [concept, row] of Object.entries<string>(table)) {
+    for (const term of termsOf(row).map(stem)) {
+      const entry = index.get(term) ?? { actions: [], things: [] };
+      entry[kind as 'actions' | 'things'].push(concept);
+      index.set(term, entry);
     }
   }
-} // prettier-ignore
-const smallStems = new Set([...smallWords].map(stem));
+}
+const smallTerms = new Set(termsOf(smallWords).map(stem));
 
 export function termsOf(row: string): string[] {
   return row.split(/[ |]/).map((term) => term.replaceAll('_', ' '));
 }
 
 export function hasHan(text: string): boolean {
-  return hanPattern.test(text);
+  return /\p{Script=Han}/u.test(text);
 }
 
 /** A simple stem, without plural, -ing, -ed and final e. Good enough, since both sides are stemmed alike. */
@@ -49,96 +57,63 @@ export function splitName(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_\-./:]+/g, ' ');
 }
 
+export function tokensOf(text: string): Token[] {
+  return Array.from(text.matchAll(pieces)).flatMap(({ 0: piece, index: start }) => {
+    if (hasHan(piece)) return hanTokens(piece, start);
+    const word = piece.replace(/['’]s$/, '');
+    const token = tokenFor(word, start);
+    if (/^\d+$/.test(word)) return { ...token, kind: 'number' as const };
+    return /[\p{L}\d]/u.test(word) ? token : { ...token, kind: 'mark' as const };
+  });
+}
+
+function tokenFor(text: string, start: number): Token {
+  const term = stem(text.toLowerCase());
+  const known = index.get(term);
+  const kind = known !== undefined ? 'known' : smallTerms.has(term) ? 'small' : 'other';
+  return { text, start, kind, actions: known?.actions ?? [], things: known?.things ?? [] };
+}
+
+/** At each place the longest term of the lexicon, or the segmenter's word if that is longer: 上海 does not begin with 上. */
+function hanTokens(run: string, start: number): Token[] {
+  const segments = segmenter.segment(run);
+  const tokens: Token[] = [];
+  for (let at = 0; at < run.length;) {
+    const { index: from, segment } = segments.containing(at)!;
+    const wordLength = from + segment.length - at;
+    let length = longestTerm;
+    while (length > wordLength && !isTerm(run.slice(at, at + length))) length -= 1;
+    tokens.push(tokenFor(run.slice(at, at + length), start + at));
+    at += length;
+  }
+  return tokens;
+}
+
+function isTerm(text: string): boolean {
+  return index.has(text) || smallTerms.has(text);
+}
+
 export function readWords(text: string): Words {
-  const words: Words = { actions: new Set(), things: new Set(), values: new Set(), rest: new Set() };
-  let previous = '';
-  for (const [piece] of text.normalize('NFKC').toLowerCase().matchAll(pieces)) {
-    if (hasHan(piece)) {
-      readHan(piece, words);
-      previous = '';
-      continue;
-    }
-    const word = stem(piece);
-    note(`${previous} ${word}`, words);
-    if (!note(word, words) && !smallStems.has(word)) words.rest.add(word);
-    previous = word;
+  const words: Words = { actions: new Set(), things: new Set(), rest: new Set() };
+  for (const { text: word, actions, things, kind } of tokensOf(text.normalize('NFKC'))) {
+    for (const action of actions) words.actions.add(action);
+    for (const thing of things) words.things.add(thing);
+    if (kind === 'other' || kind === 'number') words.rest.add(stem(word.toLowerCase()));
   }
   return words;
 }
 
-function note(term: string, words: Words): boolean {
-  const entries = index.get(term);
-  for (const [kind, concept] of entries ?? []) words[kind].add(concept);
-  return entries !== undefined;
-}
-
-function readHan(text: string, words: Words): void {
-  let unknown = '';
-  for (let at = 0; at <= text.length;) {
-    const term = longestTerm(text, at);
-    if (term === '' && at < text.length) {
-      unknown += text[at];
-      at += 1;
-      continue;
-    }
-    if (unknown.length === 1) words.rest.add(unknown);
-    for (let from = 0; from + 2 <= unknown.length; from += 1) words.rest.add(unknown.slice(from, from + 2));
-    unknown = '';
-    note(term, words);
-    at += Math.max(1, term.length);
+/** The names and topics of a text, unchanged: runs of words that are neither known nor small. None begins with `except`. */
+export function topicsOf(text: string, except: ReadonlySet<string> = new Set()): { text: string; start: number }[] {
+  const topics: { text: string; start: number }[] = [];
+  for (const { text: word, start, kind } of tokensOf(text)) {
+    if (kind !== 'other') continue;
+    const last = topics.at(-1);
+    const between = last === undefined ? undefined : text.slice(last.start + last.text.length, start);
+    if (last !== undefined && (between === '' || between === ' ')) last.text += between + word;
+    else if (!except.has(stem(word.toLowerCase()))) topics.push({ text: word, start });
   }
-}
-
-function longestTerm(text: string, at: number): string {
-  for (let length = Math.min(longestTermLength, text.length - at); length > 0; length -= 1) {
-    const term = text.slice(at, at + length);
-    if (index.has(term) || smallWords.has(term)) return term;
-  }
-  return '';
-}
-
-/** The parts of a text that are not in the lexicon (names, topics, places), in order and unchanged. */
-export function topics(text: string): string[] {
-  const found: string[] = [];
-  let latin = '';
-  for (const [piece] of text.matchAll(topicPieces)) {
-    const plain = piece.replace(/['’]s$/, '');
-    const word = stem(plain.toLowerCase());
-    if (!hasHan(piece) && /^[\p{L}\p{M}\d]/u.test(piece) && !smallStems.has(word) && !index.has(word)) {
-      latin = latin === '' ? plain : `${latin} ${plain}`;
-      continue;
-    }
-    if (latin !== '') found.push(latin);
-    latin = '';
-    if (hasHan(piece)) found.push(...hanTopics(piece));
-  }
-  return latin === '' ? found : [...found, latin];
-}
-
-function hanTopics(text: string): string[] {
-  const found: string[] = [];
-  let topic = '';
-  let knownTo = 0;
-  for (const { segment, index: at } of segmenter.segment(text)) {
-    // A term of the lexicon may span several words of the segmenter.
-    if (at >= knownTo) knownTo = at + Math.max(longestTerm(text, at).length, isKnown(segment) ? segment.length : 0);
-    if (knownTo < at + segment.length) topic += segment;
-    else if (topic !== '') {
-      found.push(topic);
-      topic = '';
-    }
-  }
-  return topic === '' ? found : [...found, topic];
-}
-
-/** Whether a word consists of known terms only. 上海 does not, though it starts with the small word 上. */
-function isKnown(word: string): boolean {
-  for (let at = 0; at < word.length;) {
-    const term = longestTerm(word, at);
-    if (term === '') return false;
-    at += term.length;
-  }
-  return true;
+  return topics;
 }
 
 export function shared(left: ReadonlySet<string>, right: ReadonlySet<string>): string[] {
@@ -147,8 +122,9 @@ export function shared(left: ReadonlySet<string>, right: ReadonlySet<string>): s
 
 /** The main language of the text without URLs and quotations. */
 export function languageOf(text: string): 'zh' | 'en' {
-  const bare = text.slice(0, 4000).replace(/https?:\/\/[^\s]{1,500}|[“「"'][^”」"']{0,200}[”」"']/g, ' ');
-  const source = bare.trim() === '' ? text.slice(0, 4000) : bare;
+  const start = text.slice(0, 4000);
+  const bare = start.replace(/https?:\/\/\S+|[“「"'][^”」"']*[”」"']/g, ' ');
+  const source = bare.trim() === '' ? start : bare;
   const han = source.match(/\p{Script=Han}/gu)?.length ?? 0;
   return han > 0 && han >= (source.match(/[A-Za-z]{2,}/g)?.length ?? 0) ? 'zh' : 'en';
 }

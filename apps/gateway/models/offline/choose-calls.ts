@@ -1,0 +1,94 @@
+// Plans the next calls: those of the request's tasks that the history does not show as done. Never repeats a call, and
+// makes at most `mostSteps` calls.
+import type { JsonObject } from '#libs/schemas/json.js';
+import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import { canonicalJson } from '#libs/json-schema/canonical-hash.js';
+import type { Conversation } from './conversation.js';
+import { describeTool } from './describe-tool.js';
+import { isComplete, TaskPlanner, type Lacking, type Task } from './plan-tasks.js';
+import { resultText } from './read-result.js';
+import { isGreeting } from './read-request.js';
+
+export interface PlannedCall {
+  name: string;
+  arguments: JsonObject;
+}
+
+export interface Plan {
+  calls: PlannedCall[];
+  /** A tool that fits, but whose arguments are not all in the request. */
+  lacking?: Lacking | undefined;
+}
+
+export interface PlanOptions {
+  tools: readonly ToolDefinition[];
+  toolChoice: ToolChoice | undefined;
+  parallel: boolean;
+  now: number;
+}
+
+const mostSteps = 8;
+/** Only this many characters of the request are read. */
+export const mostRead = 4000;
+
+export function chooseCalls(conversation: Conversation, { tools, toolChoice, parallel, now }: PlanOptions): Plan {
+  const { request, steps } = conversation;
+  if (tools.length === 0 || toolChoice === 'none' || steps.length >= mostSteps) return { calls: [] };
+  const named = typeof toolChoice === 'object' ? toolChoice.name : undefined;
+  const isForced = toolChoice === 'required' || named !== undefined;
+  const profiles = tools.filter((tool) => named === undefined || tool.name === named).map(describeTool);
+  const planner = new TaskPlanner(request.slice(0, mostRead), now, profiles);
+  const tasks = isGreeting(request) ? [] : planner.tasks();
+  const calls = nextCalls(tasks, planner, conversation);
+  if (calls.length === 0 && isForced && steps.length === 0) {
+    const task = planner.forced();
+    if (task !== undefined) calls.push({ name: task.profile.tool.name, arguments: task.filled.arguments });
+  }
+  return { calls: parallel ? calls : calls.slice(0, 1), lacking: tasks.length === 0 ? planner.lacking : undefined };
+}
+
+/** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
+function nextCalls(tasks: readonly Task[], planner: TaskPlanner, { steps, request }: Conversation): PlannedCall[] {
+  const open = [...steps];
+  const done = new Set(steps.map((step) => callKey(step.name, step.arguments)));
+  const calls: PlannedCall[] = [];
+  let earlier: string | null | undefined;
+  let hasFailed = false;
+  for (const task of tasks) {
+    const { profile } = task;
+    const { name } = profile.tool;
+    const given = task.filled.usesEarlier ? (earlier ?? null) : earlier;
+    const callCount = profile.hasEffect ? 1 : Math.min(planner.fill(task, given).callCount, mostSteps);
+    const results: string[] = [];
+    for (let index = 0; index < callCount; index += 1) {
+      const filled = planner.fill(task, given, index);
+      const key = callKey(name, filled.arguments);
+      const at = open.findIndex(
+        (step) => step.name === name && (callCount === 1 || callKey(name, step.arguments) === key),
+      );
+      const step = at < 0 ? undefined : open.splice(at, 1)[0]!;
+      if (step !== undefined) {
+        hasFailed ||= step.failed;
+        if (step.result !== undefined && !step.failed && !profile.hasEffect) results.push(resultText(step.result));
+        continue;
+      }
+      if (filled.usesEarlier && hasFailed) continue;
+      const waits = filled.usesEarlier && typeof given !== 'string';
+      if (waits || (profile.hasEffect && calls.length > 0) || steps.length + calls.length >= mostSteps) return calls;
+      // The text of a request that is longer than what is read would be written in part.
+      const isCut = request.length > mostRead && profile.hasEffect && !filled.usesEarlier;
+      if (done.has(key) || isCut || !isComplete({ profile, filled })) continue;
+      done.add(key);
+      calls.push({ name, arguments: filled.arguments });
+      if (profile.hasEffect) return calls;
+    }
+    if (results.length > 0) earlier = results.join('\n\n');
+    else if (calls.length > 0) earlier = null;
+  }
+  return calls;
+}
+
+/** Equal for equal calls, whatever the order of the arguments. */
+function callKey(name: string, args: JsonObject): string {
+  return `${name} ${canonicalJson(args)}`;
+}

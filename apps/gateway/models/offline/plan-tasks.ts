@@ -1,0 +1,180 @@
+// Splits a request into tasks, each with the tool that fits it best. Pure and bounded.
+import { propertiesOf, requiredOf, satisfies, type ToolProfile } from './describe-tool.js';
+import { fillArguments, type Filled } from './fill-arguments.js';
+import { effects, nearActions } from './lexicon.js';
+import { isQuestion, readClause, splitClauses, type Clause } from './read-request.js';
+import { shared } from './words.js';
+
+export interface Task {
+  profile: ToolProfile;
+  clause: Clause;
+  filled: Filled;
+  score: number;
+}
+
+export interface Lacking {
+  name: string;
+  missing: string[];
+  score: number;
+}
+
+/** Below this score no tool is called. */
+const threshold = 3;
+const mostEvidence = 3;
+const mostTasks = 8;
+
+export class TaskPlanner {
+  /** The best tool whose arguments are not all in the request. */
+  lacking: Lacking | undefined;
+  private readonly profiles: readonly ToolProfile[];
+
+  constructor(
+    private readonly request: string,
+    private readonly now: number,
+    profiles: readonly ToolProfile[],
+  ) {
+    this.profiles = profiles;
+  }
+
+  tasks(): Task[] {
+    const tasks: Task[] = [];
+    let carried = '';
+    for (const part of splitClauses(this.request, this.now)) {
+      const previous = tasks.at(-1);
+      const text = `${carried}${part}`;
+      const task = this.best(text, previous) ?? this.best(withReferent(part, previous), previous);
+      if (task !== undefined && !continues(task, previous)) {
+        carried = '';
+        const source = task.filled.usesEarlier && previous !== undefined ? undefined : this.sourceOf(task);
+        tasks.push(...(source === undefined ? [task] : [source, task]));
+      } else if (previous === undefined) carried = `${text}，`;
+      else {
+        previous.clause = this.read(`${previous.clause.text}，${part}`);
+        previous.filled = { ...this.fill(previous), usesEarlier: previous.filled.usesEarlier };
+      }
+    }
+    return tasks.slice(0, mostTasks);
+  }
+
+  /** A call of the tool that fits best, with invented values where the request has none. */
+  forced(): Task | undefined {
+    const clause = this.read(this.request);
+    const tasks = this.profiles.map((profile): Task => {
+      const filled = fillArguments({ profile, clause, request: this.request, force: true });
+      const risk = 2 * filled.missing.length + (profile.hasEffect ? 1 : 0);
+      return { profile, clause, filled, score: scoreTool(profile, clause) + filled.evidence - risk };
+    });
+    return tasks.sort(byScore).find(isComplete);
+  }
+
+  fill({ profile, clause }: Pick<Task, 'profile' | 'clause'>, earlier?: string | null, index?: number): Filled {
+    return fillArguments({ profile, clause, request: this.request, earlier, index });
+  }
+
+  private read(text: string): Clause {
+    return readClause(text, this.now);
+  }
+
+  /** The best tool for a text. Undefined if a much better one lacks arguments. */
+  private best(text: string, previous: Task | undefined): Task | undefined {
+    const tasks = this.matches(this.read(text), previous === undefined ? undefined : null);
+    const complete = tasks.filter((task) => isComplete(task) || this.isOpen(task));
+    const [lacking] = tasks.filter((task) => !complete.includes(task));
+    if (lacking !== undefined && lacking.filled.missing.length > 0 && lacking.score > (this.lacking?.score ?? 0))
+      this.lacking = { name: lacking.profile.tool.name, missing: lacking.filled.missing, score: lacking.score };
+    const [best] = complete;
+    return best === undefined || best.score + 1 < (lacking?.score ?? 0) ? undefined : best;
+  }
+
+  /** The tools that fit a clause, best first. */
+  private matches(clause: Clause, earlier?: null): Task[] {
+    return this.profiles
+      .flatMap((profile): Task[] => {
+        const meaning = scoreTool(profile, clause);
+        if (meaning + mostEvidence < threshold || meaning <= 0) return [];
+        const filled = this.fill({ profile, clause }, earlier);
+        const score = meaning + Math.min(mostEvidence, filled.evidence);
+        return score < threshold ? [] : [{ profile, clause, filled, score }];
+      })
+      .sort(byScore);
+  }
+
+  /** Whether the only missing argument is the result of an earlier task, or of one that can be put before it. */
+  private isOpen(task: Task): boolean {
+    return task.filled.missing.length === 1 && (task.filled.usesEarlier || this.sourceOf(task) !== undefined);
+  }
+
+  /** For “save <URL> to <file>” or “summarize <file>”: the task that must fetch or read the content first. */
+  private sourceOf(task: Task): Task | undefined {
+    const { urls, paths } = task.clause.values;
+    if (task.filled.missing.length !== 1 || !this.fill(task, null).usesEarlier) return undefined;
+    const used = new Set(Object.values(task.filled.arguments));
+    const source = [...urls, ...paths].find((item) => !used.has(item.text));
+    if (source === undefined) return undefined;
+    const clause = this.read(`${urls.includes(source) ? 'fetch' : 'read'} ${source.text}`);
+    const found = this.matches(clause).find(
+      (one) => one.profile !== task.profile && !one.profile.hasEffect && isComplete(one),
+    );
+    task.filled.usesEarlier ||= found !== undefined;
+    return found;
+  }
+}
+
+function byScore(left: Task, right: Task): number {
+  return right.score - left.score;
+}
+
+export function isComplete({ profile, filled }: Pick<Task, 'profile' | 'filled'>): boolean {
+  return filled.missing.length === 0 && satisfies(profile.schema, filled.arguments);
+}
+
+/** Whether the clause only says more about the previous task. */
+function continues(task: Task, previous: Task | undefined): boolean {
+  return task.profile === previous?.profile && task.filled.evidence < 1 && previous.filled.evidence < 1;
+}
+
+/** Resolves “delete it”, 删除它 or 读出来 to the file or URL of the previous clause. */
+function withReferent(part: string, previous: Task | undefined): string {
+  const referent = previous?.clause.values.paths[0] ?? previous?.clause.values.urls[0];
+  const refers = /\bit\b|\b(?:this|that) file\b|它|该文件|这个文件/i.test(part) || /^\p{Script=Han}{1,6}$/u.test(part);
+  return referent !== undefined && refers ? `${part} ${referent.text}` : part;
+}
+
+/** How much a tool's name and description have in common with a clause. */
+function scoreTool(profile: ToolProfile, clause: Clause): number {
+  const { name, description, parameters } = profile;
+  const { words } = clause;
+  const count = (left: ReadonlySet<string>, right: ReadonlySet<string>) => shared(left, right).length;
+  let meaning = Math.min(4, 2.5 * count(words.rest, name.rest)) + Math.min(3, count(words.rest, description.rest));
+  // Many tools deal with files and pages, so these count less.
+  for (const thing of shared(words.things, name.things)) meaning += thing === 'file' || thing === 'web' ? 2 : 3;
+  meaning += 2 * shared(words.things, description.things).filter((thing) => !name.things.has(thing)).length;
+  const action = scoreAction(profile, clause);
+  meaning += Math.max(0, action);
+  if (isQuestion(clause.text)) {
+    const takes = requiredOf(profile.resolved).some(
+      (one) => Object.hasOwn(propertiesOf(profile.resolved), one) && /question|query|prompt|^q$|问题/i.test(one),
+    );
+    const has = (verb: string) => name.actions.has(verb) || description.actions.has(verb);
+    if (takes) meaning += has('ask') ? 3 : has('search') ? 1.5 : 0;
+  }
+  if (isNamed(profile.tool.name, clause.text)) meaning += 10;
+  return meaning === 0 ? 0 : meaning + Math.min(0, action) + Math.min(2, count(words.things, parameters.things) / 2);
+}
+
+function scoreAction({ name, description, hasEffect }: ToolProfile, { words: { actions } }: Clause): number {
+  const own = name.actions;
+  if (shared(actions, own).length > 0) return 4;
+  if (shared(actions, description.actions).length > 0) return own.size === 0 ? 2.5 : hasEffect ? 0.5 : 1.5;
+  if (nearActions.some((near) => near.some((one) => actions.has(one)) && near.some((one) => own.has(one)))) return 1.5;
+  if (own.size > 0 && hasEffect) return -5;
+  // The request wants a change, but the tool only reads.
+  if (actions.size > 0 && !hasEffect && [...actions].every((action) => effects.has(action))) return -3;
+  return own.size > 0 && actions.size > 0 ? -1 : 0;
+}
+
+/** Whether the text has the tool's name as such; a plain short word is no name. */
+function isNamed(name: string, text: string): boolean {
+  const at = name.length < 3 || /^[a-z]{1,7}$/.test(name) ? -1 : text.indexOf(name);
+  return at >= 0 && !/\w/.test(`${text[at - 1] ?? ' '}${text[at + name.length] ?? ' '}`);
+}
