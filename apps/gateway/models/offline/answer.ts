@@ -1,20 +1,14 @@
 // Writes the offline model's text after calls: the requested part of the results, a bounded quotation, or the error.
 import { jsonObjectOf } from '#libs/schemas/json.js';
-import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { mostRead, type Plan } from './choose-calls.js';
 import { isMissing, type Conversation, type Step } from './conversation.js';
 import { findValues, mask } from './find-values.js';
 import { effects, thingWords } from './lexicon.js';
-import { asksDate, asksTime, plainAnswer, sayDay } from './plain-answer.js';
+import { asksDate, asksTime, sayDay } from './plain-answer.js';
 import { factsAsked, factsIn, resultText, type Fact } from './read-result.js';
 import { hasHan, readWords, splitName, termsOf, type Words } from './words.js';
 
-export interface AnswerContext {
-  tools: readonly ToolDefinition[];
-  lacking: Plan['lacking'];
-  now: number;
-}
-
+const wholeWords = ['file', 'content', 'text', 'web', 'result', 'directory'];
 const mostQuoted = 4000;
 const mostReason = 500;
 const mostBrief = 300;
@@ -22,7 +16,7 @@ const asks =
   /[?？]|告诉|说说|是什么|多少|哪|谁|什么|提取|找出|几|\b(?:what|which|who|whose|when|where|how|tell|give|extract|get)\b|的\p{Script=Han}{1,6}[。！]?\s*$/iu;
 const signature = { zh: '（以上由离线模型按规则作答）', en: '(Answered by the offline model, which follows rules.)' };
 
-export function answerText(conversation: Conversation, { tools, lacking, now }: AnswerContext): string {
+export function answerText(conversation: Conversation, { lacking }: Plan, plain: () => string): string {
   const { steps, before, language } = conversation;
   const zh = language === 'zh';
   if (steps.length > 0)
@@ -37,7 +31,7 @@ export function answerText(conversation: Conversation, { tools, lacking, now }: 
     const known = step.failed ? undefined : sayFacts(step, conversation);
     if (known !== undefined) return `${known}\n\n${signature[language]}`;
   }
-  return plainAnswer(conversation, tools, now);
+  return plain();
 }
 
 /** The request's words without its paths, URLs and other values. */
@@ -88,15 +82,7 @@ function reasonIn(result: string): string {
 function sayFacts(step: Step, { request, language }: Conversation): string | undefined {
   if (step.result === undefined || !asks.test(request)) return undefined;
   // Words in the tool's name ask for the whole result, not for one member of it.
-  const ignored = new Set([
-    'file',
-    'content',
-    'text',
-    'web',
-    'result',
-    'directory',
-    ...readWords(splitName(step.name)).things,
-  ]);
+  const ignored = new Set([...wholeWords, ...readWords(splitName(step.name)).things]);
   const asked = askedWords(request);
   const facts = factsAsked(factsIn(step.result), asked, ignored);
   const said = facts.map((fact) => {

@@ -1,8 +1,8 @@
 // Plans the next calls: those of the request's tasks that the history does not show as done. Never repeats a call, and
 // makes at most `mostSteps` calls.
 import type { JsonObject } from '#libs/schemas/json.js';
-import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { canonicalJson } from '#libs/json-schema/canonical-hash.js';
+import type { ModelRequest } from '../model-provider.js';
 import type { Conversation } from './conversation.js';
 import { describeTool } from './describe-tool.js';
 import { isComplete, TaskPlanner, type Lacking, type Task } from './plan-tasks.js';
@@ -20,31 +20,28 @@ export interface Plan {
   lacking?: Lacking | undefined;
 }
 
-export interface PlanOptions {
-  tools: readonly ToolDefinition[];
-  toolChoice: ToolChoice | undefined;
-  parallel: boolean;
-  now: number;
-}
-
 const mostSteps = 8;
 /** Only this many characters of the request are read. */
 export const mostRead = 4000;
 
-export function chooseCalls(conversation: Conversation, { tools, toolChoice, parallel, now }: PlanOptions): Plan {
+export function chooseCalls(conversation: Conversation, offered: ModelRequest, now: number): Plan {
   const { request, steps } = conversation;
+  const { tools, toolChoice, parallelToolCalls = true } = offered;
   if (tools.length === 0 || toolChoice === 'none' || steps.length >= mostSteps) return { calls: [] };
   const named = typeof toolChoice === 'object' ? toolChoice.name : undefined;
   const isForced = toolChoice === 'required' || named !== undefined;
   const profiles = tools.filter((tool) => named === undefined || tool.name === named).map(describeTool);
-  const planner = new TaskPlanner(request.slice(0, mostRead), now, profiles);
+  const planner = new TaskPlanner(request.slice(0, mostRead), profiles, now);
   const tasks = isGreeting(request) ? [] : planner.tasks();
   const calls = nextCalls(tasks, planner, conversation);
   if (calls.length === 0 && isForced && steps.length === 0) {
     const task = planner.forced();
     if (task !== undefined) calls.push({ name: task.profile.tool.name, arguments: task.filled.arguments });
   }
-  return { calls: parallel ? calls : calls.slice(0, 1), lacking: tasks.length === 0 ? planner.lacking : undefined };
+  return {
+    calls: parallelToolCalls ? calls : calls.slice(0, 1),
+    lacking: tasks.length === 0 ? planner.lacking : undefined,
+  };
 }
 
 /** Compares the tasks with the steps done so far. Stops at a task that needs an earlier result. */
@@ -58,10 +55,10 @@ function nextCalls(tasks: readonly Task[], planner: TaskPlanner, { steps, reques
     const { profile } = task;
     const { name } = profile.tool;
     const given = task.filled.usesEarlier ? (earlier ?? null) : earlier;
-    const callCount = profile.hasEffect ? 1 : Math.min(planner.fill(task, given).callCount, mostSteps);
+    const callCount = profile.hasEffect ? 1 : Math.min(planner.filledFor(task, given).callCount, mostSteps);
     const results: string[] = [];
     for (let index = 0; index < callCount; index += 1) {
-      const filled = planner.fill(task, given, index);
+      const filled = planner.filledFor(task, given, index);
       const key = callKey(name, filled.arguments);
       const at = open.findIndex(
         (step) => step.name === name && (callCount === 1 || callKey(name, step.arguments) === key),

@@ -1,7 +1,7 @@
 // Reads a tool's purpose from its definition: the words of its name and description, and the kinds of its parameters.
 // Schemas come from callers, so all recursion is bounded and nothing is fetched.
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
-import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import { allOf, followRef, list } from '../conversation/schema-parts.js';
 import { effects } from './lexicon.js';
@@ -69,8 +69,7 @@ export interface Member {
 
 /** The words of a parameter's name and description, in lower case. */
 export function aboutMember({ name, schema }: Omit<Member, 'required'>): string {
-  const { description } = schema;
-  return `${splitName(name)} ${typeof description === 'string' ? description.slice(0, 300) : ''}`.toLowerCase();
+  return `${splitName(name)} ${textOrEmpty(schema['description']).slice(0, 300)}`.toLowerCase();
 }
 
 /** The kind of text or number that a parameter expects. */
@@ -103,7 +102,7 @@ const target = /\b(?:to|target|destination|dest|dst|new|output)\b/;
 /** Decides by format, then name, then description. What `from` and `to` take depends on what the tool is about. */
 export function kindOf(name: string, schema: JsonObject, { name: own, description, parameters }: ToolProfile): Kind {
   const kindIn = (text: string, table = kinds) => table.find(([, pattern]) => pattern.test(text))?.[0];
-  const formatted = kindIn(String(schema['format']), formats);
+  const formatted = kindIn(textOrEmpty(schema['format']), formats);
   if (formatted !== undefined) return formatted;
   const words = splitName(name).toLowerCase();
   const named = kindIn(words);

@@ -1,19 +1,9 @@
 // Fills a tool's arguments from a clause and the tool's JSON Schema. Leaves out optional arguments that are not in the
 // clause, and reports required ones as missing. Invents values only if the call is forced.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import {
-  aboutMember,
-  kindOf,
-  propertiesOf,
-  requiredOf,
-  resolve,
-  roleOf,
-  typeOf,
-  type Kind,
-  type Member,
-  type ToolProfile,
-} from './describe-tool.js';
-import { afterAction, contentIn, expressionIn, namedValue, queryIn, valueBehind } from './find-text.js';
+import { aboutMember, kindOf, propertiesOf, requiredOf, resolve, roleOf, typeOf } from './describe-tool.js';
+import type { Kind, Member, ToolProfile } from './describe-tool.js';
+import { afterAction, contentIn, namedValue, queryIn, valueBehind } from './find-text.js';
 import type { Found } from './find-values.js';
 import { isoFor, offsetFor } from './moments.js';
 import { directed, flagIn, isWithin, numberIn, optionIn } from './pick-value.js';
@@ -76,19 +66,14 @@ class Filler {
     const entries: [string, Json][] = [];
     // Required ones get the values first.
     for (const name of names) {
-      const isRequired = required.includes(name);
       const isKnown = Object.hasOwn(properties, name) && depth <= mostDepth;
-      const member = {
-        name,
-        schema: isKnown ? resolve(properties[name], this.context.profile.schema) : {},
-        required: isRequired,
-      };
+      const own = isKnown ? resolve(properties[name], this.context.profile.schema) : {};
+      const member = { name, schema: own, required: required.includes(name) };
       const before = this.filled.missing.length;
-      const value = isKnown
-        ? (this.value(member, depth) ?? (isRequired ? this.fallback(member) : undefined))
-        : undefined;
+      const found = isKnown ? this.value(member, depth) : undefined;
+      const value = found ?? (isKnown && member.required ? this.fallback(member) : undefined);
       if (value !== undefined) entries.push([name, value]);
-      else if (isRequired && this.filled.missing.length === before) this.filled.missing.push(name);
+      else if (member.required && this.filled.missing.length === before) this.filled.missing.push(name);
     }
     return Object.fromEntries(entries);
   }
@@ -111,8 +96,7 @@ class Filler {
     }
     // Formats other than these cannot be read from a request.
     if (schema['format'] !== undefined && !formatted.includes(kind)) return undefined;
-    const most = typeof schema['maxLength'] === 'number' ? schema['maxLength'] : Infinity;
-    const text = this.text(member, kind)?.slice(0, Math.max(0, most));
+    const text = this.text(member, kind);
     this.used.add(text);
     return text === '' ? undefined : this.found(text, evidenceOf[kind] ?? 0.5);
   }
@@ -153,17 +137,14 @@ class Filler {
       if (listed !== undefined) values = listed;
       else if (required || evidenceOf[kind] !== undefined) values = this.candidates(kind).map(({ text }) => text);
     }
-    const most = typeof schema['maxItems'] === 'number' ? schema['maxItems'] : mostItems;
-    return values.length === 0 ? undefined : this.found([...new Set(values)].slice(0, most), 1);
+    return values.length === 0 ? undefined : this.found([...new Set(values)].slice(0, mostItems), 1);
   }
 
   /** The values of a kind in the clause, best first. */
   private candidates(kind: Kind): readonly Found[] {
     const { name, parameters } = this.context.profile;
-    const { masked, urls, paths, emails, timeZones, quotes, moments } = this.context.clause.values;
-    const byKind: Partial<Record<Kind, readonly Found[]>> = {
-      path: paths, url: urls, email: emails, time_zone: timeZones, moment: moments,
-    }; // prettier-ignore
+    const { masked, urls, paths, emails, timeZones, quotes } = this.context.clause.values;
+    const byKind: Partial<Record<Kind, Found[]>> = { path: paths, url: urls, email: emails, time_zone: timeZones };
     if (byKind[kind] !== undefined) return byKind[kind];
     const topics = topicsOf(masked, new Set([...name.rest, ...parameters.rest]));
     // Places and names have capitals, where there are any.
@@ -179,7 +160,7 @@ class Filler {
     if (named !== undefined) return named;
     if (kind === 'location' && (required || clause.words.things.has('weather'))) return this.oneOf(name, kind);
     if (!required) return undefined;
-    if (kind === 'expression') return expressionIn(clause.text);
+    if (kind === 'expression') return clause.values.expression;
     if (kind === 'question') return request.trim();
     if (kind === 'query') return this.freeQuote() ?? queryIn(clause);
     if (kind === 'content') return this.content();

@@ -100,24 +100,3 @@ export function afterAction({ tokens, values }: Clause, kinds: readonly Token['k
   if (first === undefined) return undefined;
   return /^[^，。？！；,?!;\n\uFFFC]*/.exec(values.masked.slice(first.start))![0].replace(/\.?\s*$/, '');
 }
-
-const expression = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
-const signWords: [RegExp, string][] = [
-  [/乘以?|\btimes\b|\bmultiplied by\b|×/gi, '*'],
-  [/除以|\bdivided by\b|÷/gi, '/'],
-  [/加上?|\bplus\b/gi, '+'],
-  [/减去?|\bminus\b/gi, '-'],
-  [/(?<=\d)\s?%\s+of\s+(?=\d)/gi, '/100*'],
-];
-
-/** Finds `12 * (3 + 4)`, 12乘以8 or 15% of 80, and returns it with plain operators. */
-export function expressionIn(text: string): string | undefined {
-  let plain = text.slice(0, 2000);
-  for (const [word, sign] of signWords) plain = plain.replace(word, sign);
-  for (const [match] of plain.matchAll(expression)) {
-    const found = match.trim().replace(/[.\s+*/^%-]+$/, '');
-    // Neither dates nor versions.
-    if (/\d\s*[+*/^%-]\s*[\d(]/.test(found) && !/^\d{1,4}-\d{1,2}-\d{1,2}$|^\d+\.\d+\.\d+/.test(found)) return found;
-  }
-  return undefined;
-}

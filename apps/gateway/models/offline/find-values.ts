@@ -25,8 +25,10 @@ export interface FoundValues {
   emails: Found[];
   moments: Moment[];
   numbers: FoundNumber[];
-  /** IANA names, for these or for their cities. */
+  /** IANA names, for cities. */
   timeZones: Found[];
+  /** Arithmetic, like `12 * (3 + 4)`. */
+  expression: string | undefined;
 }
 
 export const mask = '\uFFFC';
@@ -37,7 +39,6 @@ const quote =
   /“([^”]{1,4000})”|‘([^’]{1,4000})’|「([^」]{1,4000})」|《([^》]{1,4000})》|"([^"]{1,4000})"|`([^`\n]{1,4000})`|(?<![\p{L}\d])'([^'\n]{1,4000})'(?![\p{L}\d])/gu;
 const url = /\b(?:https?|ftp|wss?):\/\/[^\s"'<>`，。；！？、（）【】「」《》“”‘’\p{Script=Han}\uFFFC]{1,2000}/gu;
 const email = /\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}/g;
-const zone = /\b[A-Z][a-z]+\/[A-Z]\w{2,30}/g;
 const pathRun = /(?:\b[A-Za-z]:(?=[\\/]))?[\p{L}\p{M}\d_.@+~*\\/-]{1,400}/gu;
 /** Where Chinese text goes on behind a name. */
 const nameEnd = /(?<=\.[A-Za-z\d]{1,8})(?=\p{Script=Han})|(?<=[\w/])(?=目录|文件|的|里|中|并|和|与|到|是|写)/u;
@@ -49,17 +50,18 @@ const filler = /^(?:files?|folders?|directory|content|name|current)$/i;
 const number =
   /(?<![\w.])([-+]?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,18})(?:\.\d{1,12})?)(?!\d)\s?(%|[a-zA-Z°]{1,20}|\p{Script=Han}{1,2})?/gu;
 
-/** The time zone that a place, or the zone's own name, stands for. */
+const expression = /(?<![\w./:-])[(\d][\d\s()+*/.^%-]{1,200}(?![\w/:])/g;
+const dateOrVersion = /^\d{1,4}-\d{1,2}-\d{1,2}$|^\d+\.\d+\.\d+/;
+
+/** The time zones of places. */
 const zoneOf = new Map(
   [
-    ...Intl.supportedValuesOf('timeZone').flatMap((zone) =>
-      [zone, zone.split('/').at(-1)!].map((term) => [term, zone]),
-    ),
-    ...Object.entries(timeZonePlaces).flatMap(([zone, row]) => termsOf(row).map((term) => [term, zone])),
-  ].map(([term, zone]): [string, string] => [term!.replaceAll('_', ' ').toLowerCase(), zone!]),
+    ...Intl.supportedValuesOf('timeZone').map((zone): [string, string] => [zone, zone.split('/').at(-1)!]),
+    ...Object.entries(timeZonePlaces),
+  ].flatMap(([zone, row]) => termsOf(row.toLowerCase()).map((term) => [term, zone])),
 );
-const places = [...zoneOf.keys()].filter((term) => /^[\w ]+$/.test(term) || hasHan(term));
-const place = new RegExp(places.map((term) => (hasHan(term) ? term : `\\b${term}\\b`)).join('|'), 'gi');
+const places = [...zoneOf.keys()].map((term) => (hasHan(term) ? term : `\\b${term}\\b`));
+const place = new RegExp(places.filter((term) => !/[+()]/.test(term)).join('|'), 'gi');
 
 export function findValues(text: string, now: number): FoundValues {
   let masked = text;
@@ -70,22 +72,21 @@ export function findValues(text: string, now: number): FoundValues {
     [...masked.matchAll(pattern)].slice(0, most).flatMap((match) => {
       const own = read(match) ?? '';
       if (own === '') return [];
-      const start = match.index + (whole ? 0 : Math.max(0, match[0].lastIndexOf(own)));
+      const start = match.index + (whole ? 0 : match[0].lastIndexOf(own));
       hide(start, whole ? match[0].length : own.length);
-      return [{ text: own, start }];
+      // A quotation may have a URL in it, which is masked by now.
+      const at = match.index + match[0].indexOf(own);
+      return [{ text: text.slice(at, at + own.length), start }];
     });
-  const blocks = take(block, ([, code]) => code!.trimEnd(), true);
-  const quoted = take(quote, ([, ...parts]) => parts.find((part) => part !== undefined), true);
-  const quotedUrls = quoted.filter((one) => /^https?:\/\/\S+$/.test(one.text));
-  const quotedPaths = quoted.filter(
-    (one) => !quotedUrls.includes(one) && isPath(one.text) && quotedName.test(one.text),
-  );
   const urls = take(url, ([match]) => match!.replace(/[.,;:!?)\]}]{1,20}$/, ''));
+  const blocks = take(block, ([, code]) => code!.trimEnd(), true);
+  const quotes = take(quote, ([, ...parts]) => parts.find((part) => part !== undefined), true);
+  const isQuotedPath = ({ text: own }: Found) => isPath(own) && quotedName.test(own);
   const emails = take(email);
-  const zones = take(zone, ([match]) => zoneOf.get(match!.toLowerCase().replaceAll('_', ' ')));
   const runs = pathsIn(masked);
   for (const { start, text: own } of runs) hide(start, own.length);
-  const paths = [...quotedPaths, ...runs.filter((run) => !run.text.includes('*'))];
+  const isPattern = ({ text: own }: Found) => own.includes('*');
+  const paths = [...quotes.filter(isQuotedPath), ...runs.filter((run) => !isPattern(run))];
   if (paths.length === 0) paths.push(...take(namedFile, ([, ...names]) => names.find((name) => name && isName(name))));
   const moments = findMoments(masked, now).slice(0, most);
   for (const { start, text: said } of moments) hide(start, said.length);
@@ -93,27 +94,21 @@ export function findValues(text: string, now: number): FoundValues {
     const [, digits = '', unit = ''] = match;
     return { text: digits, value: Number(digits.replaceAll(',', '')), unit: unit.toLowerCase(), start: match.index };
   });
-  const cities = [...masked.matchAll(place)].slice(0, most).map(({ 0: name, index: start }) => {
+  const timeZones = [...text.matchAll(place)].slice(0, most).map(({ 0: name, index: start }) => {
     return { text: zoneOf.get(name.toLowerCase())!, start };
   });
+  const others = quotes.filter((one) => !isQuotedPath(one) && /[^\uFFFC]/.test(one.text));
   return {
     masked,
-    urls: [...urls, ...quotedUrls].sort(byStart),
-    paths: paths.sort(byStart),
-    quotes: [
-      ...blocks,
-      ...quoted.filter((one) => !quotedUrls.includes(one) && !quotedPaths.includes(one)),
-      ...runs.filter((run) => run.text.includes('*')),
-    ],
+    urls,
+    paths: paths.sort((left, right) => left.start - right.start),
+    quotes: [...blocks, ...others, ...runs.filter(isPattern)],
     emails,
     moments,
     numbers,
-    timeZones: [...zones, ...cities].sort(byStart),
+    timeZones,
+    expression: expressionIn(text),
   };
-}
-
-function byStart(left: Found, right: Found): number {
-  return left.start - right.start;
 }
 
 /** The paths in a text, without the Chinese words before and behind them. */
@@ -150,4 +145,9 @@ function isPath(text: string): boolean {
 function isName(word: string): boolean {
   const { kind, actions } = tokensOf(word)[0]!;
   return kind !== 'small' && actions.length === 0 && !filler.test(word);
+}
+
+function expressionIn(text: string): string | undefined {
+  const found = Array.from(text.matchAll(expression), ([match]) => match.trim().replace(/[.\s+*/^%-]+$/, ''));
+  return found.find((one) => /\d\s*[+*/^%-]\s*[\d(]/.test(one) && !dateOrVersion.test(one));
 }

@@ -10,7 +10,11 @@ import { answerInJson } from './answer-in-json.js';
 import { answerText } from './answer.js';
 import { chooseCalls, type PlannedCall } from './choose-calls.js';
 import { readConversation } from './conversation.js';
-import { cutAtStop, cutToTokens, estimateTokens, inPieces } from './pace-text.js';
+import { plainAnswer } from './plain-answer.js';
+
+const mostPieces = 64;
+const leastPiece = 12;
+const wide = /[\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF00-\uFFEF]/g;
 
 export class OfflineProvider implements ModelProvider {
   /** `now` is in epoch ms, for relative days in requests. */
@@ -48,17 +52,17 @@ export class OfflineProvider implements ModelProvider {
   }
 
   private *answer(request: ModelRequest): Iterable<ModelEvent> {
-    const { messages, tools, toolChoice, parameters } = request;
+    const { messages, tools, parameters } = request;
     const now = this.now();
     const conversation = readConversation(messages);
-    const parallel = request.parallelToolCalls !== false;
-    const { calls, lacking } = chooseCalls(conversation, { tools, toolChoice, parallel, now });
+    const plan = chooseCalls(conversation, request, now);
     const digest = createHash('sha256').update(jsonText(messages)).digest('hex').slice(0, 24);
     const limit = mostTokens(parameters);
     const prompt = promptTokens(request);
     yield { type: 'message_start', model: this.name, responseId: `offline-${digest}` };
-    if (calls.length > 0) return yield* callEvents(calls, { before: conversation.steps.length, prompt, limit });
-    const text = answerText(conversation, { tools, lacking, now });
+    if (plan.calls.length > 0)
+      return yield* callEvents(plan.calls, { before: conversation.steps.length, prompt, limit });
+    const text = answerText(conversation, plan, () => plainAnswer(conversation, tools, now));
     const structured = answerInJson(parameters['response_format'], conversation, { text, now });
     const stopped = cutAtStop(structured ?? text, parameters['stop']);
     const cut = cutToTokens(stopped, limit);
@@ -119,5 +123,42 @@ function jsonText(value: unknown): string {
     return JSON.stringify(value);
   } catch {
     return '';
+  }
+}
+
+/** One for each Chinese character, one for four others. */
+function estimateTokens(text: string): number {
+  const wideCount = text.match(wide)?.length ?? 0;
+  return wideCount + Math.ceil((text.length - wideCount) / 4);
+}
+
+function cutToTokens(text: string, most: number): string {
+  if (estimateTokens(text) <= most) return text;
+  let quarters = Math.max(0, Math.floor(most)) * 4;
+  let end = 0;
+  for (const character of text) {
+    quarters -= character.match(wide) === null ? character.length : 4;
+    if (quarters < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+function cutAtStop(text: string, stop: unknown): string {
+  const stops = [stop].flat().filter((one): one is string => typeof one === 'string' && one !== '');
+  const places = stops.map((one) => text.indexOf(one)).filter((at) => at >= 0);
+  return text.slice(0, Math.min(text.length, ...places));
+}
+
+/** Splits text, mostly after spaces and punctuation, into a bounded number of pieces. */
+function* inPieces(text: string): Iterable<string> {
+  const size = Math.max(leastPiece, Math.ceil(text.length / mostPieces));
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(text.length, from + size);
+    while (to < text.length && to < from + size + 12 && !/[\s,.;:!?，。；：！？、）)"}\]]/.test(text[to - 1]!)) to += 1;
+    // Never between the halves of a character.
+    if (/[\uD800-\uDBFF]/.test(text[to - 1]!)) to += 1;
+    yield text.slice(from, to);
+    from = to;
   }
 }

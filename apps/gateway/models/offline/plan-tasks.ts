@@ -1,5 +1,5 @@
 // Splits a request into tasks, each with the tool that fits it best. Pure and bounded.
-import { propertiesOf, requiredOf, satisfies, type ToolProfile } from './describe-tool.js';
+import { requiredOf, satisfies, type ToolProfile } from './describe-tool.js';
 import { fillArguments, type Filled } from './fill-arguments.js';
 import { effects, nearActions } from './lexicon.js';
 import { isQuestion, readClause, splitClauses, type Clause } from './read-request.js';
@@ -26,15 +26,12 @@ const mostTasks = 8;
 export class TaskPlanner {
   /** The best tool whose arguments are not all in the request. */
   lacking: Lacking | undefined;
-  private readonly profiles: readonly ToolProfile[];
 
   constructor(
     private readonly request: string,
+    private readonly profiles: readonly ToolProfile[],
     private readonly now: number,
-    profiles: readonly ToolProfile[],
-  ) {
-    this.profiles = profiles;
-  }
+  ) {}
 
   tasks(): Task[] {
     const tasks: Task[] = [];
@@ -50,7 +47,7 @@ export class TaskPlanner {
       } else if (previous === undefined) carried = `${text}，`;
       else {
         previous.clause = this.read(`${previous.clause.text}，${part}`);
-        previous.filled = { ...this.fill(previous), usesEarlier: previous.filled.usesEarlier };
+        previous.filled = { ...this.filledFor(previous), usesEarlier: previous.filled.usesEarlier };
       }
     }
     return tasks.slice(0, mostTasks);
@@ -67,7 +64,7 @@ export class TaskPlanner {
     return tasks.sort(byScore).find(isComplete);
   }
 
-  fill({ profile, clause }: Pick<Task, 'profile' | 'clause'>, earlier?: string | null, index?: number): Filled {
+  filledFor({ profile, clause }: Pick<Task, 'profile' | 'clause'>, earlier?: string | null, index?: number): Filled {
     return fillArguments({ profile, clause, request: this.request, earlier, index });
   }
 
@@ -92,7 +89,7 @@ export class TaskPlanner {
       .flatMap((profile): Task[] => {
         const meaning = scoreTool(profile, clause);
         if (meaning + mostEvidence < threshold || meaning <= 0) return [];
-        const filled = this.fill({ profile, clause }, earlier);
+        const filled = this.filledFor({ profile, clause }, earlier);
         const score = meaning + Math.min(mostEvidence, filled.evidence);
         return score < threshold ? [] : [{ profile, clause, filled, score }];
       })
@@ -107,7 +104,7 @@ export class TaskPlanner {
   /** For “save <URL> to <file>” or “summarize <file>”: the task that must fetch or read the content first. */
   private sourceOf(task: Task): Task | undefined {
     const { urls, paths } = task.clause.values;
-    if (task.filled.missing.length !== 1 || !this.fill(task, null).usesEarlier) return undefined;
+    if (task.filled.missing.length !== 1 || !this.filledFor(task, null).usesEarlier) return undefined;
     const used = new Set(Object.values(task.filled.arguments));
     const source = [...urls, ...paths].find((item) => !used.has(item.text));
     if (source === undefined) return undefined;
@@ -151,14 +148,11 @@ function scoreTool(profile: ToolProfile, clause: Clause): number {
   meaning += 2 * shared(words.things, description.things).filter((thing) => !name.things.has(thing)).length;
   const action = scoreAction(profile, clause);
   meaning += Math.max(0, action);
-  if (isQuestion(clause.text)) {
-    const takes = requiredOf(profile.resolved).some(
-      (one) => Object.hasOwn(propertiesOf(profile.resolved), one) && /question|query|prompt|^q$|问题/i.test(one),
-    );
-    const has = (verb: string) => name.actions.has(verb) || description.actions.has(verb);
-    if (takes) meaning += has('ask') ? 3 : has('search') ? 1.5 : 0;
-  }
-  if (isNamed(profile.tool.name, clause.text)) meaning += 10;
+  const asks = [...name.actions, ...description.actions].some((one) => one === 'ask' || one === 'search');
+  if (asks && isQuestion(clause.text) && requiredOf(profile.resolved).some((one) => /question|query|prompt/i.test(one)))
+    meaning += name.actions.has('search') ? 1.5 : 3;
+  // A name like read_file, other than a plain word, is meant as such.
+  if (/.[_A-Z\d-]/.test(profile.tool.name) && clause.text.includes(profile.tool.name)) meaning += 10;
   return meaning === 0 ? 0 : meaning + Math.min(0, action) + Math.min(2, count(words.things, parameters.things) / 2);
 }
 
@@ -171,10 +165,4 @@ function scoreAction({ name, description, hasEffect }: ToolProfile, { words: { a
   // The request wants a change, but the tool only reads.
   if (actions.size > 0 && !hasEffect && [...actions].every((action) => effects.has(action))) return -3;
   return own.size > 0 && actions.size > 0 ? -1 : 0;
-}
-
-/** Whether the text has the tool's name as such; a plain short word is no name. */
-function isNamed(name: string, text: string): boolean {
-  const at = name.length < 3 || /^[a-z]{1,7}$/.test(name) ? -1 : text.indexOf(name);
-  return at >= 0 && !/\w/.test(`${text[at - 1] ?? ' '}${text[at + name.length] ?? ' '}`);
 }

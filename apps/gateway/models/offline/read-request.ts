@@ -1,5 +1,4 @@
 // Splits a request into clauses, and reads the words and values of each.
-import { expressionIn } from './find-text.js';
 import { findValues, mask, type FoundValues } from './find-values.js';
 import { readWords, tokensOf, type Token, type Words } from './words.js';
 
@@ -64,6 +63,6 @@ export function readClause(text: string, now: number): Clause {
     ['time', moments.length > 0],
   ];
   for (const [thing, isThere] of hints) if (isThere) words.things.add(thing);
-  if (expressionIn(text) !== undefined) words.actions.add('calculate');
+  if (values.expression !== undefined) words.actions.add('calculate');
   return { text, words, tokens: tokensOf(values.masked), values };
 }

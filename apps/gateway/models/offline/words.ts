@@ -123,8 +123,7 @@ export function shared(left: ReadonlySet<string>, right: ReadonlySet<string>): s
 /** The main language of the text without URLs and quotations. */
 export function languageOf(text: string): 'zh' | 'en' {
   const start = text.slice(0, 4000);
-  const bare = start.replace(/https?:\/\/\S+|[“「"'][^”」"']*[”」"']/g, ' ');
-  const source = bare.trim() === '' ? start : bare;
-  const han = source.match(/\p{Script=Han}/gu)?.length ?? 0;
-  return han > 0 && han >= (source.match(/[A-Za-z]{2,}/g)?.length ?? 0) ? 'zh' : 'en';
+  const bare = start.replace(/https?:\/\/\S+|[“「"'][^”」"']*[”」"']/g, ' ').trim() || start;
+  const han = bare.match(/\p{Script=Han}/gu)?.length ?? 0;
+  return han > 0 && han >= (bare.match(/[A-Za-z]{2,}/g)?.length ?? 0) ? 'zh' : 'en';
 }
