@@ -159,7 +159,7 @@ class Filler {
     const named = namedValue(name, clause);
     if (named !== undefined) return named;
     if (kind === 'location' && (required || clause.words.things.has('weather'))) return this.oneOf(name, kind);
-    if (!required) return undefined;
+    if (!required) return profile.name.actions.has('search') ? this.searched(kind) : undefined;
     if (kind === 'expression') return clause.values.expression;
     if (kind === 'question') return request.trim();
     if (kind === 'query') return this.freeQuote() ?? queryIn(clause);
@@ -183,6 +183,12 @@ class Filler {
     }
     const isHere = kind === 'path' && profile.name.actions.has('list') && requiredOf(profile.resolved).includes(name);
     return found[0]?.text ?? (isHere ? '.' : undefined);
+  }
+
+  /** What a search tool that requires nothing is to find: names by a pattern like *.md, contents by a quotation. */
+  private searched(kind: Kind): string | undefined {
+    const isMeant = (text: string) => (text.includes('*') ? kind === 'text' : kind === 'content' || kind === 'query');
+    return this.context.clause.values.quotes.find(({ text }) => isMeant(text) && !this.used.has(text))?.text;
   }
 
   private freeQuote(): string | undefined {

@@ -65,7 +65,7 @@ const given = [
   /\b(?:write|save|store|put|append|add|record|translate|summari[sz]e|analy[sz]e)\s+(?:down\s+)?(?:the\s+(?:text|words?|line|string|sentence|phrase)\s+)?([^\n]{1,2000}?)(?=\s+(?:to|into|in|as|on|onto|from)\s|\s*$)/i,
 ];
 const pointsBack =
-  /^(?:it|this|that|them|these|those|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
+  /^(?:it|this|that|them|these|those|both|everything|the|its|their)\b|^(?:它|其|这|那|以上|上面|结果|内容|全文)/i;
 
 /** The text in the clause to write, send or translate. Undefined if the clause only refers to something else. */
 export function contentIn({ text, values: { masked, quotes } }: Clause): string | undefined {

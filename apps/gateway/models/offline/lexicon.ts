@@ -79,7 +79,7 @@ export const timeZonePlaces: Record<string, string> = {
 
 /** Actions that may stand for each other in a tool's name. */
 export const nearActions: readonly (readonly (keyof typeof actionWords)[])[] = [
-  ['read', 'fetch', 'describe', 'search'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
+  ['read', 'fetch', 'describe', 'search'], ['read', 'list'], ['write', 'create', 'generate'], ['write', 'set'], ['send', 'write'], ['move', 'set'],
   ['ask', 'search', 'analyze', 'describe'], ['calculate', 'convert'], ['remind', 'create'], ['remind', 'set'],
   ['analyze', 'summarize', 'count'], ['generate', 'write'],
 ]; // prettier-ignore

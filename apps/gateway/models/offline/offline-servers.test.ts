@@ -87,6 +87,8 @@ const rows: [request: string, server: string, calls: Calls][] = [
   ['List the connections', 'mongodb-mcp-server', [['list-connections', {}]]],
   ['Search the knowledge base for sharding', 'mongodb-mcp-server', [['search-knowledge', { query: 'sharding' }]]],
   ['List all users', 'notionhq-notion-mcp-server', [['API-get-users', {}]]],
+  ['Search for "Roadmap"', 'notionhq-notion-mcp-server', [['API-post-search', { query: 'Roadmap' }]]],
+  ['Run the SQL query "SELECT * FROM users"', 'server-postgres', [['query', { sql: 'SELECT * FROM users' }]]],
   ['List all databases', 'mongodb-mcp-server', []],
   ['Tell me a joke', 'server-filesystem', []],
 ]; // prettier-ignore

@@ -75,7 +75,7 @@ export class TaskPlanner {
   /** The best tool for a text. Undefined if a much better one lacks arguments. */
   private best(text: string, previous: Task | undefined): Task | undefined {
     const tasks = this.matches(this.read(text), previous === undefined ? undefined : null);
-    const complete = tasks.filter((task) => isComplete(task) || this.isOpen(task));
+    const complete = tasks.filter((task) => isComplete(task) || this.isOpen(task)).sort(byScore);
     const [lacking] = tasks.filter((task) => !complete.includes(task));
     if (lacking !== undefined && lacking.filled.missing.length > 0 && lacking.score > (this.lacking?.score ?? 0))
       this.lacking = { name: lacking.profile.tool.name, missing: lacking.filled.missing, score: lacking.score };
@@ -112,7 +112,10 @@ export class TaskPlanner {
     const found = this.matches(clause).find(
       (one) => one.profile !== task.profile && !one.profile.hasEffect && isComplete(one),
     );
-    task.filled.usesEarlier ||= found !== undefined;
+    if (found !== undefined && !task.filled.usesEarlier) {
+      task.filled.usesEarlier = true;
+      task.score += found.filled.evidence;
+    }
     return found;
   }
 }

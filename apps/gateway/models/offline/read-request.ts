@@ -53,7 +53,7 @@ export function readClause(text: string, now: number): Clause {
   const plain = values.masked.replaceAll(mask, ' ');
   const words = readWords(plain);
   const { urls, paths, emails, moments } = values;
-  if (urls.length > 0 && words.actions.size === 0) words.actions.add('fetch');
+  if (words.actions.size === 0 && urls.length + paths.length > 0) words.actions.add(urls.length > 0 ? 'fetch' : 'read');
   const hints: [string, boolean][] = [
     ['web', urls.length > 0],
     ['directory', paths.some((path) => path.text.endsWith('/'))],
