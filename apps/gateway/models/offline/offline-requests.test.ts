@@ -51,7 +51,7 @@ const firstRounds: [request: string, tools: ToolDefinition[], calls: Calls][] = 
   ['请读取/srv/settings.json文件并告诉我其中的端口号', everything, [['read_file', { path: '/srv/settings.json' }]]],
   ['Read /srv/settings.json and tell me the author', everything, [['read_file', { path: '/srv/settings.json' }]]],
   ['test.txt里面是什么内容？', everything, [['read_file', { path: 'test.txt' }]]],
-  ['显示 src 文件夹里的文件', everything, [['list_directory', { path: 'src' }]]],
+  ['src 文件夹里有哪些文件？', everything, [['list_directory', { path: 'src' }]]],
   ['What is in notes/今日.md?', everything, [['read_file', { path: 'notes/今日.md' }]]],
   ['帮我新建一个文件叫 plan.md，内容写“周一开会”', everything, [['write_file', { path: 'plan.md', content: '周一开会' }]]],
   ['Weather in Paris, London and Rome', [weather], [['get_weather', { city: 'Paris' }], ['get_weather', { city: 'London' }], ['get_weather', { city: 'Rome' }]]],

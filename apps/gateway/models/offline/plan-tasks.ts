@@ -39,7 +39,8 @@ export class TaskPlanner {
     for (const part of splitClauses(this.request, this.now)) {
       const previous = tasks.at(-1);
       const text = `${carried}${part}`;
-      const task = this.best(text, previous) ?? this.best(withReferent(part, previous), previous);
+      const referring = withReferent(part, previous);
+      const task = this.best(text, previous) ?? (referring === text ? undefined : this.best(referring, previous));
       if (task !== undefined && !continues(task, previous)) {
         carried = '';
         const source = task.filled.usesEarlier && previous !== undefined ? undefined : this.sourceOf(task);
