@@ -28,7 +28,7 @@ export function valueBehind(name: string, clause: Clause): string | undefined {
     const [gap, suffix = ''] = /^(d|ed)?\s?/.exec(clause.text.slice(end))!;
     const start = end + (gap.length > suffix.length ? gap.length : 0);
     if (start === end && /[a-z]/i.test(clause.text[end - 1]!)) continue;
-    const [topic] = topicsOf(clause.values.masked.slice(start));
+    const [topic] = topicsOf(clause.values.masked.slice(start, start + 200));
     if (topic?.start === 0) return topic.text;
     const number = clause.tokens.find((token) => token.start === start && token.kind === 'number');
     if (number !== undefined) return number.text;

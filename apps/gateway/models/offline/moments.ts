@@ -16,6 +16,9 @@ export interface Moment {
 }
 
 const dayMs = 86_400_000;
+/** The years 6 to 3934: ISO text has four digits for a year. */
+const farthestMs = 62e12;
+const filler = '\uFFFC';
 const unitsMs: [RegExp, number][] = [
   [/\b(?:ms|millis(?:econds?)?)\b|毫秒/, 1],
   [/\b(?:s|sec|seconds?)\b|秒/, 1000],
@@ -24,8 +27,10 @@ const unitsMs: [RegExp, number][] = [
   [/\bdays?\b|天/, dayMs],
 ];
 
-export function findMoments(text: string, now: number): Moment[] {
+export function findMoments(request: string, now: number): Moment[] {
   const reference = { instant: new Date(now), timezone: 0 };
+  // The parsers take seconds for thousands of spaces.
+  const text = request.replace(/\s{2,}/g, (run) => ` ${filler.repeat(run.length - 1)}`);
   const results = [...english.parse(text, reference), ...(hasHan(text) ? chinese.parse(text, reference) : [])];
   const found: Moment[] = [];
   // Both languages find ISO dates; the longer text is the better reading.
@@ -33,6 +38,7 @@ export function findMoments(text: string, now: number): Moment[] {
     if (found.some((one) => start < one.start + one.text.length && one.start < start + said.length)) continue;
     const hasTime = from.isCertain('hour');
     const exact = from.date().getTime();
+    if (!(Math.abs(exact) < farthestMs)) continue;
     const at = hasTime ? exact : dayOf(exact);
     // Seconds that were not named are those of now.
     const offsetMs = hasTime ? Math.round((exact - now) / 1000) * 1000 : at - dayOf(now);

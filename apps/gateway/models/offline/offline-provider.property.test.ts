@@ -190,6 +190,8 @@ const hostile: [string, string][] = [
   ['addresses', 'http://a.b/c '.repeat(7_700)],
   ['at signs', 'a@'.repeat(50_000)],
   ['spaces', ' '.repeat(100_000)],
+  ['spaces before a word', `${' '.repeat(3_990)}tomorrow`],
+  ['names of parameters', 'user count user 1 '.repeat(5_500)],
   ['capitals', 'In Aa '.repeat(16_000)],
   ['times', '三天前'.repeat(33_000)],
 ];
@@ -207,8 +209,10 @@ for (const [kind, text] of hostile) {
           q: { type: 'string' },
           content: { type: 'string' },
           n: { type: 'integer' },
+          user_id: { type: 'string' },
+          count: { type: 'number' },
         },
-        required: ['path', 'content'],
+        required: ['path', 'content', 'user_id', 'count'],
       },
     }));
     // CPU time does not depend on other work on this machine.

@@ -103,6 +103,7 @@ const firstRounds: [request: string, tools: ToolDefinition[], calls: Calls][] = 
   ['Show all settings', [listSettings, answerQuestion], [['list_settings', {}]]],
   ['请告诉我昨天的日期', everything, [['clock_now', { offset_ms: -dayMs }]]],
   ['What date was it three days ago?', everything, [['clock_now', { offset_ms: -3 * dayMs }]]],
+  ['What date is it in 20000 years?', [clock], [['clock_now', { offset_ms: 0 }]]],
   ['后天是几号？', [readFile, clock], [['clock_now', { offset_ms: 2 * dayMs }]]],
   ['现在几点？', [clock], [['clock_now', { offset_ms: 0 }]]],
   ['What time will it be in 2 hours?', [hourClock], [['current_time', { offset_hours: 2 }]]],
