@@ -8,7 +8,6 @@ import { Approvals } from '../../tools/approvals/approvals.js';
 import { requestContext } from '../request-context.js';
 import { DecideApprovalDto } from './approvals.dto.js';
 import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
-import { validatedBody } from './validated-body.js';
 
 const defaultPage = 100;
 const maxPage = 1_000;
@@ -44,7 +43,7 @@ export class ApprovalsController {
   async decide(
     @Req() request: FastifyRequest,
     @Param('id') id: string,
-    @Body(validatedBody(DecideApprovalDto)) { decision, reason }: DecideApprovalDto,
+    @Body() { decision, reason }: DecideApprovalDto,
   ): Promise<JsonObject> {
     // As they were sent: the validated copy lacks members with special names.
     const { arguments: args } = request.body as { arguments?: JsonObject | null };
