@@ -12,8 +12,7 @@ export interface RecalledTurn {
   /** All messages except instructions, which apply to their own turn only. */
   history: ChatMessage[];
   /**
-   * Set if the turn ended with calls that wait for the caller's results: the message with these calls, to be restored
-   * later.
+   * The message with calls that wait for the caller's results, to be restored later; set if the turn ended with such calls.
    */
   open?: ChatMessage[];
 }

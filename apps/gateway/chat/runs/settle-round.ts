@@ -96,8 +96,7 @@ async function ended(
     }
     if (steadyNow() > until)
       throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
-    // Polls, because the journal sends no events for other gateways' calls. Happens after a crash, or when an answered call
-    // ends.
+    // Polls: the journal sends no events for other gateways' calls. Happens after a crash, or when an answered call ends.
     await new Promise((resolve) => setTimeout(resolve, askAgainMs));
   }
 }
@@ -140,9 +139,7 @@ function toTurnCall(
   return { planned: runs.planned, runs, ...(waits ? { awaits: { approvalId: approval!.id, tool: offered } } : {}) };
 }
 
-/**
- * The tool as planned. If it is not offered like that now, it is rebuilt from the job: the worker knows whether it exists.
- */
+/** The tool as planned, or, if it is not offered like that now, rebuilt from the job: the worker knows if it exists. */
 function toolOf(call: StoredCall, turn: Turn): CatalogTool {
   const offered = turn.offer.tools.get(call.name)?.tool;
   if (offered?.definitionHash === call.definitionHash) return offered;
