@@ -1,4 +1,4 @@
-// Who may manage keys: a key or token with the scope `admin`; while keys are not in use, callers on this machine only.
+// Restricts key management to keys and tokens with the scope `admin`, or to this machine while keys are off.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
@@ -7,7 +7,7 @@ import { requestContext } from '../request-context.js';
 
 @Injectable()
 export class AdministratorGuard implements CanActivate {
-  /** METRICS_TOKEN makes no keys. */
+  /** METRICS_TOKEN does not permit managing keys. */
   private readonly sameMachine = new OperatorAccess(undefined);
 
   canActivate(context: ExecutionContext): boolean {

@@ -1,4 +1,4 @@
-// Calls that wait for an approval: the caller's own, or everybody's for those who may decide for others.
+// Calls that wait for an approval: the caller's own, or everybody's if the caller may decide for others.
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type ApprovalState, approvalStates, type Decision, shownApproval } from '#libs/approvals/approval.js';
@@ -45,7 +45,7 @@ export class ApprovalsController {
     @Param('id') id: string,
     @Body() { decision, reason }: DecideApprovalDto,
   ): Promise<JsonObject> {
-    // As they were sent: the validated copy lacks members with special names.
+    // Read from the raw body: the validated copy lacks members with special names.
     const { arguments: args } = request.body as { arguments?: JsonObject | null };
     if (decision === 'deny' && args != null) {
       throw new AppError('invalid_value', 'arguments belong to an approval', { param: 'arguments' });

@@ -1,4 +1,4 @@
-// API keys: made, listed, rotated, revoked by an administrator.
+// Administrators create, list, rotate and revoke API keys.
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { KeyRing } from '#libs/access/key-ring.js';
