@@ -1,5 +1,5 @@
-// A provider over HTTP, whatever its family: one request out, one answer in, retries before the first byte, lists of
-// models. What the bytes mean is the family's; nothing of a vendor is known here.
+// A provider over HTTP, of any family: one request, one answer, retries before the first byte, and model lists. The family
+// interprets the bytes; nothing here is vendor-specific.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
@@ -25,7 +25,7 @@ const errorBodyBytes = 64 * 1024;
 const countBytes = 64 * 1024;
 const listedModels = 10_000;
 const listedPages = 10;
-/** OpenAI's own limit, which the others share. */
+/** OpenAI's own limit, also used for the others. */
 const maxTools = 128;
 
 export interface WireParts extends CircuitParts {
@@ -157,7 +157,7 @@ export class WireProvider implements ModelProvider {
   }
 
   private async toError(answer: HttpAnswer): Promise<UpstreamFailure> {
-    // What was said counts even when the rest of it was cut or is too long.
+    // The part that was received counts, even if the rest was cut or is too long.
     const body = await readText(answer, errorBodyBytes).catch(() => '');
     answer.close(true);
     return this.errors.ofStatus(answer.status, answer.headers, body);
@@ -165,7 +165,7 @@ export class WireProvider implements ModelProvider {
 
   private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
     const deadline = steadyNow() + this.config.timeout_ms.first_byte;
-    // It takes no call's place.
+    // Does not count against the limit of calls.
     const answer = await this.client.open({ method: 'GET', path }, { signal, deadline }, 0);
     try {
       if (answer.status === 404 || answer.status === 405) return { models: [] };
