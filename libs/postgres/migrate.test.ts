@@ -12,7 +12,7 @@ import { Prisma } from './prisma-client/client.js';
 
 const signal = () => AbortSignal.timeout(20_000);
 
-/** Nothing was released before it: nobody reads what it takes away. */
+/** Earlier migrations were never released, so nobody depends on what they remove. */
 const beforeTheFirstRelease = '20261123000000_tool_definitions';
 const takesAway =
   /\b(?:DROP (?:TABLE|COLUMN)|RENAME|ALTER COLUMN "\w+" (?:SET DATA )?TYPE|SET NOT NULL)\b|\bADD COLUMN (?![^,;]*DEFAULT)[^,;]*NOT NULL/gi;
@@ -97,7 +97,7 @@ describe('migrate', () => {
     try {
       for (const model of Object.values(Prisma.ModelName)) {
         const delegate = open.prisma[(model[0]!.toLowerCase() + model.slice(1)) as 'run'];
-        // This one has its row from the start.
+        // This table has its row from the start.
         const first = model === 'ApiKeysRevision' ? { only: true, revision: 0n } : null;
         expect(await delegate.findFirst()).toEqual(first);
       }
