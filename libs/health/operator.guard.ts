@@ -1,4 +1,4 @@
-// The guard of routes that are the operator's (operator-access.ts says who that is).
+// The guard of operator routes (see operator-access.ts).
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OperatorAccess, operatorRequest } from './operator-access.js';
