@@ -1,4 +1,4 @@
-// A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
+// A gateway's tool side and a worker in one process, on their own database: real queue, real journal, real MCP.
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
 import { randomBytes } from 'node:crypto';
@@ -43,7 +43,7 @@ import { ProbeTools } from './probe-tools.js';
 
 export interface Services {
   url: string;
-  /** For processes of ours that are to work on the same. */
+  /** The environment for further processes that share these services. */
   environment: Record<string, string>;
   config: Config;
   backing: Backing;
@@ -69,7 +69,7 @@ export async function openServices(overrides: Record<string, string> = {}, file 
     timeoutMs,
     ...(redis && { redisUrl: redis.url }),
   });
-  // A pool: tests ask side by side.
+  // A pool, because tests run queries concurrently.
   const direct = new pg.Pool({ connectionString: url, max: 1 });
   return {
     url,
@@ -207,7 +207,7 @@ export interface TestWorker {
   worker: Worker;
   server: ToolServer;
   probe: ProbeTools;
-  /** More than once too. */
+  /** May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -259,7 +259,7 @@ export interface QueuePath {
   gateway: TestGateway;
 }
 
-/** For the tests of a file: there when its own `beforeAll` runs, closed after its own `afterAll`. */
+/** For the tests of a file: opened before its own `beforeAll`, closed after its own `afterAll`. */
 export function queuePathOfFile(overrides: Record<string, string> = {}, file = ''): QueuePath {
   const path: Partial<QueuePath> = {};
   beforeAll(async () => {
