@@ -48,7 +48,7 @@ export class FailedSignIns {
       return total > perMinute ? this.secondsTo(here.until) : undefined;
     } catch (error) {
       if (this.now() >= this.awayUntil) {
-        logger.warn({ error }, 'failed sign-ins are counted by each gateway alone: the store is away');
+        logger.warn({ error }, 'the store is unavailable: each gateway counts failed sign-ins alone');
       }
       this.awayUntil = this.now() + leftAloneMs;
       return undefined;

@@ -135,14 +135,14 @@ export class KeyStore {
     const minted = mintKey();
     const parameters = [...this.actor(by), storedText(id), minted.id, minted.hash, minted.prefix, graceSeconds];
     const [stored] = await this.database.query<StoredKey>(rotateKey, parameters);
-    if (stored === undefined) throw new AppError('not_found', 'There is no such key that is in force');
+    if (stored === undefined) throw new AppError('not_found', 'There is no valid key with this id');
     return { key: minted.key, stored: fromRow(stored) };
   }
 
   /** @throws AppError not_found */
   async revoke(id: string, by: KeyActor): Promise<StoredKey> {
     const [stored] = await this.database.query<StoredKey>(revokeKey, [...this.actor(by), storedText(id)]);
-    if (stored === undefined) throw new AppError('not_found', 'There is no such key');
+    if (stored === undefined) throw new AppError('not_found', 'There is no key with this id');
     return fromRow(stored);
   }
 

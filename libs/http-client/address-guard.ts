@@ -91,7 +91,7 @@ export class AddressGuard {
       return;
     }
     if (family === 0 || !/^\d{1,3}$/.test(prefix))
-      throw new Error(`tools.fetch_allow: '${entry}' is no host and no CIDR`);
+      throw new Error(`tools.fetch_allow: '${entry}' is neither a host nor a CIDR`);
     this.nets.addSubnet(net, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
   }
 }

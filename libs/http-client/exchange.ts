@@ -255,7 +255,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   }
 
   private cut(): void {
-    if (!this.over) this.controller?.abort(this.stopped ?? new Error('The answer was left'));
+    if (!this.over) this.controller?.abort(this.stopped ?? new Error('The answer is no longer wanted'));
   }
 
   private leave(): void {
@@ -277,8 +277,8 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   private meaning(code: string): [HttpFailure['kind'], string] {
     const { connect } = this.options.timeoutMs;
-    if (code === 'UND_ERR_CONNECT_TIMEOUT') return ['connect', `took no connection in ${connect} ms`];
-    if (code === noiseCode) return ['noise', 'sent much that is no answer'];
+    if (code === 'UND_ERR_CONNECT_TIMEOUT') return ['connect', `did not accept a connection within ${connect} ms`];
+    if (code === noiseCode) return ['noise', 'sent too many bytes without an answer'];
     if (this.bytes > 0) return ['cut', 'cut its answer short'];
     if (notHttp.test(code)) return ['not_http', 'does not answer in HTTP'];
     const there = this.status !== 0 || lost.test(code);

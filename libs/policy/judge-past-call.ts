@@ -42,9 +42,9 @@ export function judgePastCall(policy: CompiledPolicy, call: PastCall, toolOf: To
     roles: call.keyId === null && call.principal === keylessPrincipal ? [] : undefined,
   };
   const { decision, missing } = explain(policy, { tool, args, caller });
-  if (decision === undefined) return { kind: 'unknown', because: `${missing}, which the audit did not keep whole` };
+  if (decision === undefined) return { kind: 'unknown', because: `${missing}, which the audit does not have in full` };
   if (known === undefined && decision.rule.startsWith('default:')) {
-    return { kind: 'unknown', because: 'the default depends on a tool that the catalog does not have any more' };
+    return { kind: 'unknown', because: 'the default depends on a tool that is no longer in the catalog' };
   }
   if ((decision.effect === 'allow') !== wasRefused) return { kind: 'same' };
   return { kind: 'changed', was: wasRefused ? 'refused' : 'allow', now: decision.effect, rule: decision.rule };

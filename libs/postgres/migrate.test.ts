@@ -152,6 +152,6 @@ describe('migrate', () => {
     expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL asks for a password');
     expect(await refused((url) => (url.pathname = '/none'))).toBe('DATABASE_URL: there is no such database (3D000)');
     const elsewhere = (url: URL) => url.searchParams.set('options', '-c search_path=pg_catalog');
-    expect(await refused(elsewhere)).toMatch(/make tables in its schema \(42501\)$/);
+    expect(await refused(elsewhere)).toMatch(/create tables in its schema \(42501\)$/);
   });
 });

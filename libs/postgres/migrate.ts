@@ -80,8 +80,8 @@ async function applyMissing(client: pg.Client, migrations: Migration[], timeoutM
       applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
       throw new MigrationError(
-        `Migration ${migration.name} was applied with other contents than it has now: restore the file, ` +
-          'changes belong into a new migration',
+        `Migration ${migration.name} has changed since it was applied: restore the file, ` +
+          'and put changes into a new migration',
       );
     }
   }
@@ -116,7 +116,7 @@ async function readLedger(client: pg.Client): Promise<Map<string, string>> {
   const halfDone = rows.find((row) => !row.finished);
   if (halfDone !== undefined) {
     throw new MigrationError(
-      `Migration ${halfDone.name} was begun and not finished: repair the database, then \`prisma migrate resolve\``,
+      `Migration ${halfDone.name} was not finished: repair the database, then \`prisma migrate resolve\``,
     );
   }
   return new Map(rows.map((row) => [row.name, row.checksum]));

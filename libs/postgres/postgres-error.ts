@@ -13,7 +13,7 @@ export function toDatabaseError(error: unknown): AppError {
 const refusals: [states: RegExp, meaning: string][] = [
   [/^28/, 'PostgreSQL refuses this user or its password'],
   [/^3D000$/, 'there is no such database'],
-  [/^42501$/, 'this user may not use that database, or make tables in its schema'],
+  [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
 
 /** For a failed connection at startup, in terms of DATABASE_URL: what is wrong with the server or the address. */
@@ -25,6 +25,6 @@ export function toConnectError(error: unknown): AppError | ConfigError {
   if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of DATABASE_URL cannot be reached${why}`, error);
   const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL asks for a password' : undefined;
   const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
-  const otherwise = 'what is there does not answer as a PostgreSQL that can be used';
+  const otherwise = 'the server there is not a usable PostgreSQL';
   return new ConfigError([{ key: 'DATABASE_URL', message: `${unsaid ?? refused ?? otherwise}${why}` }]);
 }

@@ -105,10 +105,10 @@ export class ConfigurationReloads {
     const known = error instanceof ConfigError;
     const count = known ? error.problems.length : 1;
     const problems = count === 1 ? 'a problem' : `${count} problems`;
-    this.lastProblem = `what was read last has ${problems}, which the log names: the configuration before stays`;
+    this.lastProblem = `the configuration read last has ${problems}, listed in the log: the previous one stays in force`;
     this.parts.logger.error(
       known ? { metadata: { problems: error.problems.map((each) => formatProblem(each).trim()) } } : { error },
-      'the configuration cannot be read again, the one before stays',
+      'the configuration cannot be read again, the previous one stays in force',
     );
     return 'rejected';
   }

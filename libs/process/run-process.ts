@@ -38,11 +38,11 @@ export async function runProcess(service: string, load: () => Config, start: Sta
     process.exit(code);
   };
   process.on('uncaughtException', (error) => {
-    logger.error({ error }, 'an error that nobody caught');
+    logger.error({ error }, 'uncaught error');
     exit(1);
   });
   process.on('unhandledRejection', (error) => {
-    logger.error({ error }, 'a rejection that nobody handled');
+    logger.error({ error }, 'unhandled rejection');
     exit(1);
   });
 
@@ -75,7 +75,7 @@ export async function runProcess(service: string, load: () => Config, start: Sta
   process.on('SIGHUP', () => {
     void running?.then(
       ({ reload }) => {
-        if (reload === undefined) logger.info({}, `SIGHUP: the ${service} reads its configuration at its start only`);
+        if (reload === undefined) logger.info({}, `SIGHUP: the ${service} reads its configuration only when it starts`);
         else reload();
       },
       () => undefined,

@@ -41,7 +41,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   model_error: 'The provider answered with an error; the message has its status.',
   model_bad_response: 'The provider answered with something that is no answer.',
   model_stream_cut: 'The provider stopped in the middle of its answer.',
-  model_unavailable: 'The provider failed again and again and is not asked for a while.',
+  model_unavailable: 'The provider failed repeatedly and is not called for a while.',
   queue_full: 'More tool calls wait than `limits.queue_length`.',
   shutting_down: 'This gateway is stopping.',
   no_worker: 'Tools are asked for, but no worker runs.',

@@ -81,9 +81,7 @@ export function processesWith(text: string): string[] {
     .filter((line) => line.includes(text) && !/^\s*\d+\s+Z/.test(line) && !line.includes('ps -eo'));
 }
 
-/**
- * Polls until no such process is left (they are not children, so no event says so), or returns the rest at the deadline.
- */
+/** Polls until no such process is left (no event says so), or returns the rest at the deadline. */
 export async function untilNoneWith(text: string, deadlineMs = 20_000): Promise<string[]> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

@@ -93,7 +93,7 @@ export class MessageAssembler {
 
   /** The complete message, after its last event. @throws AppError model_stream_cut if the answer never ended */
   message(): AssembledMessage {
-    if (!this.ended) throw new AppError('model_stream_cut', 'The model ended its answer in the middle');
+    if (!this.ended) throw new AppError('model_stream_cut', 'The model stopped in the middle of its answer');
     const { assembled: message } = this;
     message.finishReason = message.finishReasons[0] ?? 'stop';
     message.calls = [...this.open.values()].filter((call) => call.ended).map(toAssembledCall);

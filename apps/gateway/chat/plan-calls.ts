@@ -48,7 +48,7 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   const offered = input.offer.tools.get(call.name);
   if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client') };
   if (!input.admit())
-    return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn may call no more tools'));
+    return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn has used up its tool calls'));
   if (offered?.tool === undefined) {
     const denied = ports.deniedTool(call.name, context);
     if (denied !== undefined)
@@ -75,7 +75,7 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
 /** A request may require approvals that the policy does not require. */
 function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decision {
   if (decision.effect !== 'allow' || requiresApproval !== true) return decision;
-  return { effect: 'require_approval', rule: 'request', reason: 'The request asks for an approval of this tool' };
+  return { effect: 'require_approval', rule: 'request', reason: 'The request requires an approval of this tool' };
 }
 
 /** The audit row shows the rule that decided, and the arguments it was applied to. */

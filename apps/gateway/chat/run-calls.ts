@@ -121,7 +121,7 @@ async function outcomeOf(call: TurnCall, runner: ToolRunner, told: ToldCall): Pr
 /** Not run, because it may depend on the call before it, which has not ended. */
 async function skipped({ planned, runs }: TurnCall, runner: ToolRunner): Promise<ToolOutcome> {
   if (planned.outcome !== undefined) return planned.outcome;
-  const message = 'Not run: the call before it waits for an answer of the user. Make this call again afterwards';
+  const message = 'Not run: the previous call waits for an answer of the user. Repeat this call afterwards';
   const outcome = failedOutcome('cancelled', 'cancelled', message);
   if (runs !== undefined) await runner.skip(runs, outcome);
   return outcome;

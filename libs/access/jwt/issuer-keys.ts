@@ -78,7 +78,7 @@ export class IssuerKeys {
     if (jwksUrl !== undefined) return jwksUrl;
     const discovery = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const found = (await fetchJson(discovery, signal)) as { issuer?: unknown; jwks_uri?: unknown } | null;
-    if (found?.issuer !== issuer) throw new Error(`${discovery} is the document of another issuer`);
+    if (found?.issuer !== issuer) throw new Error(`${discovery} describes another issuer`);
     const address = found.jwks_uri;
     if (typeof address !== 'string' || !URL.canParse(address)) throw new Error(`${discovery} has no jwks_uri`);
     if (/^https:/i.test(issuer) && !/^https:/i.test(address)) throw new Error('jwks_uri is not https');
@@ -103,4 +103,4 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
 }
 
 const issuerAway = () =>
-  new AppError('issuer_unavailable', 'The issuer of tokens cannot be asked at the moment', { retryAfterSeconds: 2 });
+  new AppError('issuer_unavailable', 'The token issuer is not available at the moment', { retryAfterSeconds: 2 });

@@ -62,7 +62,7 @@ async function decideOnce(
 function undecided(): AppError {
   const message =
     `A call of ${approvalRequestName} must be answered with {"decision": "approve"} or {"decision": "deny"}; ` +
-    'these answers decide nothing';
+    'these answers contain no decision';
   return new AppError('invalid_value', message, { param: 'messages' });
 }
 

@@ -55,7 +55,7 @@ export class OrphanedRuns {
       }
       const isKnown = (id: string) => this.cancels.isUnderWay(id) || this.lateEnds.has(id);
       const found = await this.runs.interruptOrphans(this.gatewayId, isKnown);
-      for (const runId of found) this.logger.warn({ runId }, 'a run that nobody ran any more was interrupted');
+      for (const runId of found) this.logger.warn({ runId }, 'an orphaned run was interrupted');
     } catch {
       // The store is unavailable: the next check repeats this.
     }

@@ -11,9 +11,7 @@ export interface RecalledTurn {
   sessionId?: string;
   /** All messages except instructions, which apply to their own turn only. */
   history: ChatMessage[];
-  /**
-   * The message with calls that wait for the caller's results, to be restored later; set if the turn ended with such calls.
-   */
+  /** The message with the calls that end the turn, if they wait for the caller's results; to be restored later. */
   open?: ChatMessage[];
 }
 

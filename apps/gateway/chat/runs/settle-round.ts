@@ -95,7 +95,7 @@ async function ended(
       continue;
     }
     if (steadyNow() > until)
-      throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
+      throw new AppError('store_unavailable', 'Tools of this run are still running', { retryAfterSeconds: 5 });
     // Polls: the journal sends no events for other gateways' calls. Happens after a crash, or when an answered call ends.
     await new Promise((resolve) => setTimeout(resolve, askAgainMs));
   }

@@ -23,8 +23,8 @@ export function openCircuit(
   onCircuit?.(provider, 'closed');
   return new CircuitBreaker({ failures, coolDownMs }, (state) => {
     const line = { metadata: { provider, circuit: state } };
-    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not asked for a while');
-    else logger.info(line, 'a model provider is asked again');
+    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not called for a while');
+    else logger.info(line, 'a model provider is called again');
     onCircuit?.(provider, state);
   });
 }
@@ -32,7 +32,7 @@ export function openCircuit(
 export const isNotAsked = (provider: string, seconds: number) =>
   new AppError(
     'model_unavailable',
-    `Model provider '${provider}' failed again and again and is not asked for ${seconds} s`,
+    `Model provider '${provider}' failed repeatedly and is not called for ${seconds} s`,
     { retryAfterSeconds: seconds },
   );
 

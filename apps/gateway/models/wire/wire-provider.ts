@@ -101,7 +101,7 @@ export class WireProvider implements ModelProvider {
       const body = parse(await readText(answer, countBytes));
       const tokens = isJsonObject(body) ? body[count.answer] : undefined;
       if (typeof tokens === 'number' && tokens >= 0) return tokens;
-      throw new AppError('model_bad_response', `Model provider '${this.name}' did not say how many tokens it counts`);
+      throw new AppError('model_bad_response', `Model provider '${this.name}' did not return the number of tokens`);
     } finally {
       answer.close(true);
     }
@@ -125,7 +125,7 @@ export class WireProvider implements ModelProvider {
   private write(request: ModelRequest): WireRequest {
     const { tools } = request;
     if (tools.length > maxTools) {
-      const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
+      const message = `${tools.length} tools are offered, but the model accepts at most ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
     return this.family.toRequest(request, this.reading(request));
@@ -181,7 +181,7 @@ export class WireProvider implements ModelProvider {
 }
 
 export const countsNone = (provider: string) =>
-  new AppError('invalid_value', `Models of provider '${provider}' count no tokens before they are asked`, {
+  new AppError('invalid_value', `Models of provider '${provider}' cannot count the tokens of a request`, {
     param: 'model',
   });
 

@@ -8,8 +8,8 @@ export class ApprovalNeeded extends AppError {
     const { id, name, reason } = approval;
     super(
       'tool_denied',
-      `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: it can be given with ` +
-        `POST /api/approvals/${id} {"decision": "approve"}; then make the same call again`,
+      `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: give it with ` +
+        `POST /api/approvals/${id} {"decision": "approve"}; then repeat the same call`,
     );
   }
 }

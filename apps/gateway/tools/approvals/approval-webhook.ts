@@ -48,7 +48,7 @@ export class ApprovalWebhook {
         if (due.length === atOnce) this.again = true;
         await Promise.all(due.map((approval) => this.post(approval)));
       } catch (error) {
-        logger.debug({ error }, 'approvals to be told of could not be read');
+        logger.debug({ error }, 'due approval notifications could not be read');
       }
     }
   }
@@ -66,7 +66,7 @@ export class ApprovalWebhook {
       onSent('delivered');
     } catch (error) {
       onSent('failed');
-      logger.warn({ error, metadata: { approval: approval.id } }, 'the webhook was not told of an approval');
+      logger.warn({ error, metadata: { approval: approval.id } }, 'an approval notification could not be delivered');
     }
   }
 }

@@ -197,7 +197,7 @@ export class Approvals {
   /** Runs one sweep at a time. A failed one is repeated a moment later. */
   private sweep(): Promise<void> {
     return (this.sweeping ??= this.endLapsed()
-      .catch((error: unknown) => this.ports.logger.debug({ error }, 'approvals could not be looked through'))
+      .catch((error: unknown) => this.ports.logger.debug({ error }, 'expired approvals could not be ended'))
       .finally(() => (this.sweeping = undefined)));
   }
 
@@ -220,7 +220,7 @@ export class Approvals {
     try {
       await this.ports.channels.publish(channelNames.approvals, id, AbortSignal.timeout(publishMs));
     } catch (error) {
-      this.ports.logger.warn({ error }, 'gateways could not be told of a decided approval: they look soon');
+      this.ports.logger.warn({ error }, 'a decision could not be announced: gateways find it when they poll');
     }
   }
 }
