@@ -59,7 +59,9 @@ export class Connection {
     if (bytes === null) return null;
     this.unheardBytes += bytes.length;
     if (this.unheardBytes <= noiseBytes) return bytes;
-    this.socket?.destroy(Object.assign(new Error('The server sent too many bytes without an answer'), { code: noiseCode }));
+    this.socket?.destroy(
+      Object.assign(new Error('The server sent too many bytes without an answer'), { code: noiseCode }),
+    );
     return null;
   }
 }
