@@ -141,7 +141,7 @@ verifies('apis.count-tokens', 'a model that counts none, and what is wrong', asy
   const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'x' }];
   for (const [body, named] of [
-    [{ model: 'scripted/model', messages }, 'count no tokens'],
+    [{ model: 'scripted/model', messages }, 'cannot count the tokens'],
     [{ model: 'claude/claude-x', messages: [] }, 'messages'],
   ] as const) {
     const error: unknown = await anthropic.messages
