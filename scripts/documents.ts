@@ -44,7 +44,7 @@ Every error has one shape, on every path, in JSON and as an event of a stream:
 { "error": { "message": "…", "type": "invalid_request_error", "code": "invalid_value", "param": "messages[0].role", "request_id": "req_…" } }
 \`\`\`
 
-\`param\` and \`tool_name\` are there where they say something. *Retry* means that the same request may succeed later; such
+\`param\` and \`tool_name\` are only present if they apply. *Retry* means that the same request may succeed later; such
 answers carry \`Retry-After\`. \`signalbox_errors_total{type,code}\` counts them.
 
 | status | type | code | retry | meaning |
@@ -74,8 +74,8 @@ async function printMetrics(): Promise<string> {
 
 <!-- Written by \`npm run docs:generate\` from libs/metrics/metrics.ts. -->
 
-\`GET /metrics\` of every process: open to this machine, elsewhere with \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
-metrics are there too. Labels are bounded: tool names that do not exist, and models that never answered, are \`other\`.
+\`GET /metrics\` of every process: open to this machine; other machines need \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
+metrics are included. Labels are bounded: unknown tool names, and models that never answered, are \`other\`.
 \`outcome\` is \`ok\`, \`cancelled\` or an [error code](errors.md).
 
 | metric | type | labels | meaning |

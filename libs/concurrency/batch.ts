@@ -7,7 +7,7 @@ export type Refusal = 'full' | 'late' | 'closed';
 export interface BatchRules<Item, Result> {
   /** Handles one batch. Returns the results in the order of the items; an error applies to every item. */
   flush(items: readonly Item[]): Promise<readonly Result[] | undefined | void>;
-  /** Calls back when a batch is complete: `setImmediate`, `process.nextTick` or `queueMicrotask`. */
+  /** Calls back once all items that arrive together have arrived: `setImmediate`, `process.nextTick` or `queueMicrotask`. */
   schedule(callback: () => void): unknown;
   /** One batch at a time; items that arrive meanwhile form the next one. Otherwise batches overlap. */
   oneByOne: boolean;

@@ -67,7 +67,7 @@ export class TurnFold {
         if (event.finishReasons === undefined) answer.choices[0]!.finishReason = event.finishReason;
         if (event.toolExecution !== undefined) answer.toolExecution = event.toolExecution;
         this.addExtras(answer.choices[0]!, event.extras);
-        // An incomplete call does not count.
+        // Calls of a message that was cut do not count.
         if (event.finishReason !== 'tool_calls') answer.toolCalls = [];
         break;
       case 'tool_progress':
