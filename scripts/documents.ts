@@ -74,8 +74,8 @@ async function printMetrics(): Promise<string> {
 
 <!-- Written by \`npm run docs:generate\` from libs/metrics/metrics.ts. -->
 
-\`GET /metrics\` of every process: open to this machine; other machines need \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
-metrics are included. Labels are bounded: unknown tool names, and models that never answered, are \`other\`.
+\`GET /metrics\` of every process: open to this machine, elsewhere with \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
+metrics are there too. Labels are bounded: tool names that do not exist, and models that never answered, are \`other\`.
 \`outcome\` is \`ok\`, \`cancelled\` or an [error code](errors.md).
 
 | metric | type | labels | meaning |

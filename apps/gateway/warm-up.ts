@@ -115,7 +115,7 @@ function ports(): ChatPorts {
     journal: {} as Journal,
     callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,
-    // The parts of the store and the channels that a new turn uses.
+    // Of the store and the channels, all that a new turn uses.
     runs: { begin, planRound: done, end: () => Promise.resolve(true) } as Partial<RunStore> as RunStore,
     log: { append: done } as Partial<EventLog> as EventLog,
     channels: {} as Channels,

@@ -20,7 +20,7 @@ export interface NewApproval {
 
 export interface Approval {
   id: string;
-  /** `question`: the call is running, and its tool server asks the caller something. */
+  /** `question`: the call runs, and its tool server asks its caller something. */
   kind: 'approval' | 'question';
   callId: string;
   /** The principal that made the call. */
@@ -42,7 +42,7 @@ export interface Approval {
   reason: string | null;
   /** The text of the question. Null for an approval, like the next two. */
   message: string | null;
-  /** Schema of the answer's content: flat, as MCP requires. */
+  /** Of the content of an answer: flat, as MCP defines it. */
   schema: JsonObject | null;
   /** The content, after somebody has answered. */
   answer: JsonObject | null;

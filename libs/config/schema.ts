@@ -220,7 +220,7 @@ export const configSchema = z.strictObject({
         .enum(['auto', 'keys', 'off'])
         .default('auto')
         .describe(
-          'keys: every request needs an API key; auto: once the first one exists or jwt is set, until then loopback only; off: none',
+          'keys: every request needs an API key; auto: once the first one was made or jwt is set, until then loopback only; off: none',
         ),
       jwt: jwtSchema.optional(),
     })

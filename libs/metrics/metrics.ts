@@ -82,7 +82,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'provider',
     ]),
     modelCircuit: gauge('model_circuit', '1 for the state that the circuit of a provider is in', ['provider', 'state']),
-    tokens: counter('tokens_total', 'Tokens as counted by the providers', ['provider', 'model', 'kind']),
+    tokens: counter('tokens_total', 'Tokens as providers count them', ['provider', 'model', 'kind']),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
     toolDuration: histogram('tool_duration_seconds', 'A tool call in its worker', {
       buckets: callBuckets,
@@ -90,7 +90,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     }),
     toolCancelsDropped: counter(
       'tool_cancels_dropped_total',
-      'Refused tool calls whose end was not journaled: too many at once, or the gateway stopped',
+      'Refused tool calls whose end was never journaled: too many at once, or the gateway had stopped',
     ),
     toolCache: counter('tool_cache_total', 'Calls of tools whose results may be cached', ['outcome']),
     toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
@@ -131,7 +131,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     approvalsPending,
     approvals,
     approvalNotices,
-    auditSpoolRows: gauge('audit_spool_rows', 'Outcomes spooled on disk, as seen by each worker that shares the spool'),
+    auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 
     models: new BoundedLabels(maxModels),
     tools: new BoundedLabels(maxTools),

@@ -86,7 +86,7 @@ export class ConfigurationReloads {
     const { started, reader, apply, strikeOut, logger } = this.parts;
     const next = reader.read();
     const before = this.inForce;
-    // Running calls may still use secrets of the previous configuration.
+    // Calls may still run with those of the configuration before.
     strikeOut([started, before, next].flatMap((config) => secretValues(config)));
     const settings = changedSettings(started, next);
     if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');

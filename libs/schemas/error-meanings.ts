@@ -36,7 +36,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   rate_limit_exceeded: 'Too many requests or tokens in a minute.',
   concurrency_exceeded: 'Too many turns, calls or MCP sessions at once.',
   budget_exceeded: 'The budget of the key is used up. Not in this version.',
-  internal_error: 'A bug of ours; the log has details under the request id.',
+  internal_error: 'A bug of ours; the log has it under the request id.',
   model_error: 'The provider answered with an error; the message has its status.',
   model_bad_response: 'The provider sent an invalid answer.',
   model_stream_cut: 'The provider stopped in the middle of its answer.',
@@ -47,7 +47,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   store_unavailable: 'The database or the queue does not answer, or is full.',
   issuer_unavailable: 'The OIDC issuer is unavailable, so this token cannot be verified.',
   workspace_disk_full:
-    'The file system of the workspaces has less free space than `workspaces.min_free_bytes`: no files are written there.',
+    'The file system of the workspaces has less free space than `workspaces.min_free_bytes`: no files will be written there.',
   workspace_unavailable: 'The directory of the workspaces cannot be written: /health/ready names its setting.',
   model_timeout: 'The provider took too long to connect, to start its answer, or to continue it.',
   tool_timeout: 'The tool took longer than its deadline.',

@@ -246,7 +246,7 @@ async function askApprovals(): Promise<void> {
   for (const each of [id, 'appr_none']) await ask('GET /api/approvals/{id}', { path: `${path}/${each}` });
 }
 
-/** Runs last: once a key exists, every request needs one. */
+/** Last: from the first key on, every request needs one. */
 async function askKeys(): Promise<void> {
   const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });
   const { id, key } = made.body as { id: string; key: string };

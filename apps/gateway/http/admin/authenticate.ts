@@ -13,7 +13,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { requestContext } from '../request-context.js';
 import { routeAccess, type RouteAccess } from './route-scopes.js';
 
-/** Audit rows per minute, so that guessing keys cannot fill the disk. */
+/** Rows of the audit a minute: who guesses keys must not fill the disk. */
 const auditedFailures = 600;
 const minuteMs = 60_000;
 
@@ -110,7 +110,7 @@ export class Authentication {
   private async refuse(request: FastifyRequest, failure: SignInFailure): Promise<never> {
     const { failures, store, logger } = this.parts;
     const wait = await failures.add(request.ip);
-    // Not audited, so that audit rows per address are bounded like its attempts.
+    // Has no row of its own: so an address has as many a minute as it may try keys.
     if (wait !== undefined) throw this.tooMany(wait);
     const now = performance.now();
     if (now - this.minute.since > minuteMs) this.minute = { since: now, failures: 0 };
