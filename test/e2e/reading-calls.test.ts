@@ -89,6 +89,10 @@ verifies('tools.results-kept', 'of builtin tools that read, for their session wh
     expect(await isKept(session, 'write_file', { ...file, content: session })).toBe(false);
     expect(await isKept(session, 'read_file', file)).toBe(false);
     await expect.poll(() => isKept(session, 'read_file', file)).toBe(true);
+    // Another file by the same name has a result of its own.
+    expect(await isKept(session, 'write_file', { ...file, content: `${session} again` })).toBe(false);
+    expect(await isKept(session, 'read_file', file)).toBe(false);
+    await expect.poll(() => isKept(session, 'read_file', file)).toBe(true);
   }
 
   for (const more of [{ method: 'POST' }, { save_to: 'kept.txt' }]) {

@@ -134,6 +134,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       logContent: false,
     },
     onCacheLookup: () => undefined,
+    fileIdentity: async () => undefined,
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
