@@ -1,4 +1,4 @@
-// A gateway's tool side and a worker in one process, on their own database: real queue, real journal, real MCP.
+// A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
 import { randomBytes } from 'node:crypto';

@@ -159,7 +159,7 @@ verifies('processes.lease-is-known', 'held without a gap, or not at all', async 
   await registry.register({ id: 'worker-4', kind: 'worker', details: {} });
   const since = registry.heldSince()!;
   expect(since).toBeLessThanOrEqual(performance.now());
-  // A lock delays the heartbeat's row for longer than the lease lives.
+  // A lock blocks the heartbeat for longer than a lease lives.
   await database.prisma.$transaction(async (transaction) => {
     await transaction.$executeRaw`select id from processes where id = 'worker-4' for update`;
     await expect.poll(() => registry.heldSince(), { timeout: 4_000, interval: 20 }).toBeUndefined();
