@@ -37,7 +37,7 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   sessionless?: boolean;
 }
 
-/** A string, an object (becomes structured content) or a whole MCP result. */
+/** A string, an object (becomes structured content), a whole MCP result, or `inputRequired(…)`, which asks the client. */
 export type ToolReturn = string | object | CallToolResult;
 
 export interface DeclaredTool {
