@@ -36,6 +36,7 @@ import { listenForCancels } from './chat/runs/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
 import { createModelRouter } from './models/routing/model-router.js';
+import { Sampling } from './sampling/sampling.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './tools/approvals/approval-webhook.js';
 import { Approvals } from './tools/approvals/approvals.js';
@@ -103,6 +104,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const questions = new QuestionStore(database, audit);
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
+  const sampling = new Sampling({
+    gatewayId: id,
+    questions,
+    channels: backing.channels,
+    models,
+    onAnswered: (outcome) => metrics.samplings.inc({ outcome }),
+    logger,
+  });
   const runner = new QueuedToolRunner({
     gatewayId: id,
     backing,
@@ -111,6 +120,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     lateCancels,
     approvals: { questions, settings: approval },
+    sampling,
     limits: {
       sessionCalls: config.limits.session_calls,
       principalCalls: config.limits.principal_calls,
@@ -167,7 +177,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       approvals,
       approval,
       approvalStore,
-      questions,
+      questions: sampling,
       journal,
       callerOf: async ({ principal, keyId }) => {
         if (keyId === undefined) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
@@ -197,7 +207,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     validator,
     decide,
     approval,
-    approvals: { store: approvalStore, questions, notify: () => approvals.notify() },
+    approvals: { store: approvalStore, questions: sampling, notify: () => approvals.notify() },
     deniedTool,
     journal,
     runner,
@@ -209,7 +219,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runs,
     journal,
     approvals: approvalStore,
-    questions,
+    questions: sampling,
     gatewayId: id,
     hold: (runId) => cancels.hold(runId),
     logger,

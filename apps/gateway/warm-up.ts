@@ -2,7 +2,7 @@
 // is fake: nothing leaves the process, nothing is stored, and the metrics are discarded.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { SamplingDesk } from './tools/calls/dispatch-services.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { type Config, providerSchema } from '#libs/config/schema.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -111,7 +111,7 @@ function ports(): ChatPorts {
     approval: { expiresMs: turnMs, notify: false },
     approvals: {} as Approvals,
     approvalStore: {} as ApprovalStore,
-    questions: {} as QuestionStore,
+    questions: {} as SamplingDesk,
     journal: {} as Journal,
     callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,

@@ -75,8 +75,8 @@ const lapsed = `/* approvals.lapsed */ with
     select approval.*, case
         when approval.state in ('denied', 'expired', 'cancelled') then approval.state
         when case approval.kind
-          when 'question' then call.state is distinct from 'dispatched' or call.fence is distinct from approval.fence
-          else call.state is distinct from 'parked' end then 'cancelled'
+          when 'approval' then call.state is distinct from 'parked'
+          else call.state is distinct from 'dispatched' or call.fence is distinct from approval.fence end then 'cancelled'
         when run.state in ('cancelled', 'failed')
           or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached) then 'cancelled'
         when approval.state = 'waiting' and approval.expires_at <= clock_timestamp() then 'expired'
@@ -119,11 +119,11 @@ export class ApprovalStore {
     );
   }
 
-  /** Newest first. */
+  /** Newest first, without what models are asked. */
   list({ principal, state, after, limit }: ApprovalQuery): Promise<Approval[]> {
     return this.database.query<Approval>(
       `/* approvals.list */ select ${approvalColumns} from approvals
-       where ($1::text is null or principal = $1) and ($2::text is null or state = $2)
+       where kind <> 'sampling' and ($1::text is null or principal = $1) and ($2::text is null or state = $2)
          and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
        order by created_at desc, id desc limit $4`,
       [storedTextOrNull(principal), state ?? null, storedTextOrNull(after), limit],
@@ -166,7 +166,7 @@ export class ApprovalStore {
 
   async countWaiting(): Promise<number> {
     const statement = `/* approvals.count */ select count(*)::int as waiting from approvals
-      where state = 'waiting' and expires_at > clock_timestamp()`;
+      where kind <> 'sampling' and state = 'waiting' and expires_at > clock_timestamp()`;
     const [row] = await this.database.query<{ waiting: number }>(statement, []);
     return row!.waiting;
   }
@@ -186,7 +186,7 @@ export class ApprovalStore {
   /** The approval with this id in any state, provided that it belongs to this call outside of runs. */
   async ofCall(id: string, call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.of-call */ select ${approvalColumns} from approvals where ${repeated} and id = $5`,
+      `/* approvals.of-call */ select ${approvalColumns} from approvals where ${repeated} and id = $5 and kind <> 'sampling'`,
       [...repeatedValues(call), storedText(id)],
     );
     return found;

@@ -20,8 +20,8 @@ export interface NewApproval {
 
 export interface Approval {
   id: string;
-  /** `question`: the call runs, and its tool server asks its caller something. */
-  kind: 'approval' | 'question';
+  /** `question`: the call runs, and its tool server asks its caller something. `sampling`: it asks a model; nobody sees that. */
+  kind: 'approval' | 'question' | 'sampling';
   callId: string;
   /** The principal that made the call. */
   principal: string;
@@ -42,7 +42,7 @@ export interface Approval {
   reason: string | null;
   /** The text of the question. Null for an approval, like the next two. */
   message: string | null;
-  /** Of the content of an answer: flat, as MCP defines it. */
+  /** Of the content of an answer: flat, as MCP defines it. Of sampling, the request. */
   schema: JsonObject | null;
   /** The content, after somebody has answered. */
   answer: JsonObject | null;

@@ -39,7 +39,7 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   readsFile?: string;
 }
 
-/** A string, an object (becomes structured content) or a whole MCP result. */
+/** A string, an object (becomes structured content), a whole MCP result, or `inputRequired(…)`, which asks the client. */
 export type ToolReturn = string | object | CallToolResult;
 
 export interface DeclaredTool {

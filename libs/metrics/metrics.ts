@@ -52,6 +52,9 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
   ]);
   for (const outcome of ['delivered', 'failed']) approvalNotices.inc({ outcome }, 0);
 
+  const samplings = counter('samplings_total', 'What tool servers asked models, by how that ended', ['outcome']);
+  for (const outcome of ['ok', 'cancelled', 'model_forbidden']) samplings.inc({ outcome }, 0);
+
   return {
     registry,
     chatRequests: counter('chat_requests_total', 'Chat turns', ['dialect', 'stream', 'model', 'outcome']),
@@ -131,6 +134,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     approvalsPending,
     approvals,
     approvalNotices,
+    samplings,
     auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 
     models: new BoundedLabels(maxModels),

@@ -154,7 +154,7 @@ function showRound(
       return { name, arguments: text, state, ...(source === undefined ? {} : { result: source }) };
     }),
     finish_reason: round.finishReason,
-    tokens: round.usage.total_tokens as number,
+    tokens: round.usage.total_tokens,
   };
 }
 

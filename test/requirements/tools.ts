@@ -91,6 +91,8 @@ export const toolRequirements = {
     'without a worker a tool call waits for one for a while, then is refused and leaves nothing behind',
   'tools.nothing-left-alive': "no process of a tool server outlives its use, its worker's stop, or its worker's death",
   'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
+  'tools.own-server-asks':
+    'a tool of ours asks its client by what it returns, in both eras, and what it keeps meanwhile cannot be changed',
   'tools.own-server-http':
     'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',
   'tools.param-headers':

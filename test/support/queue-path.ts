@@ -111,10 +111,12 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const { limits, tools } = config;
   const lateCancels = new LateCancels({ journal, onDropped: () => undefined });
   const questions = new QuestionStore(database);
+  const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => questions.open(ids) };
   const approval = { expiresMs: config.approvals.expires_ms, notify: false };
   const runner = new QueuedToolRunner({
     lateCancels,
     approvals: { questions, settings: approval },
+    sampling,
     gatewayId: id,
     backing,
     journal,
@@ -168,7 +170,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     decide,
     deniedTool,
     approval: { expiresMs: config.approvals.expires_ms, notify: false },
-    approvals: { store, questions, notify: () => approvals.notify() },
+    approvals: { store, questions: sampling, notify: () => approvals.notify() },
     journal,
     runner,
     lateCancels,
@@ -180,7 +182,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     runs,
     journal,
     approvals: store,
-    questions,
+    questions: sampling,
     gatewayId: id,
     hold: () => () => undefined,
     logger: silentLogger,

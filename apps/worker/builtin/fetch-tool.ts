@@ -60,11 +60,8 @@ export class FetchTool {
         incoming.close();
         incoming = await this.requester.send(input, signal);
       }
-      const result = await this.result(incoming, input.save_to, {
-        ...context,
-        workspace: workspaceOf(context, input),
-        signal,
-      });
+      const workspace = workspaceOf(context, input);
+      const result = await this.result(incoming, input.save_to, { workspace, signal });
       const { structuredContent, content } = result;
       if (incoming.status === 200 && 'truncated' in structuredContent && !structuredContent.truncated) {
         await keepPage(context.cache, input, incoming, { text: content[0]!.text, structuredContent });

@@ -4,13 +4,13 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { SamplingDesk } from '../../tools/calls/dispatch-services.js';
 import { toolOfCall } from '../../tools/catalog/tool-of-call.js';
 import { approvalEvent } from '../ask-approval.js';
 import type { RunCallsPorts } from '../awaited-approvals.js';
@@ -22,7 +22,7 @@ import { runCalls } from '../run-calls.js';
 export interface SettlePorts extends RunCallsPorts {
   journal: Pick<Journal, 'get' | 'plan'>;
   approvalStore: Pick<ApprovalStore, 'byIds'>;
-  questions: Pick<QuestionStore, 'open'>;
+  questions: Pick<SamplingDesk, 'open'>;
 }
 
 type Tell = (events: readonly TurnEvent[]) => Flow;
@@ -85,7 +85,8 @@ async function ended(
     const now = await journal.get(id);
     if (now === undefined || hasEnded(now)) return undefined;
     signal.throwIfAborted();
-    const [question] = job?.questions === undefined ? [] : await questions.open([id]);
+    const [question] =
+      job?.questions === undefined ? [] : await questions.open([id], { ...turn.context, runId: turn.runId });
     if (question !== undefined) {
       if (questionsOf(turn) === 'return') return question;
       await tell([approvalEvent(question), { type: 'tool_progress', callId: id, status: 'waiting_approval' }]);

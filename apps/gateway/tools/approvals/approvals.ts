@@ -69,7 +69,8 @@ export class Approvals {
   /** Approvals of the caller, or of everybody if the caller may decide for others. */
   async get(id: string, caller: RequestContext): Promise<Approval> {
     const approval = await this.ports.store.get(id);
-    if (approval === undefined || (approval.principal !== caller.principal && !decidesForOthers(caller))) {
+    const none = approval === undefined || approval.kind === 'sampling';
+    if (none || (approval.principal !== caller.principal && !decidesForOthers(caller))) {
       throw new AppError('approval_not_found', `Approval '${id.slice(0, 64)}' not found`);
     }
     return approval;
@@ -162,7 +163,7 @@ export class Approvals {
 
   /** Ends the parked call with its approval; the call of a question continues. Repeating the write changes nothing. */
   private async end(approval: Approval): Promise<void> {
-    if (approval.kind === 'question') return;
+    if (approval.kind !== 'approval') return;
     const { callId, requestId, keyId } = approval;
     const context = { requestId, ...(keyId === null ? {} : { keyId }) };
     await this.ports.journal.end({ ...context, callId, outcome: refusedOutcome(approval) });
@@ -204,8 +205,9 @@ export class Approvals {
   private async endLapsed(): Promise<void> {
     const { store, webhook } = this.ports;
     for (const approval of await store.lapsed(maxSwept)) {
-      const { id, state } = approval;
-      if ((state === 'expired' || state === 'cancelled') && (await store.close(id, state))) this.ports.onEnded(state);
+      const { id, kind, state } = approval;
+      const closed = (state === 'expired' || state === 'cancelled') && (await store.close(id, state));
+      if (closed && kind !== 'sampling') this.ports.onEnded(state);
       await this.end(approval);
       await this.announce(approval.id);
     }

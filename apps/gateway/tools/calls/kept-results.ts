@@ -6,6 +6,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
+import { textOrEmpty } from '#libs/schemas/json.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ServerCall } from './server-call.js';
 
@@ -78,7 +79,7 @@ export class KeptResults {
   private async fileOf({ tool: { readsFile }, arguments: args, context }: ServerCall): Promise<string | undefined> {
     if (readsFile === undefined) return '';
     try {
-      return await this.parts.fileIdentity(context, String(args[readsFile]));
+      return await this.parts.fileIdentity(context, textOrEmpty(args[readsFile]));
     } catch {
       // The tool says what is wrong with its file.
       return undefined;

@@ -14,7 +14,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { DispatchServices } from './dispatch-services.js';
+import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../policy/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
@@ -38,6 +38,7 @@ export interface QueuedToolRunnerParts {
   registry: ProcessRegistry;
   lateCancels: LateCancels;
   approvals: { questions: Pick<QuestionStore, 'open'>; settings: ApprovalSettings };
+  sampling: SamplingDesk;
   limits: {
     sessionCalls: number;
     principalCalls: number;
@@ -71,7 +72,7 @@ export class QueuedToolRunner implements ToolRunner {
   private closing = false;
 
   constructor(private readonly parts: QueuedToolRunnerParts) {
-    const { backing, gatewayId, journal, lateCancels, limits, logger, registry } = parts;
+    const { backing, gatewayId, journal, lateCancels, limits, logger, registry, sampling } = parts;
     this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
     this.watch = new WorkerWatch(registry, backing.channels, logger);
     this.routes = new SessionRoutes(this.watch);
@@ -86,7 +87,18 @@ export class QueuedToolRunner implements ToolRunner {
     const { queue, channels } = backing;
     const { inbox, routes } = this;
     const { cancelGraceMs } = limits;
-    this.services = { queue, channels, journal, inbox, routes, lateCancels, cancelGraceMs, questions, logger };
+    this.services = {
+      queue,
+      channels,
+      journal,
+      inbox,
+      routes,
+      lateCancels,
+      cancelGraceMs,
+      questions,
+      sampling,
+      logger,
+    };
   }
 
   async start(): Promise<void> {
