@@ -11,6 +11,7 @@ import type { Busy, LoadResult } from './keep-busy.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
 import { chunksAStream, type Scenario, scenarios, warmingUp } from './scenarios.js';
+import { limitsScenario, measureLimits } from './limits.js';
 import { measureSignIns, signInScenario } from './sign-ins.js';
 import { runSoak, soakSettings } from './soak.js';
 import { startSystem, type System } from './system.js';
@@ -308,6 +309,7 @@ try {
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
     if (options.peers) await comparePeers(system, measured);
+    if (limitsScenario.includes(options.only)) await measureLimits(system);
     if (signInScenario.includes(options.only)) await measureSignIns(system);
   }
   if (options.soak === undefined && !options.files && !options.approvals) {

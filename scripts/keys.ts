@@ -17,7 +17,8 @@ import { CreateKeyDto, newKeyOf } from '../apps/gateway/http/admin/keys.dto.js';
 import { showKey } from '../apps/gateway/http/admin/shown-key.js';
 
 const usage = `npm run keys -- create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]
-    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N] [--expires-at TIME]
+    [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N]
+    [--requests-per-minute N] [--tokens-per-minute N] [--day-usd N] [--month-usd N] [--expires-at TIME]
   list · rotate ID [--grace-s N] · revoke ID
 Lists are separated by commas. --json prints JSON.`;
 const maxListed = 10_000;
@@ -72,6 +73,10 @@ function readArguments() {
         'allow-tools': text,
         'deny-tools': text,
         turns: text,
+        'requests-per-minute': text,
+        'tokens-per-minute': text,
+        'day-usd': text,
+        'month-usd': text,
         'expires-at': text,
         'grace-s': text,
         json: { type: 'boolean', default: false },
@@ -120,7 +125,8 @@ function readKey(values: Values): CreateKeyDto {
       name: values.name,
       roles: list(values.roles),
       models: list(values.models),
-      limits: values.turns === undefined ? undefined : { turns: Number(values.turns) },
+      limits: numbersOf(values, ['turns', 'requests-per-minute', 'tokens-per-minute']),
+      budgets: numbersOf(values, ['day-usd', 'month-usd']),
       expires_at: values['expires-at'],
     }),
   };
@@ -150,4 +156,11 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof Misunderstood) return 2;
   if (error instanceof AppError) return error.code === 'store_unavailable' ? 3 : 1;
   return 3;
+}
+
+/** Those that are given, by their names in a key; undefined if none is. */
+function numbersOf(values: Values, names: readonly (keyof Values)[]): Record<string, number> | undefined {
+  const given = names.filter((name) => values[name] !== undefined);
+  if (given.length === 0) return undefined;
+  return Object.fromEntries(given.map((name) => [name.replaceAll('-', '_'), Number(values[name])]));
 }

@@ -7,11 +7,13 @@ import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
+import { UsageStore } from '#libs/usage/usage-store.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import type { Gateway } from './gateway.js';
 import { KeysController } from './http/admin/keys.controller.js';
 import { ApprovalsController } from './http/admin/approvals.controller.js';
+import { UsageController } from './http/admin/usage.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
@@ -80,6 +82,7 @@ export class GatewayModule {
         FilesController,
         KeysController,
         ApprovalsController,
+        UsageController,
       ],
       providers: [
         { provide: CONFIG, useValue: config },
@@ -93,6 +96,7 @@ export class GatewayModule {
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Approvals, useValue: gateway.approvals },
         { provide: KeyStore, useValue: gateway.keys },
+        { provide: UsageStore, useValue: gateway.usage.store },
         { provide: KeyRing, useValue: gateway.keyRing },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },

@@ -1,5 +1,6 @@
 // The gateway without its HTTP server: opens, connects, starts and stops its parts.
 import { randomBytes } from 'node:crypto';
+import { openUsage } from './usage/open-usage.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
@@ -85,13 +86,15 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     writes,
     onDeleted: tellOfDeleted({ channels: backing.channels, leases: new PostgresSessionLeases(database), logger }),
   });
-  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions }));
+  const usage = openUsage({ database, writes, counters: backing.counters, config, metrics, logger });
+  const { accounts, budgets } = usage;
+  const runs = faulty.runs(new PostgresRunStore(database, { idempotencyTtlMs, writes, sessions, usage: usage.meter }));
   const log = new PostgresEventLog(database, writes);
   const journal = new PostgresJournal(database, writes, sessions);
   const registry = new PostgresProcessRegistry(database, { logger });
 
   const clocks = new TurnClocks();
-  const measuring = { metrics, clocks, logger };
+  const measuring = { metrics, clocks, logger, accounts };
   const offline = new OfflineProvider();
   const observers = createModelObservers(metrics);
   const measure = new ModelCallMeasure(measuring);
@@ -109,6 +112,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     questions,
     channels: backing.channels,
     models,
+    budgets,
     onAnswered: (outcome) => metrics.samplings.inc({ outcome }),
     logger,
   });
@@ -190,6 +194,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       validator,
       decide,
       deniedTool,
+      budgets,
       runs,
       log,
       channels: backing.channels,
@@ -262,6 +267,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     toolChanges,
     toolChangeDecisions,
     policy,
+    usage,
     toolServers: new ToolServers(registry, catalog),
     cancels,
     approvals,
@@ -291,7 +297,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       ]);
       // After the runner, which uses it until it is closed.
       await lateCancels.close();
-      await keyRing.close();
+      await Promise.all([keyRing.close(), usage.close()]);
       try {
         await registry.close();
       } finally {

@@ -37,6 +37,7 @@ import { type Gateway, openGateway } from './gateway.js';
 import { type OnRequestParts, registerOnRequest } from './http/on-request.js';
 import { GatewayModule } from './gateway.module.js';
 import { Authentication } from './http/admin/authenticate.js';
+import { LimitRequests } from './http/admin/limit-requests.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { registerDirectRoutes } from './http/turns/direct-routes.js';
 import { registerFileUploads } from './http/files/file-uploads.js';
@@ -70,6 +71,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     turns: config.limits.turns,
     principalTurns: turnsOfPrincipal(config.limits.principal_turns),
     places,
+    budgets: gateway.usage.budgets,
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
@@ -121,8 +123,9 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     onRefused: onBound,
     logger,
   });
+  const rates = new LimitRequests({ rates: gateway.usage.rates, limits: config.limits, onRefused: onBound });
   const onPipelineRefused = () => onBound('pipelined_requests');
-  prepare(fastify, { config, access, logger, onPipelineRefused, authentication });
+  prepare(fastify, { config, access, logger, onPipelineRefused, authentication, rates });
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     logger: new NestLog(logger),

@@ -97,7 +97,7 @@ function ports(): ChatPorts {
   const measure = new ModelCallMeasure(measuring);
   const offline = withoutNetwork();
   return {
-    models: createModelRouter({ providers: {}, aliases: {} }, { logger: silentLogger, offline, measure }),
+    models: createModelRouter({ providers: {}, aliases: {}, prices: {} }, { logger: silentLogger, offline, measure }),
     runner: {
       plan: (tool, args, context) => new ServerCall({ tool, arguments: args, replyTo: provider }, context),
       run: () => Promise.resolve({ state: 'completed', blocks: [{ type: 'text', text: 'Hello' }], durationMs: 0 }),
@@ -115,6 +115,7 @@ function ports(): ChatPorts {
     journal: {} as Journal,
     callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,
+    budgets: { spentBy: () => undefined, isSpent: () => false },
     // Of the store and the channels, all that a new turn uses.
     runs: { begin, planRound: done, end: () => Promise.resolve(true) } as Partial<RunStore> as RunStore,
     log: { append: done } as Partial<EventLog> as EventLog,

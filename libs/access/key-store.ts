@@ -12,7 +12,7 @@ export interface StoredKey extends Access {
   prefix: string;
   owner: string;
   name: string | null;
-  budgets: { day_usd?: number; month_usd?: number };
+  budgets: NonNullable<Access['budgets']>;
   createdAt: Date;
   expiresAt: Date | null;
   lastUsedAt: Date | null;
@@ -20,7 +20,7 @@ export interface StoredKey extends Access {
   replacedBy: string | null;
 }
 
-export interface NewKey extends Omit<Access, 'tools' | 'limits'> {
+export interface NewKey extends Omit<Access, 'tools' | 'limits' | 'budgets'> {
   owner: string;
   name?: string;
   tools?: Access['tools'];

@@ -2,6 +2,7 @@
 // from them. Names are those of signalbox.yaml; `environment.ts` maps environment variables to them.
 import { z } from 'zod';
 import { policySchema } from './policy-schema.js';
+import { priceSchema } from './price-table.js';
 import { changePolicies, serverSchema } from './server-schema.js';
 import { bytes, count, ms, secret, secretUrl } from './setting-kinds.js';
 
@@ -141,6 +142,10 @@ export const configSchema = z.strictObject({
         .record(z.string(), z.union([z.string(), z.array(z.string()).min(1)]))
         .default({})
         .describe('Names for models; a list is tried in order'),
+      prices: z
+        .record(z.string().min(1), priceSchema)
+        .default({})
+        .describe('USD per million tokens, by model or provider/model, * for any text (docs/limits.md)'),
     })
     .prefault({}),
   mcpServers: z
@@ -198,6 +203,12 @@ export const configSchema = z.strictObject({
       principal_turns: count(
         'Turns and single tool calls at once of a principal, on all gateways; default: 64 with a key, unlimited without keys',
       ).optional(),
+      requests_per_minute: count(
+        'Requests of a key in a minute, on all gateways, unless the key has its own limit; default: 600, unlimited without keys',
+      ).optional(),
+      tokens_per_minute: count(
+        'Tokens of a key in a minute, likewise; default: 1,000,000, unlimited without keys',
+      ).optional(),
       failed_sign_ins_per_minute: count(
         'Wrong API keys and tokens of one address in a minute, on all gateways',
       ).default(120),
@@ -206,6 +217,12 @@ export const configSchema = z.strictObject({
       mcp_sessions: count('Sessions of MCP clients from before 2026, in each gateway').default(1_000),
       mcp_session_idle_ms: ms('How long such a session lives while idle').default(600_000),
       mcp_subscriptions: count('Subscriptions of MCP clients, in each gateway').default(1_000),
+    })
+    .prefault({}),
+  budgets: z
+    .strictObject({
+      day_usd: z.number().min(0).optional().describe('Money of each key for a day (UTC), unless the key has its own'),
+      month_usd: z.number().min(0).optional().describe('The same for a month'),
     })
     .prefault({}),
   runs: z

@@ -68,6 +68,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       },
     ),
     chatRounds: histogram('chat_rounds', 'Model calls of a turn', { buckets: [1, 2, 3, 4, 5, 6, 8, 10, 15, 20] }),
+    chatStopped: counter('chat_stopped_total', 'Chat turns that a limit ended with a last answer', ['by']),
     gatewayOverhead: histogram('gateway_overhead_seconds', 'Own time of a turn: total minus model and tool time', {
       buckets: ownBuckets,
     }),
@@ -86,6 +87,12 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     ]),
     modelCircuit: gauge('model_circuit', '1 for the state that the circuit of a provider is in', ['provider', 'state']),
     tokens: counter('tokens_total', 'Tokens as providers count them', ['provider', 'model', 'kind']),
+    cost: counter('cost_usd_total', 'Money that model calls cost, by the price table', ['provider', 'model']),
+    modelCallsUnpriced: counter('model_calls_unpriced_total', 'Model calls that cost nothing for lack of a price', [
+      'provider',
+      'model',
+    ]),
+    usageDropped: counter('usage_dropped_total', 'Uses that were not counted: too many sums waited for the database'),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
     toolDuration: histogram('tool_duration_seconds', 'A tool call in its worker', {
       buckets: callBuckets,

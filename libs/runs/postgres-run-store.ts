@@ -35,18 +35,22 @@ export interface RunStoreOptions {
   writes?: StoreWrites;
   /** Creates the sessions of planned calls in the same statements. */
   sessions?: SessionMaker;
+  /** Writes what was used by now, in the statement of the round or the end that it was used for. */
+  usage?: { flush(): unknown };
 }
 
 export class PostgresRunStore implements RunStore {
   private readonly idempotencyTtlMs: number;
   private readonly writes: StoreWrites;
   private readonly sessions: SessionMaker | undefined;
+  private readonly usage: RunStoreOptions['usage'];
 
   constructor(
     private readonly database: Database,
-    { idempotencyTtlMs = 86_400_000, writes = new StoreWrites(database), sessions }: RunStoreOptions = {},
+    { idempotencyTtlMs = 86_400_000, writes = new StoreWrites(database), sessions, usage }: RunStoreOptions = {},
   ) {
     this.sessions = sessions;
+    this.usage = usage;
     this.idempotencyTtlMs = idempotencyTtlMs;
     this.writes = writes;
   }
@@ -83,6 +87,7 @@ export class PostgresRunStore implements RunStore {
   }
 
   async planRound(round: PlannedRound, audit: AuditContext): Promise<void> {
+    this.usage?.flush();
     const [written] = await Promise.all([
       this.writes.submit('round', plannedRoundRow(round, audit)),
       makeSessions(round.calls, this.sessions),
@@ -96,6 +101,7 @@ export class PostgresRunStore implements RunStore {
   }
 
   async end(runId: string, owner: string, end: RunEnd): Promise<boolean> {
+    this.usage?.flush();
     return (await this.writes.submit('end', runEndRow(runId, owner, end))) !== undefined;
   }
 

@@ -17,6 +17,8 @@ export interface Access {
   /** Globs of `server/tool`. First `allow` (absent: every tool), then `deny`. */
   tools: { allow?: readonly string[]; deny?: readonly string[] };
   limits: { requests_per_minute?: number; tokens_per_minute?: number; turns?: number };
+  /** Absent, as each member of it: what the configuration gives a key. */
+  budgets?: { day_usd?: number; month_usd?: number };
 }
 
 export interface RequestContext {

@@ -131,6 +131,7 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     validator: new CompiledArgumentValidator(bounds, silentLogger),
     decide: () => ({ effect: 'allow' as const, rule: 'replay' }),
     deniedTool: () => undefined,
+    budgets: { spentBy: () => undefined, isSpent: () => false },
     approval: { expiresMs: limits.turn_ms, notify: false },
     approvals: {} as Approvals,
     journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },

@@ -41,6 +41,7 @@ export function faultConformance(makeStore: MakeStore): void {
       forgetWorker: () => backing.queue.forgetWorker('w', signal),
       publish: () => backing.channels.publish('workers', 'x', signal),
       countersAdd: () => backing.counters.add('k', 1, 1_000, signal),
+      useWindows: () => backing.counters.useWindows([{ key: 'k', take: 1, add: 0, limit: 1, windowMs: 1_200 }], signal),
       acquire: () => backing.counters.acquire('k', 'h', 1, 1_000, signal),
       release: () => backing.counters.release('k', 'h', signal),
       get: () => backing.cache.get('k', signal),

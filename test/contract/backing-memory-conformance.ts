@@ -41,6 +41,64 @@ export function memoryConformance(makeStore: MakeStore): void {
       expect(performance.now() - start).toBeGreaterThanOrEqual(399);
     });
 
+    verifies('backing.windows-exact', '300 takes of 3 keys at once from two processes', async () => {
+      const keys = ['window:a', 'window:b', 'window:c'];
+      const states = await Promise.all(
+        Array.from({ length: 300 }, async (_, index) => {
+          const use = (key: string) => ({ key, take: 2, add: 0, limit: 101, windowMs: 60_000 });
+          // In any order: two that want the same keys must not wait for each other.
+          const order = index % 4 < 2 ? keys : [...keys].reverse();
+          const { counters } = index % 2 === 0 ? shared.one : shared.two;
+          const found = await counters.useWindows(order.map(use), never());
+          return order.map((key, place) => ({ key, ...found[place]! }));
+        }),
+      );
+      for (const key of keys) {
+        const of = states.flat().filter((state) => state.key === key);
+        expect(of.reduce((sum, { taken }) => sum + taken, 0)).toBe(101);
+        for (const { taken, left, waitMs } of of.filter((state) => state.taken < 2)) {
+          expect({ left, full: taken <= 1 }).toEqual({ left: 0, full: true });
+          expect(waitMs).toBeGreaterThan(55_000 - 15_000);
+          expect(waitMs).toBeLessThanOrEqual(65_000);
+        }
+      }
+    });
+
+    verifies(
+      'backing.windows-exact',
+      'what is given back can be taken, and more than there is room for can be counted',
+      async () => {
+        const use = async (take: number, add: number) => {
+          const [state] = await shared.one.counters.useWindows(
+            [{ key: 'window:back', take, add, limit: 10, windowMs: 60_000 }],
+            never(),
+          );
+          return { taken: state!.taken, left: state!.left, waits: state!.waitMs > 0 };
+        };
+        expect(await use(8, 0)).toEqual({ taken: 8, left: 2, waits: false });
+        expect(await use(5, -4)).toEqual({ taken: 5, left: 1, waits: false });
+        expect(await use(0, 7)).toEqual({ taken: 0, left: -6, waits: true });
+        expect(await use(3, 0)).toEqual({ taken: 0, left: -6, waits: true });
+      },
+    );
+
+    verifies('backing.windows-exact', 'nothing that was taken can be taken again within the window', async () => {
+      const windowMs = 600;
+      const takes: { at: number; taken: number }[] = [];
+      const began = performance.now();
+      // Until the first has left the window.
+      while (takes.filter(({ taken }) => taken > 0).length < 2) {
+        const use = { key: 'window:slides', take: 5, add: 0, limit: 5, windowMs };
+        const asked = performance.now();
+        const [state] = await shared.two.counters.useWindows([use], never());
+        takes.push({ at: takes.length === 0 ? performance.now() : asked, taken: state!.taken });
+        if (asked - began > 10_000) throw new Error('the window never slid');
+        await new Promise((resolve) => setTimeout(resolve, Math.min(state!.waitMs, 20)));
+      }
+      expect(takes[0]!.taken).toBe(5);
+      expect(takes.at(-1)!.taken).toBe(5);
+    });
+
     verifies('backing.places-exact', '200 holders for 7 places, from two processes', async () => {
       const taken = await Promise.all(
         Array.from({ length: 200 }, (_, index) =>

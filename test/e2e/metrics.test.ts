@@ -113,6 +113,7 @@ verifies('operations.metrics-move', 'model calls, tokens, tool calls, errors, se
   expect(grown('signalbox_model_call_duration_seconds_count')).toBe(7);
   expect(grown('signalbox_tokens_total', { kind: 'prompt' })).toBe(40);
   expect(grown('signalbox_tokens_total', { kind: 'completion' })).toBe(20);
+  expect(grown('signalbox_model_calls_unpriced_total', { provider: 'scripted' })).toBe(4);
   expect(grown('signalbox_tool_calls_total', { server: 'workspace', tool: 'write_file', outcome: 'ok' })).toBe(2);
   expect(grown('signalbox_tool_calls_total', { tool: 'list_directory', outcome: 'ok' })).toBe(1);
   expect(grown('signalbox_tool_calls_total', { tool: 'other', outcome: 'tool_not_found' })).toBe(1);

@@ -246,6 +246,11 @@ async function askApprovals(): Promise<void> {
   for (const each of [id, 'appr_none']) await ask('GET /api/approvals/{id}', { path: `${path}/${each}` });
 }
 
+async function askUsage(): Promise<void> {
+  for (const query of ['', '?by=key,model,tool,day&since=2026-01-01', '?by=nobody', '?until=today'])
+    await ask('GET /api/usage', { path: `/api/usage${query}` });
+}
+
 /** Last: from the first key on, every request needs one. */
 async function askKeys(): Promise<void> {
   const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });
@@ -271,6 +276,7 @@ const notMet = [
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
   await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals()]);
+  await askUsage();
   await askKeys();
   const missing = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as unknown as Record<string, Operation>).flatMap(([method, { responses }]) =>

@@ -62,6 +62,9 @@ verifies('tools.queue-full', 'the tools API, and a turn in which the model asks 
   expect(body.tool_execution!.calls[0]).toMatchObject({ name: 'get_time', success: false });
   expect(messagesOf(box.upstream.requests.at(-1)!).at(-1)).toMatchObject({ role: 'tool' });
 
+  const metrics = await (await fetch(`${box.url}/metrics`)).text();
+  expect(metrics).toContain('signalbox_rate_limited_total{limit="queue_length"} 6');
+
   web.answer('/held');
   expect((await first).status).toBe(200);
   expect(await Promise.all(taken)).toEqual(Array(limit).fill(200));

@@ -1,5 +1,6 @@
 // Suites of other folders that run a second time with Redis as the set of backing services.
 const always = [
+  'test/e2e/rates.test.ts',
   'test/e2e/runs.test.ts',
   'test/e2e/tool-call.test.ts',
   'test/e2e/tool-jobs.test.ts',

@@ -8,6 +8,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { StopCause, TurnEvent } from '#libs/schemas/turn-event.js';
+import type { Budgets } from '#libs/usage/budgets.js';
 import type { ModelRequest, ModelRoute, ModelRouter } from '../models/model-provider.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
@@ -40,6 +41,7 @@ export interface TurnPorts extends PlanPorts {
   approvals: Pick<Approvals, 'decided' | 'notify'>;
   journal: Pick<Journal, 'get' | 'plan'>;
   limits: Config['limits'];
+  budgets: Pick<Budgets, 'spentBy' | 'isSpent'>;
 }
 
 /** A round as the loop knows it; the record knows the numbers of its events. */
@@ -61,7 +63,7 @@ export interface TurnRecord {
 export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnRecord): Promise<void> {
   const { state, offer } = turn;
   for (;;) {
-    const stoppedBy = offer.runsHere ? state.bound() : null;
+    const stoppedBy = offer.runsHere ? (state.bound() ?? (await spentBudget(turn, ports))) : null;
     state.round++;
     const answer = assembler(turn, stoppedBy, record);
     await callModel(turn, stoppedBy, ports, answer);
@@ -82,7 +84,7 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
     }
 
     const context = { ...turn.context, ...callContext(turn, message) };
-    const planned = await planCalls({ calls, offer, context, admit: () => state.admitCall() }, ports);
+    const planned = await planCalls({ calls, offer, context, admit: mayCall(turn, ports) }, ports);
     const rows = planned.map((call) => call.planned);
     // A caller that is not held answers for the calls that wait; they stay parked until it comes back.
     const holds = turn.request.approval === 'hold';
@@ -113,6 +115,16 @@ export async function runChatTurn(turn: Turn, ports: TurnPorts, record: TurnReco
   }
 }
 
+/** A turn that begins was admitted by its budget. */
+async function spentBudget({ state, context }: Turn, { budgets }: TurnPorts): Promise<StopCause | null> {
+  return state.round > 0 && (await budgets.spentBy(context)) !== undefined ? 'budget' : null;
+}
+
+const mayCall =
+  ({ state, context }: Turn, { budgets }: TurnPorts) =>
+  (): boolean =>
+    state.admitCall() && !budgets.isSpent(context);
+
 export function toEndedCall({ planned }: TurnCall, outcome: ToolOutcome, round: number): EndedCall {
   return {
     id: planned.id,
@@ -136,6 +148,7 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
     {
       requestId: context.requestId,
       runId: turn.runId,
+      paidBy: { ...payer(context), round: state.round },
       // Past the turn's own time there is an allowance for the last answer.
       deadline: context.deadline + ports.limits.final_answer_ms,
       signal: context.signal,
@@ -144,6 +157,12 @@ function callModel(turn: Turn, stoppedBy: StopCause | null, ports: TurnPorts, an
     answer.take,
   );
 }
+
+const payer = ({ principal, keyId, access }: RequestContext) => ({
+  principal,
+  ...(keyId === undefined ? {} : { keyId }),
+  ...(access === undefined ? {} : { access }),
+});
 
 export function toModelRequest(
   request: TurnRequest,

@@ -5,7 +5,7 @@ import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
-import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { CallLog } from './call-log.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -105,12 +105,17 @@ export class TurnMeasure {
         summary.outcome = 'ok';
         summary.tokens = event.usage.total_tokens;
         summary.rounds = event.toolExecution?.rounds ?? 1;
-        if (event.toolExecution !== undefined) summary.sessionId = event.toolExecution.session_id;
+        if (event.toolExecution !== undefined) this.noteTools(event.toolExecution);
         break;
       case 'approval_required':
       case 'error':
         break;
     }
+  }
+
+  private noteTools({ session_id, stopped_by: by }: ToolExecution): void {
+    this.summary.sessionId = session_id;
+    if (by !== null) this.measuring.metrics.chatStopped.inc({ by });
   }
 }
 

@@ -8,6 +8,7 @@ import { rememberReply } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Authentication } from './admin/authenticate.js';
+import type { LimitRequests } from './admin/limit-requests.js';
 import { markUpload } from './files/file-uploads.js';
 import { type KnownRoutes, watchRoutes } from './method-not-allowed.js';
 import { originGuard } from './origin-guard.js';
@@ -20,13 +21,15 @@ export interface OnRequestParts {
   access: OperatorAccess;
   /** If absent, all callers are the keyless principal. */
   authentication?: Pick<Authentication, 'authenticate' | 'watchRoutes'>;
+  /** If absent, callers may come as often as they like. */
+  rates?: Pick<LimitRequests, 'admit'>;
   logger: Logger;
   onPipelineRefused: () => void;
 }
 
 /** Call it before the routes are registered. */
 export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestParts): void {
-  const { config, access, authentication, logger, onPipelineRefused } = parts;
+  const { config, access, authentication, rates, logger, onPipelineRefused } = parts;
   const routes = watchRoutes(fastify);
   const guard = originGuard(config.server);
   fastify.decorateRequest('signalboxContext', undefined);
@@ -47,6 +50,16 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
       }
       done();
     };
+    const limit = () => {
+      let counted: Promise<void> | undefined;
+      try {
+        counted = rates?.admit(request, reply);
+      } catch (error) {
+        return fail(error);
+      }
+      if (counted === undefined) pass();
+      else void counted.then(pass, fail);
+    };
     let lookup: Promise<void> | undefined;
     try {
       rememberReply(request, reply);
@@ -58,8 +71,8 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
     } catch (error) {
       return fail(error);
     }
-    if (lookup === undefined) pass();
-    else void lookup.then(pass, fail);
+    if (lookup === undefined) limit();
+    else void lookup.then(limit, fail);
   });
 }
 

@@ -2,6 +2,7 @@
 // It knows nothing of sessions, queues or our own HTTP answers.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
+import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -25,6 +26,8 @@ export interface ModelRequest {
 
 export interface ModelCall {
   requestId: string;
+  /** Who pays for it, and in which round of the turn; absent: it is not counted. */
+  paidBy?: Pick<RequestContext, 'principal' | 'keyId' | 'access'> & { round: number };
   /** Identifies the turn; `requestId` may come from the client and repeat. */
   runId?: string;
   traceparent?: string;

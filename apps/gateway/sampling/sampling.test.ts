@@ -4,6 +4,7 @@ import type { SamplingOutcome } from '#libs/approvals/question-store.js';
 import { maxSampledLength, samplingLeaseMs, samplingMs } from '#libs/approvals/sampling.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { verifies } from '../../../test/verifies.js';
+import type { SpentBudget } from '#libs/usage/budgets.js';
 import type { ModelProvider, ModelRouter } from '../models/model-provider.js';
 import type { SamplingCaller } from '../tools/calls/dispatch-services.js';
 import { Sampling } from './sampling.js';
@@ -15,7 +16,7 @@ const untilAborted: ModelRouter['call'] = (_route, _request, { signal }) =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 
 /** `taken`: what the store says each time, in the end the last. */
-function open(call: ModelRouter['call'], taken: boolean[] = [true]) {
+function open(call: ModelRouter['call'], taken: boolean[] = [true], spent?: SpentBudget) {
   const written: SamplingOutcome[] = [];
   const counted: string[] = [];
   let takes = 0;
@@ -29,6 +30,7 @@ function open(call: ModelRouter['call'], taken: boolean[] = [true]) {
     },
     channels: { publish: async () => undefined },
     models: { resolve: () => ({ candidates: [{ provider, model: 'm' }] }), list: async () => [], call },
+    budgets: { spentBy: () => spent },
     onAnswered: (outcome) => counted.push(outcome),
     logger: silentLogger,
   });
@@ -63,6 +65,24 @@ verifies('sampling.bounded', 'an answer that is too long', async () => {
   await asking.answer(asked, caller, new AbortController().signal);
   expect(written).toMatchObject([{ errorCode: 'model_bad_response', model: 'upstream/m' }]);
 });
+
+verifies(
+  'sampling.bounded',
+  'a budget that is used up asks no model; what a model uses is charged to the caller',
+  async () => {
+    const payers: unknown[] = [];
+    const call: ModelRouter['call'] = async (_route, _request, { paidBy }, take) => {
+      payers.push(paidBy);
+      await take([{ type: 'text_delta', text: 'x' }]);
+    };
+    const [rich, poor] = [open(call), open(call, [true], { period: 'day', usd: 1, leftMs: 1 })];
+    for (const { asking, asked, caller } of [rich, poor]) {
+      await asking.answer(asked, { ...caller, keyId: 'key_1' }, new AbortController().signal);
+    }
+    expect(payers).toEqual([{ principal: 'local', keyId: 'key_1', access: undefined, round: 0 }]);
+    expect(poor.written).toMatchObject([{ errorCode: 'budget_exceeded' }]);
+  },
+);
 
 verifies('sampling.cancelled', 'nobody waits any more: by the store, by its call, and by its caller', async () => {
   for (const stop of ['store', 'call', 'caller']) {

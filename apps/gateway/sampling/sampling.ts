@@ -15,6 +15,7 @@ import { abortAfter } from '#libs/concurrency/abort-after.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { Budgets } from '#libs/usage/budgets.js';
 import type { FinishReason } from '#libs/schemas/model-event.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
@@ -27,6 +28,7 @@ export interface SamplingPorts {
   questions: Pick<QuestionStore, 'take' | 'sampled' | 'open'>;
   channels: Pick<Channels, 'publish'>;
   models: Pick<ModelRouter, 'resolve' | 'list' | 'call'>;
+  budgets: Pick<Budgets, 'spentBy'>;
   /** Each request that was answered, with `ok` or the code of what went wrong. */
   onAnswered: (outcome: string) => void;
   logger: Logger;
@@ -99,8 +101,9 @@ export class Sampling implements SamplingDesk {
     answer: SampledAnswer,
     signal: AbortSignal,
   ): Promise<void> {
-    const { models } = this.ports;
-    const { requestId, runId, traceparent, access } = caller;
+    const { models, budgets } = this.ports;
+    const { requestId, runId, traceparent, principal, keyId, access } = caller;
+    if ((await budgets.spentBy(caller)) !== undefined) throw new AppError('budget_exceeded', 'The budget is used up');
     const request = samplingRequestSchema.parse(asked.schema);
     const bounded = AbortSignal.any([signal, abortAfter(samplingMs)]);
     const known = (await models.list(bounded)).map(({ id }) => id);
@@ -112,6 +115,8 @@ export class Sampling implements SamplingDesk {
       ...(traceparent === undefined ? {} : { traceparent }),
       deadline: steadyNow() + samplingMs,
       signal: bounded,
+      // No request of its own.
+      paidBy: { principal, keyId, access, round: 0 },
     };
     await models.call(route, toModelRequest(request), call, (events) => answer.take(events));
     if (bounded.aborted && !signal.aborted) throw new AppError('model_timeout', 'The model took too long');

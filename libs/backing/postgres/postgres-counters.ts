@@ -1,6 +1,6 @@
 // Counters in unlogged tables. Exact while the server lives: sums by row locks, places by a lock on their key.
 // Times are the server's, so that gateways' clocks need not agree.
-import type { Counters } from '../counters.js';
+import type { Counters, WindowState, WindowUse } from '../counters.js';
 import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';
 
@@ -12,6 +12,14 @@ on conflict (key) do update set
   expires_at = case when c.expires_at <= clock_timestamp() then excluded.expires_at else c.expires_at end
 returning total::float8 as total,
   greatest(0, ceil(extract(epoch from expires_at - clock_timestamp()) * 1000))::float8 as "resetInMs"`;
+
+/** In the order of their keys: two statements that want the same rows never wait for each other. */
+const useStatement = `
+select place::int, taken::float8 as taken, room::float8 as left, wait_ms::float8 as "waitMs"
+from rows from (
+  unnest($1::text[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[])
+) with ordinality as use (key, take, extra, bound, window_ms, place)
+cross join lateral signalbox_backing.use_window(key, take, extra, bound, window_ms)`;
 
 export class PostgresCounters implements Counters {
   constructor(private readonly database: Database) {}
@@ -28,6 +36,26 @@ export class PostgresCounters implements Counters {
       signal,
     );
     return rows[0]!;
+  }
+
+  async useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]> {
+    const sorted = uses
+      .map((use, index) => ({ ...use, index, key: storedKey(use.key) }))
+      .sort((left, right) => (left.key < right.key ? -1 : 1));
+    const { rows } = await this.database.run<WindowState & { place: number }>(
+      useStatement,
+      [
+        sorted.map(({ key }) => key),
+        sorted.map(({ take }) => take),
+        sorted.map(({ add }) => add),
+        sorted.map(({ limit }) => limit),
+        sorted.map(({ windowMs }) => windowMs),
+      ],
+      signal,
+    );
+    const states: WindowState[] = [];
+    for (const { place, ...state } of rows) states[sorted[place - 1]!.index] = state;
+    return states;
   }
 
   // eslint-disable-next-line max-params -- the port's own shape

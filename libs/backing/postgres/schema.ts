@@ -2,10 +2,11 @@
 // migrations of the store. Safe for concurrent processes; an up-to-date database is only read.
 import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
 import type pg from 'pg';
+import { windowSteps } from '../counters.js';
 import type { Database } from './database.js';
 
 /** Increase it with each change below; a database with a higher number is left alone (a newer version created it). */
-const revision = 1;
+const revision = 2;
 
 const lockKey = 0x5349_4742;
 
@@ -55,6 +56,56 @@ begin
   end if;
   insert into signalbox_backing.place (key, holder, expires_at) values (p_key, p_holder, v_until);
   return true;
+end;
+$$;
+
+create unlogged table if not exists signalbox_backing.sliding_window (
+  key text primary key,
+  -- The last step that was counted in, and the counts of it and of those before it, the oldest first.
+  step bigint not null,
+  counts bigint[] not null,
+  expires_at timestamptz not null
+);
+
+create or replace function signalbox_backing.use_window(
+  p_key text, p_take bigint, p_add bigint, p_limit bigint, p_window_ms bigint,
+  out taken bigint, out room bigint, out wait_ms bigint
+) language plpgsql as $$
+declare
+  v_step_ms bigint := p_window_ms / ${windowSteps};
+  v_now bigint;
+  v_step bigint;
+  v_gone integer;
+  v_last bigint;
+  v_counts bigint[];
+  v_freed bigint := 0;
+begin
+  -- Locks the row, so that what follows is one step for all processes.
+  insert into signalbox_backing.sliding_window as w (key, step, counts, expires_at)
+  values (p_key, 0, array_fill(0::bigint, array[${windowSteps + 1}]), clock_timestamp())
+  on conflict (key) do update set expires_at = clock_timestamp() + p_window_ms * 2 * interval '1 millisecond'
+  returning w.step, w.counts into v_last, v_counts;
+  v_now := floor(extract(epoch from clock_timestamp()) * 1000);
+  v_step := v_now / v_step_ms;
+  v_gone := least(${windowSteps + 1}, greatest(0, v_step - v_last));
+  if v_gone > 0 then
+    v_counts := v_counts[v_gone + 1 : ${windowSteps + 1}] || array_fill(0::bigint, array[v_gone]);
+  end if;
+  room := p_limit - p_add - (select sum(count) from unnest(v_counts) as counted (count));
+  taken := greatest(0, least(p_take, room));
+  room := room - taken;
+  v_counts[${windowSteps + 1}] := v_counts[${windowSteps + 1}] + p_add + taken;
+  update signalbox_backing.sliding_window set step = greatest(v_step, v_last), counts = v_counts,
+    expires_at = clock_timestamp() + p_window_ms * 2 * interval '1 millisecond'
+  where key = p_key;
+  wait_ms := 0;
+  if room < 1 then
+    for v_at in 1 .. ${windowSteps + 1} loop
+      v_freed := v_freed + v_counts[v_at];
+      wait_ms := (v_step + v_at) * v_step_ms - v_now;
+      exit when v_freed >= 1 - room;
+    end loop;
+  end if;
 end;
 $$;
 

@@ -1,7 +1,8 @@
 // Counters in Redis, each one atomic script. Times are the server's, so that gateways' clocks need not agree.
-import type { Counters } from '../counters.js';
+import { type Counters, type WindowState, windowSteps, type WindowUse } from '../counters.js';
 import { storedKey } from '../stored-key.js';
-import { counterKey, placesKey } from './keys.js';
+import { counterKey, placesKey, windowKey } from './keys.js';
+import type { RedisClient } from './redis-client.js';
 import { RedisScript } from './redis-script.js';
 import type { RedisStore } from './redis-store.js';
 
@@ -13,6 +14,44 @@ if left < 0 then
   left = tonumber(ARGV[2])
 end
 return {total, left}`);
+
+/** A hash: number of the step → its count. */
+const useWindow = new RedisScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local take, add, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local size = window / ${windowSteps}
+local step = math.floor(now / size)
+local oldest = step - ${windowSteps}
+local stored = redis.call('HGETALL', KEYS[1])
+local counts, used = {}, add
+for place = 1, #stored, 2 do
+  local at = tonumber(stored[place])
+  if at < oldest then
+    redis.call('HDEL', KEYS[1], stored[place])
+  else
+    counts[at] = tonumber(stored[place + 1])
+    used = used + counts[at]
+  end
+end
+local taken = math.max(0, math.min(take, limit - used))
+local left = limit - used - taken
+if add + taken ~= 0 then
+  counts[step] = (counts[step] or 0) + add + taken
+  redis.call('HSET', KEYS[1], string.format('%d', step), string.format('%d', counts[step]))
+  redis.call('PEXPIRE', KEYS[1], string.format('%d', window * 2))
+end
+local wait, freed = 0, 0
+if left < 1 then
+  for at = oldest, step do
+    freed = freed + (counts[at] or 0)
+    wait = (at + ${windowSteps + 1}) * size - now
+    if freed >= 1 - left then
+      break
+    end
+  end
+end
+return {taken, left, wait}`);
 
 const acquire = new RedisScript(`
 local time = redis.call('TIME')
@@ -42,6 +81,10 @@ export class RedisCounters implements Counters {
     return { total, resetInMs };
   }
 
+  useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]> {
+    return this.store.run((client) => Promise.all(uses.map((use) => useOne(client, use))), signal);
+  }
+
   // eslint-disable-next-line max-params -- the port's own shape
   async acquire(key: string, holder: string, limit: number, ttlMs: number, signal: AbortSignal): Promise<boolean> {
     const values = [storedKey(holder), limit, Math.ceil(ttlMs)];
@@ -55,4 +98,10 @@ export class RedisCounters implements Counters {
 
   /** The connections belong to the backing. */
   async close(): Promise<void> {}
+}
+
+async function useOne(client: RedisClient, { key, take, add, limit, windowMs }: WindowUse): Promise<WindowState> {
+  const answer = await useWindow.run(client, [windowKey(storedKey(key))], [take, add, limit, windowMs]);
+  const [taken, left, waitMs] = answer as [number, number, number];
+  return { taken, left, waitMs };
 }

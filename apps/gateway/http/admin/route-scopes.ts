@@ -47,6 +47,7 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'POST /api/keys': 'admin',
   'POST /api/keys/:id/rotate': 'admin',
   'DELETE /api/keys/:id': 'admin',
+  'GET /api/usage': 'key',
   'GET /metrics': 'operator',
   'GET /docs': 'operator',
   'GET /docs/*': 'operator',

@@ -64,8 +64,7 @@ export class ToolsController {
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     // The call counts as a turn, so that a shutdown waits for it.
-    const { principal, access } = requestContext(request);
-    const leave = await this.admission.enter(principal, access?.limits.turns);
+    const leave = await this.admission.enter(requestContext(request));
     try {
       await this.callTool(request, reply);
     } catch (error) {

@@ -38,8 +38,7 @@ export class McpRoute {
     const streams = request.method !== 'POST' || request.headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
     // Calls count as turns, so that a shutdown waits for them.
-    if (frames?.calls === true)
-      exchange.atEnd.push(await this.admission.enter(context.principal, context.access?.limits.turns));
+    if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context));
     try {
       const response = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
       await this.send(response, reply, { exchange, signal });
@@ -70,7 +69,7 @@ export class McpRoute {
     }
     const context = requestContext(request);
     const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
-    if (frames.calls) exchange.atEnd.push(await this.admission.enter(context.principal, context.access?.limits.turns));
+    if (frames.calls) exchange.atEnd.push(await this.admission.enter(context));
     try {
       this.endpoint.receive(sessionId, webRequest(request, context.signal), exchange, frames);
     } catch (error) {

@@ -4,6 +4,7 @@ import type { DescribedOperation } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { approval, approvalOperations } from '../admin/open-api-approval-operations.js';
 import { keyOperations } from '../admin/open-api-key-operations.js';
+import { usageOperations } from '../admin/open-api-usage-operations.js';
 import {
   anything,
   callResult,
@@ -71,6 +72,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   },
   ...keyOperations,
   ...approvalOperations,
+  ...usageOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     tag: 'tools',

@@ -13,40 +13,40 @@ const full = expect.objectContaining({ code: 'concurrency_exceeded', http: 429, 
 
 verifies('chat.overload.principal', 'one that is full keeps nobody else out', async () => {
   const { admission, refused } = open({ turns: 5, principalTurns: 2 });
-  const leave = await admission.enter('ann');
-  const leaveToo = await admission.enter('ann');
-  await expect(admission.enter('ann')).rejects.toEqual(full);
-  await admission.enter('bob');
+  const leave = await admission.enter({ principal: 'ann' });
+  const leaveToo = await admission.enter({ principal: 'ann' });
+  await expect(admission.enter({ principal: 'ann' })).rejects.toEqual(full);
+  await admission.enter({ principal: 'bob' });
   expect(refused).toEqual(['principal_turns']);
   leave();
   // Leaving twice releases one place.
   leave();
-  (await admission.enter('ann'))();
+  (await admission.enter({ principal: 'ann' }))();
   leaveToo();
-  for (let again = 0; again < 2; again += 1) await admission.enter('ann');
-  await expect(admission.enter('ann')).rejects.toEqual(full);
+  for (let again = 0; again < 2; again += 1) await admission.enter({ principal: 'ann' });
+  await expect(admission.enter({ principal: 'ann' })).rejects.toEqual(full);
 });
 
 verifies('chat.overload', 'whoever they are of, with room left for each principal', async () => {
   const { admission, refused } = open({ turns: 2, principalTurns: 2 });
-  const leave = await admission.enter('ann');
-  await admission.enter('bob');
-  await expect(admission.enter('cid')).rejects.toEqual(full);
+  const leave = await admission.enter({ principal: 'ann' });
+  await admission.enter({ principal: 'bob' });
+  await expect(admission.enter({ principal: 'cid' })).rejects.toEqual(full);
   expect(refused).toEqual(['turns']);
   leave();
-  await admission.enter('cid');
-  await expect(admission.enter('ann')).rejects.toEqual(full);
+  await admission.enter({ principal: 'cid' });
+  await expect(admission.enter({ principal: 'ann' })).rejects.toEqual(full);
 });
 
 verifies('chat.overload.principal', 'unless it is set: 64 of a key, any number without keys', async () => {
   const { admission } = open({ turns: 1_000 });
   const enterAll = async (principal: string, times: number) => {
-    for (let turn = 0; turn < times; turn += 1) await admission.enter(principal);
+    for (let turn = 0; turn < times; turn += 1) await admission.enter({ principal });
   };
   await enterAll('ann', 64);
-  await expect(admission.enter('ann')).rejects.toEqual(full);
+  await expect(admission.enter({ principal: 'ann' })).rejects.toEqual(full);
   await enterAll('local', 200);
   const { admission: set } = open({ turns: 1_000, principalTurns: 1 });
-  await set.enter('local');
-  await expect(set.enter('local')).rejects.toEqual(full);
+  await set.enter({ principal: 'local' });
+  await expect(set.enter({ principal: 'local' })).rejects.toEqual(full);
 });

@@ -1,6 +1,7 @@
-// Limits the turns of this gateway, and of each principal on all gateways. Above a limit the answer is 429 at once; there is
-// no queue.
-import { keylessPrincipal } from '#libs/schemas/call-context.js';
+// Limits the turns of this gateway, and of each principal on all gateways, and refuses them when a budget is used up. Above a
+// limit the answer is 429 at once; there is no queue.
+import type { Budgets } from '#libs/usage/budgets.js';
+import { keylessPrincipal, type RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { PrincipalPlaces } from './principal-places.js';
 
@@ -17,6 +18,8 @@ export interface TurnBounds {
   principalTurns: (principal: string) => number;
   /** Counts on all gateways. If absent, this gateway counts alone. */
   places?: Pick<PrincipalPlaces, 'take'>;
+  /** If absent, nobody has a budget. */
+  budgets?: Pick<Budgets, 'spentBy'>;
   /** Called with the name of the limit. */
   onRefused: (limit: string) => void;
 }
@@ -31,10 +34,13 @@ export class TurnAdmission {
   constructor(private readonly bounds: TurnBounds) {}
 
   /**
-   * `keyLimit` is that of the caller's key. The returned function must be called when the turn has ended.
-   * @throws AppError concurrency_exceeded, shutting_down
+   * The returned function must be called when the turn has ended.
+   * @throws AppError concurrency_exceeded, budget_exceeded, shutting_down, store_unavailable
    */
-  async enter(principal: string, keyLimit = Infinity): Promise<() => void> {
+  async enter(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access'>): Promise<() => void> {
+    const { principal, access } = caller;
+    await this.refuseWithoutBudget(caller);
+    const keyLimit = access?.limits.turns ?? Infinity;
     const limit = Math.min(keyLimit, this.bounds.principalTurns(principal));
     const leave = this.enterHere(principal, limit);
     const { places } = this.bounds;
@@ -48,6 +54,15 @@ export class TurnAdmission {
       giveBack();
       leave();
     };
+  }
+
+  private async refuseWithoutBudget(caller: Pick<RequestContext, 'principal' | 'keyId' | 'access'>): Promise<void> {
+    const spent = await this.bounds.budgets?.spentBy(caller);
+    if (spent === undefined) return;
+    const { period, usd, leftMs } = spent;
+    this.bounds.onRefused(`budget_${period}`);
+    const message = `Your budget of $${usd} for this ${period} is used up`;
+    throw new AppError('budget_exceeded', message, { retryAfterSeconds: Math.ceil(leftMs / 1_000) });
   }
 
   private enterHere(principal: string, limit: number): () => void {

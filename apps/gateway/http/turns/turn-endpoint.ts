@@ -43,7 +43,7 @@ export class TurnEndpoint {
     const context = requestContext(request);
     const read = dialect.read(request.body, this.config.limits);
     const idempotencyKey = readIdempotencyKey(request);
-    const leave = await this.admission.enter(context.principal, context.access?.limits.turns);
+    const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
@@ -70,7 +70,7 @@ export class TurnEndpoint {
   async count(dialect: Pick<Dialect, 'read' | 'complete'>, request: FastifyRequest): Promise<number> {
     const context = requestContext(request);
     const read = dialect.read(request.body, this.config.limits);
-    const leave = await this.admission.enter(context.principal, context.access?.limits.turns);
+    const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
       return await this.chat.countTokens(turn, context);

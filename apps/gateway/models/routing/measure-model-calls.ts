@@ -2,7 +2,9 @@
 import type { Logger } from '#libs/logging/logger.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
+import { tokenCount } from '#libs/usage/prices.js';
 import { usageDetail, type Usage } from '#libs/schemas/usage.js';
+import type { UsageAccounts } from '../../usage/usage-accounts.js';
 import { type CircuitState, circuitStates } from '../resilience/circuit-breaker.js';
 import type { ModelAttempt } from './model-attempt.js';
 import type { RoutedCall } from './routed-call.js';
@@ -11,6 +13,7 @@ export interface Measuring {
   metrics: Metrics;
   clocks: TurnClocks;
   logger: Logger;
+  accounts?: Pick<UsageAccounts, 'modelCall'>;
 }
 
 /** Counts failed attempts and exports the state of each provider's circuit breaker. */
@@ -35,8 +38,10 @@ export class ModelCallMeasure {
     return this.measuring.clocks.enter(runId);
   }
 
-  report({ provider, model, outcome: reported, usage, call, startedAt }: RoutedCall): void {
-    const { metrics, logger } = this.measuring;
+  report(routed: RoutedCall): void {
+    const { provider, model, outcome: reported, usage, call, startedAt } = routed;
+    const { metrics, logger, accounts } = this.measuring;
+    accounts?.modelCall(routed);
     const outcome = reported !== 'ok' && call.signal.aborted ? 'cancelled' : reported;
     const durationMs = performance.now() - startedAt;
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
@@ -76,9 +81,4 @@ function tokensOf(usage: Usage): Tokens {
     cached: tokenCount(usageDetail(usage, 'prompt_tokens_details', 'cached_tokens')),
     reasoning: tokenCount(usageDetail(usage, 'completion_tokens_details', 'reasoning_tokens')),
   };
-}
-
-/** Providers may send anything, and a counter must not decrease. */
-function tokenCount(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }

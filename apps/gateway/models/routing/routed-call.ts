@@ -11,6 +11,8 @@ export class RoutedCall {
   model: string;
   outcome = 'cancelled';
   usage: Usage | undefined;
+  /** What candidates counted that another replaced. */
+  readonly replaced: { provider: string; model: string; usage: Usage }[] = [];
   readonly startedAt = performance.now();
   /** The error of a candidate that the next one replaces. */
   private failed: AppError | undefined;
@@ -57,7 +59,10 @@ export class RoutedCall {
         this.held.push(...batch);
         return undefined;
       }
-      if (first.type === 'error' && this.movesOn(first.error)) return 'enough';
+      if (first.type === 'error' && this.movesOn(first.error)) {
+        this.keepUsage([...this.held, ...batch]);
+        return 'enough';
+      }
       this.sent = true;
       events = [{ type: 'routed', provider: this.provider, upstreamModel: this.model }, ...this.held, ...batch];
     }
@@ -71,6 +76,12 @@ export class RoutedCall {
     if (flow === 'enough') this.over = true;
     return flow;
   };
+
+  private keepUsage(events: readonly ModelEvent[]): void {
+    const { provider, model } = this;
+    const last = events.findLast((event) => event.type === 'usage');
+    if (last !== undefined) this.replaced.push({ provider, model, usage: last.usage });
+  }
 
   private movesOn(error: AppError): boolean {
     if (!this.mayMoveOn || error.code === 'cancelled' || this.call.signal.aborted) return false;

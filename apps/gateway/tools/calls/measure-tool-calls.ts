@@ -8,6 +8,7 @@ import { contentText } from '#libs/schemas/content-block.js';
 import { toAppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { UsageAccounts } from '../../usage/usage-accounts.js';
 import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import type { ServerCall } from './server-call.js';
 
@@ -17,6 +18,7 @@ export interface ToolMeasuring {
   logger: Logger;
   /** `log.content` */
   logContent: boolean;
+  accounts?: Pick<UsageAccounts, 'toolCall'>;
 }
 
 export class ToolCallMeasure {
@@ -25,6 +27,7 @@ export class ToolCallMeasure {
   /** Counts, times and logs the call when it has ended, in whatever way. */
   async of(call: ServerCall, ended: Promise<ToolOutcome>): Promise<ToolOutcome> {
     const startedAt = performance.now();
+    this.measuring.accounts?.toolCall(call.context, call.tool);
     const leave = this.measuring.clocks.enter(call.context.runId);
     try {
       const outcome = await ended;

@@ -203,11 +203,21 @@ export class QueuedToolRunner implements ToolRunner {
     const since = steadyNow();
     const session = `${context.principal}\n${context.sessionId}`;
     // Always in this order, so that two calls never wait for each other.
-    places.push(await this.sessions.take(session, context));
-    places.push(await this.principals.take(context.principal, context));
+    places.push(await this.counted('session_calls', this.sessions.take(session, context)));
+    places.push(await this.counted('principal_calls', this.principals.take(context.principal, context)));
     // With its places: so many wait, and no more.
     await this.untilWorker(tool, context, since);
-    await this.gauge.admit();
+    await this.counted('queue_length', this.gauge.admit());
+  }
+
+  private async counted<Result>(limit: string, admitted: Promise<Result>): Promise<Result> {
+    try {
+      return await admitted;
+    } catch (error) {
+      const refused = error instanceof AppError && ['concurrency_exceeded', 'queue_full'].includes(error.code);
+      if (refused) this.parts.measuring.metrics.rateLimited.inc({ limit });
+      throw error;
+    }
   }
 
   /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */

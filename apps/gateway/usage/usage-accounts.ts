@@ -1,0 +1,95 @@
+// Charges what a model call used, and counts tool calls: to the usage that is stored, to the caller's budget and rates, and to
+// the metrics. A request is counted with the first model call of its turn, or as the tool call that it is.
+import { rateIdOf, rateLimitsOf, type RateSettings } from '#libs/limits/rate-limits.js';
+import type { Rates } from '#libs/limits/rates.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Metrics } from '#libs/metrics/metrics.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
+import type { CatalogTool } from '#libs/schemas/tool-definition.js';
+import type { Usage } from '#libs/schemas/usage.js';
+import type { Budgets } from '#libs/usage/budgets.js';
+import { type Prices, tokenCount } from '#libs/usage/prices.js';
+import type { UsageMeter } from '#libs/usage/usage-meter.js';
+import type { ModelCall } from '../models/model-provider.js';
+
+/** What is known of a model call when it has ended, in whatever way. */
+export interface EndedModelCall {
+  provider: string;
+  model: string;
+  outcome: string;
+  usage: Usage | undefined;
+  replaced: readonly { provider: string; model: string; usage: Usage }[];
+  call: Pick<ModelCall, 'paidBy'>;
+}
+
+export interface UsageAccountsParts {
+  meter: Pick<UsageMeter, 'add' | 'flushSoon'>;
+  prices: Pick<Prices, 'nanoUsdOf'>;
+  budgets: Pick<Budgets, 'add' | 'hasBudget'>;
+  rates: Pick<Rates, 'addTokens'>;
+  limits: RateSettings;
+  metrics: Metrics;
+  logger: Logger;
+}
+
+type Payer = NonNullable<ModelCall['paidBy']>;
+
+const maxWarned = 1_000;
+
+export class UsageAccounts {
+  private readonly warned = new Set<string>();
+
+  constructor(private readonly parts: UsageAccountsParts) {}
+
+  modelCall({ provider, model, outcome, usage, replaced, call: { paidBy } }: EndedModelCall): void {
+    if (paidBy === undefined) return;
+    for (const each of replaced) this.charge(paidBy, each, 0);
+    const requests = paidBy.round === 1 ? 1 : 0;
+    if (usage !== undefined) return this.charge(paidBy, { provider, model, usage }, requests);
+    if (requests === 0) return;
+    // The name of a model that never answered may be anything.
+    const name = outcome === 'ok' ? `${provider}/${model}` : '';
+    this.add(paidBy, { model: name, requests });
+  }
+
+  /** As it is run: by a worker, or from the cache. */
+  toolCall(context: Pick<CallContext, 'principal' | 'keyId' | 'runId'>, { server, tool }: CatalogTool): void {
+    const requests = context.runId === undefined ? 1 : 0;
+    this.add(context, { tool: `${server}/${tool}`, requests, calls: 1 });
+  }
+
+  private charge(
+    paidBy: Payer,
+    { provider, model, usage }: EndedModelCall['replaced'][number],
+    requests: number,
+  ): void {
+    const { meter, prices, budgets, rates, limits, metrics } = this.parts;
+    const cost = prices.nanoUsdOf(provider, model, usage);
+    const nanoUsd = cost ?? 0;
+    const promptTokens = tokenCount(usage.prompt_tokens);
+    const completionTokens = tokenCount(usage.completion_tokens);
+    this.add(paidBy, { model: `${provider}/${model}`, requests, promptTokens, completionTokens, nanoUsd });
+    if (budgets.add(paidBy, nanoUsd)) meter.flushSoon();
+    const rateLimits = rateLimitsOf(paidBy, limits);
+    if (rateLimits !== undefined) rates.addTokens(rateIdOf(paidBy), rateLimits, promptTokens + completionTokens);
+    const labels = { provider, model: metrics.models.label(model, true) };
+    if (nanoUsd > 0) metrics.cost.inc(labels, nanoUsd / 1e9);
+    if (cost !== undefined) return;
+    metrics.modelCallsUnpriced.inc(labels);
+    if (budgets.hasBudget(paidBy)) this.warn(`${provider}/${model}`);
+  }
+
+  private add(
+    { principal, keyId }: Pick<Payer, 'principal' | 'keyId'>,
+    used: Partial<Parameters<UsageMeter['add']>[0]>,
+  ): void {
+    const nothing = { model: '', tool: '', requests: 0, calls: 0, promptTokens: 0, completionTokens: 0, nanoUsd: 0 };
+    this.parts.meter.add({ keyId, principal, ...nothing, ...used });
+  }
+
+  private warn(model: string): void {
+    if (this.warned.has(model) || this.warned.size >= maxWarned) return;
+    this.warned.add(model);
+    this.parts.logger.warn({ metadata: { model } }, 'a model without a price is used under a budget: it costs nothing');
+  }
+}

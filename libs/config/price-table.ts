@@ -1,0 +1,31 @@
+// The prices of models that come with Signalbox (config/prices.yaml), and the form of a price.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const usd = (description: string) => z.number().min(0).describe(`${description}, USD per million`);
+
+export const priceSchema = z.strictObject({
+  input: usd('Input tokens'),
+  output: usd('Output tokens'),
+  cached_input: usd('Input tokens that were read from the cache; absent: as input').optional(),
+  cache_write: usd('Input tokens that were written to the cache; absent: as input').optional(),
+});
+
+export type Price = z.output<typeof priceSchema>;
+
+const tableSchema = z.strictObject({ prices: z.record(z.string(), priceSchema) });
+const path = join('config', 'prices.yaml');
+
+/** By globs of models, as in `models.prices`. @throws Error if the file is not there or wrong */
+export function readPriceTable(): Record<string, Price> {
+  let directory = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(directory, path))) {
+    const above = dirname(directory);
+    if (above === directory) throw new Error(`${path} is missing`);
+    directory = above;
+  }
+  return tableSchema.parse(parse(readFileSync(join(directory, path), 'utf8'))).prices;
+}

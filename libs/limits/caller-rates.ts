@@ -1,0 +1,183 @@
+// What one gateway knows of one caller's rates: the requests that it may still admit without asking, the tokens that are left,
+// and since when it knows. Knows no store.
+import { type WindowState, windowSteps, type WindowUse } from '#libs/backing/counters.js';
+
+/** A minute, and the second for which taken requests may be used: none counts for less than a minute. */
+export const windowMs = 61_200;
+const leaseMs = 1_200;
+/** When what was counted by now has left the window. */
+const resetMs = windowMs + windowMs / windowSteps;
+const maxLease = 32;
+/** Of what is left: the less there is, the fewer, so that other gateways get theirs. */
+const leaseShare = 1 / 32;
+/** How long the tokens that are left are taken for known; less when little is left. */
+const tokensKnownMs = 1_000;
+const fewTokensKnownMs = 200;
+/** How long a refusal stands before the window is asked again: another gateway may have given back. */
+const refusedMs = 500;
+
+/** Undefined: any number. */
+export interface RateLimits {
+  requests: number | undefined;
+  tokens: number | undefined;
+}
+
+export type RateName = 'requests' | 'tokens';
+
+export interface Verdict {
+  /** The limit that refuses the request. */
+  refusedBy: RateName | undefined;
+  /** Until it may come again. */
+  waitMs: number;
+  /** What is left in the minute. */
+  left: Partial<Record<RateName, number>>;
+  resetMs: number;
+}
+
+export class CallerRates {
+  /** Requests that wait for an answer of the shared window. */
+  waiting = 0;
+  asking: Promise<void> | undefined;
+  /** Requests that may be admitted here. */
+  private lease = 0;
+  private leaseUntil = -Infinity;
+  /** The lease was not taken from the shared window: there is nothing to give back. */
+  private alone = false;
+  private askedAt = -Infinity;
+  /** Of the shared window, without the lease. */
+  private left: number | undefined;
+  private refusedUntil = -Infinity;
+  private requestsWaitUntil = -Infinity;
+  /** Not counted in the shared window yet, of them on their way. */
+  private tokens = 0;
+  private sentTokens = 0;
+  private tokensLeft = 0;
+  private tokensKnownUntil = -Infinity;
+  private tokensWaitUntil = -Infinity;
+
+  constructor(
+    readonly id: string,
+    public limits: RateLimits,
+  ) {}
+
+  /** Undefined: the shared window has to be asked. */
+  verdict(now: number): Verdict | undefined {
+    const { requests, tokens } = this.limits;
+    if (tokens !== undefined) {
+      if (now >= this.tokensKnownUntil) return undefined;
+      if (this.tokensHere < 1) return this.told('tokens', this.tokensWaitUntil - now);
+    }
+    if (requests === undefined) return this.told(undefined, 0);
+    if (this.lease > 0 && now < this.leaseUntil) {
+      this.lease--;
+      return this.told(undefined, 0);
+    }
+    return now < this.refusedUntil ? this.told('requests', this.requestsWaitUntil - now) : undefined;
+  }
+
+  addTokens(count: number): void {
+    this.tokens += count;
+  }
+
+  endLease(): void {
+    this.leaseUntil = -Infinity;
+  }
+
+  /** What to ask the shared window for. Call `learn` or `countAlone` with what comes of it. */
+  uses(now: number): WindowUse[] {
+    const uses: WindowUse[] = [];
+    const { requests, tokens } = this.limits;
+    if (requests !== undefined) {
+      const unused = now >= this.leaseUntil ? this.expire() : 0;
+      // Only a caller that keeps coming gets more than it asks for.
+      const busy = this.waiting > 0 && now - this.askedAt < leaseMs;
+      const extra = busy ? Math.min(maxLease, Math.floor((this.left ?? 0) * leaseShare)) : 0;
+      const take = Math.max(0, this.waiting + extra - this.lease);
+      if (this.waiting > 0) this.askedAt = now;
+      uses.push({ key: `requests:${this.id}`, take, add: -unused, limit: requests, windowMs });
+    }
+    if (tokens !== undefined) {
+      this.sentTokens = this.tokens;
+      uses.push({ key: `tokens:${this.id}`, take: 0, add: this.sentTokens, limit: tokens, windowMs });
+    }
+    return uses;
+  }
+
+  /** The states of the last `uses`. */
+  learn(states: readonly WindowState[], now: number): void {
+    const { requests, tokens } = this.limits;
+    let at = 0;
+    if (requests !== undefined && states[at] !== undefined) {
+      const { taken, left, waitMs } = states[at++]!;
+      if (this.lease === 0) this.leaseUntil = now + leaseMs;
+      this.lease += taken;
+      this.left = left;
+      if (left < 1) {
+        this.refusedUntil = now + Math.min(waitMs, refusedMs);
+        this.requestsWaitUntil = now + waitMs;
+      } else this.refusedUntil = -Infinity;
+    }
+    if (tokens !== undefined && states[at] !== undefined) {
+      const { left, waitMs } = states[at]!;
+      this.tokens -= this.sentTokens;
+      this.sentTokens = 0;
+      this.tokensLeft = left;
+      this.tokensWaitUntil = now + waitMs;
+      this.tokensKnownUntil = now + (left > tokens / 2 ? tokensKnownMs : fewTokensKnownMs);
+    }
+  }
+
+  /** Without the shared window: as if this were the only gateway, and its minute began with `forMs`. */
+  countAlone(now: number, forMs: number): void {
+    const { requests, tokens } = this.limits;
+    if (requests !== undefined) {
+      const share = Math.max(1, Math.floor((requests * forMs) / windowMs));
+      if (now >= this.leaseUntil) {
+        this.lease = share;
+        this.leaseUntil = now + forMs;
+        this.alone = true;
+      }
+      if (this.lease < 1) {
+        this.refusedUntil = this.leaseUntil;
+        this.requestsWaitUntil = this.leaseUntil;
+      }
+    }
+    if (tokens !== undefined) {
+      this.sentTokens = 0;
+      if (now >= this.tokensKnownUntil) {
+        this.tokensKnownUntil = now + forMs;
+        this.tokensWaitUntil = now + forMs;
+        this.tokensLeft = Math.max(this.tokensLeft, this.tokens + 1);
+      }
+    }
+  }
+
+  /** What is to be given back. */
+  private expire(): number {
+    const unused = this.alone ? 0 : this.lease;
+    this.lease = 0;
+    this.alone = false;
+    return unused;
+  }
+
+  get isSettled(): boolean {
+    return this.lease === 0 && this.tokens === 0;
+  }
+
+  /** Whether tokens are to be counted, or requests to be given back. */
+  shouldSettle(now: number): boolean {
+    return this.tokens > 0 || (this.lease > 0 && now >= this.leaseUntil);
+  }
+
+  private get tokensHere(): number {
+    return this.tokensLeft - this.tokens;
+  }
+
+  private told(refusedBy: RateName | undefined, waitMs: number): Verdict {
+    const { requests, tokens } = this.limits;
+    const left: Verdict['left'] = {};
+    if (requests !== undefined) left.requests = Math.max(0, (this.left ?? 0) + this.lease);
+    if (tokens !== undefined) left.tokens = Math.max(0, this.tokensHere);
+    return { refusedBy, waitMs: Math.max(1, waitMs), left, resetMs };
+  }
+}

@@ -1,0 +1,17 @@
+export const limitsRequirements = {
+  'limits.rates-exact': 'a key is served exactly its requests a minute, by however many gateways, whoever else asks',
+  'limits.rates-told': 'above a rate the answer is 429 with Retry-After and x-ratelimit headers, in every API',
+  'limits.rates-tokens': 'a key that has used its tokens of the minute is refused until they leave it',
+  'limits.rates-away': 'without the shared counters each gateway limits for itself, and serves',
+  'limits.rates-free': 'without keys nobody has rates unless they are configured',
+  'limits.budget-refuses': 'a turn or call that begins with the budget used up is 429 budget_exceeded',
+  'limits.budget-ends': 'a budget that ends in the middle of a turn ends it with an answer, and stopped_by says so',
+  'limits.budget-overshoot': 'turns at once, on all gateways, overshoot a budget by no more than what is under way',
+  'limits.budget-away': 'with the database away a known budget goes on for a minute, an unknown one is 503',
+  'limits.budget-rotated': 'a key that replaces another goes on with what that has spent',
+  'limits.prices': 'the price of the configuration comes before the table, the longest name before a shorter one',
+  'limits.usage-report':
+    'usage is told by key, model, tool and day: of everybody to administrators, of themselves to others',
+  'limits.usage-right':
+    'each model call is counted once, with fallbacks, failures, killed gateways and continued turns',
+} as const;
