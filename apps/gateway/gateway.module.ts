@@ -3,6 +3,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
+import { AuditLog } from '#libs/audit/audit-log.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -12,6 +13,7 @@ import { ChatService } from './chat/chat-service.js';
 import type { Gateway } from './gateway.js';
 import { KeysController } from './http/admin/keys.controller.js';
 import { ApprovalsController } from './http/admin/approvals.controller.js';
+import { AuditController } from './http/admin/audit.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
@@ -80,6 +82,7 @@ export class GatewayModule {
         FilesController,
         KeysController,
         ApprovalsController,
+        AuditController,
       ],
       providers: [
         { provide: CONFIG, useValue: config },
@@ -92,6 +95,7 @@ export class GatewayModule {
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Approvals, useValue: gateway.approvals },
+        { provide: AuditLog, useValue: new AuditLog(gateway.database) },
         { provide: KeyStore, useValue: gateway.keys },
         { provide: KeyRing, useValue: gateway.keyRing },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },

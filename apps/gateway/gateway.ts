@@ -5,6 +5,8 @@ import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
+import { AuditKeeper } from '#libs/audit/chain/audit-keeper.js';
+import { readSigningKey } from '#libs/audit/chain/checkpoint.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { readFaults } from '#libs/config/fault-points.js';
@@ -226,6 +228,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     turnMs: config.limits.turn_ms,
     ...audit,
   });
+  const { enabled, signing_key: signingKey, retention_days: retentionDays } = config.audit;
+  const auditKeeper = new AuditKeeper({
+    database,
+    connection: { url, timeoutMs, applicationName: id },
+    key: signingKey === undefined ? undefined : readSigningKey(signingKey),
+    retentionDays,
+    logger,
+  });
   const stopListening: (() => Promise<void>)[] = [];
 
   return {
@@ -257,6 +267,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
+      if (enabled) auditKeeper.start();
       orphans.start();
     },
     /** Call it after all turns have ended. */
@@ -277,6 +288,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       // After the runner, which uses it until it is closed.
       await lateCancels.close();
       await keyRing.close();
+      if (enabled) await auditKeeper.close();
       try {
         await registry.close();
       } finally {

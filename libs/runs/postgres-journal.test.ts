@@ -187,7 +187,7 @@ describe('PostgresJournal', () => {
       worker: 'worker-9',
     });
     expect(row?.argumentsDigest).toMatch(/^[\da-f]{64}$/);
-    expect(JSON.stringify(row)).not.toContain('canary-secret');
+    expect(Object.values(row ?? {}).join(' ')).not.toContain('canary-secret');
     expect(Math.abs(Date.now() - row!.at.getTime())).toBeLessThan(60_000);
   });
 
