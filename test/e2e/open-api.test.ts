@@ -246,6 +246,13 @@ async function askApprovals(): Promise<void> {
   for (const each of [id, 'appr_none']) await ask('GET /api/approvals/{id}', { path: `${path}/${each}` });
 }
 
+async function askAudit(): Promise<void> {
+  for (const query of ['?limit=2&tool=write_file', '?limit=none'])
+    await ask('GET /api/audit', { path: `/api/audit${query}` });
+  for (const query of ['', '?format=csv', '?format=none'])
+    await ask('GET /api/audit/export', { path: `/api/audit/export${query}` });
+}
+
 /** Last: from the first key on, every request needs one. */
 async function askKeys(): Promise<void> {
   const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });
@@ -271,6 +278,7 @@ const notMet = [
 verifies('operations.open-api-true', 'every operation, each status that is documented', async () => {
   const runId = await askChats();
   await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals()]);
+  await askAudit();
   await askKeys();
   const missing = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as unknown as Record<string, Operation>).flatMap(([method, { responses }]) =>

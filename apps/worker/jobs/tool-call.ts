@@ -2,6 +2,7 @@
 // Execution is in run-tool-call.ts and run-tool.ts.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
+import { holdSecrets, secretsOfHeader } from '#libs/audit/known-secrets.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -62,6 +63,7 @@ export class ToolCall implements UseOptions, CallOptions {
   private asking: Promise<unknown> = Promise.resolve();
   /** Nobody needs answers to its questions any more. */
   private over: AbortController | undefined;
+  forgetHeaders: (() => void) | undefined;
   readonly onQuestion: CallOptions['onQuestion'];
 
   constructor(
@@ -75,6 +77,12 @@ export class ToolCall implements UseOptions, CallOptions {
     this.arguments = job.arguments;
     if (job.questions !== undefined) this.onQuestion = (question, signal) => this.ask(question, signal);
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
+  }
+
+  /** What they contain is struck out of everything until `forgetHeaders`. */
+  useHeaders(headers: Record<string, string>): void {
+    this.user.headers = headers;
+    this.forgetHeaders = holdSecrets(Object.values(headers).flatMap(secretsOfHeader));
   }
 
   get maxTimeoutMs(): number {
