@@ -5,6 +5,7 @@ import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
+import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { AuditKeeper } from '#libs/audit/chain/audit-keeper.js';
 import { readSigningKey } from '#libs/audit/chain/checkpoint.js';
 import { openBacking } from '#libs/backing/open-backing.js';
@@ -74,6 +75,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const backing = faulty.backing(opened);
 
   const audit = { audit: config.audit.enabled };
+  const notes = new AuditNotes(database, audit);
   const keys = new KeyStore(database, audit);
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
@@ -197,6 +199,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     approvals: { store: approvalStore, questions, notify: () => approvals.notify() },
     deniedTool,
     journal,
+    notes,
     runner,
     lateCancels,
     untilWorker,
@@ -244,6 +247,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     backing,
     runs,
     log,
+    notes,
     keys,
     keyRing,
     tokenRing,

@@ -1,6 +1,8 @@
 export const auditRequirements = {
   'audit.canaries':
     'secrets of the configuration, of callers’ headers and of arguments are in no audit row, export, log or answer to a failure',
+  'audit.policy-changes':
+    'each gateway puts the policy that it follows, and each other one that replaces it, into the audit',
   'audit.chained': 'every row of the audit has its place in a chain and the hashes of itself and of the row before it',
   'audit.tampering-named':
     'a row that was changed, removed, inserted, exchanged or cut off by SQL is named, as are checkpoints that are not as they were',

@@ -42,13 +42,13 @@ export class AuditKeeper {
     this.intervalMs = options.intervalMs ?? 30_000;
   }
 
+  /** At once, so that a new system has its first checkpoint, and then again and again. */
   start(): void {
-    if (this.stop.signal.aborted) return;
-    const work = () => {
-      this.working = this.round().finally(() => this.start());
-    };
-    this.timer = setTimeout(work, this.intervalMs * (1 + Math.random() / 4));
-    this.timer.unref();
+    this.working = this.round().finally(() => {
+      if (this.stop.signal.aborted) return;
+      this.timer = setTimeout(() => this.start(), this.intervalMs * (1 + Math.random() / 4));
+      this.timer.unref();
+    });
   }
 
   /** Makes a last checkpoint, so that a stopped system has one of all its rows. */
@@ -66,7 +66,7 @@ export class AuditKeeper {
     await this.attempt('Old rows of the audit were not dropped', () => this.dropExpired());
   }
 
-  /** Of all chains that have grown since the last. Resolves to whether it was made here. */
+  /** Unless no chain has grown since the last. Resolves to whether it was made here. */
   async checkpoint(): Promise<boolean> {
     const last = await lastCheckpoint(this.options.database);
     if ((last?.number ?? 0n) < this.seen) {
@@ -78,7 +78,7 @@ export class AuditKeeper {
     this.seen = last?.number ?? 0n;
     const { now, heads } = await this.readEnds();
     const unsigned = this.options.key !== undefined && last?.signature === null;
-    if (JSON.stringify(heads) === JSON.stringify(last?.heads ?? {}) && !unsigned) return false;
+    if (last !== undefined && JSON.stringify(heads) === JSON.stringify(last.heads) && !unsigned) return false;
     const made = this.sign({ ...follow(last), at: now, heads, dropped: null });
     // Another gateway has made the same.
     const inserted = await this.options.database.call((prisma) =>

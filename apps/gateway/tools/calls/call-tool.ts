@@ -66,6 +66,7 @@ export interface ToolCallPorts {
   /** A tool that the policy denies to the caller, whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   journal: Journal;
+  notes: Pick<AuditNotes, 'write'>;
   runner: ToolRunner;
   lateCancels: LateCancels;
   /** @throws AppError no_worker when none has come in time */
@@ -91,7 +92,7 @@ export class ToolCalls {
    */
   async prepare(request: ToolCallRequest, from: ToolCaller): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
-    if (found === undefined) throw toolNotFound(request.name);
+    if (found === undefined) return this.unknown(request, from);
     const offered = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
@@ -225,6 +226,22 @@ export class ToolCalls {
       if (callId === undefined) lateCancels.add(planned.id, audit);
       throw error;
     }
+  }
+
+  /** Is in the audit alone: there is no call that anybody could ask for again. */
+  private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: ToolCaller): Promise<never> {
+    const { principal, requestId, traceparent, keyId, ip } = from;
+    await this.ports.notes.write({
+      kind: 'tool_call',
+      state: 'failed',
+      success: false,
+      errorCode: 'tool_not_found',
+      ...{ principal, requestId, traceparent, keyId, ip },
+      name: name.slice(0, 256),
+      arguments: jsonObjectOf(argumentsText),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    });
+    throw toolNotFound(name);
   }
 
   private async refuse({ tool, planned, audit }: ServerCall, outcome: ToolOutcome): Promise<never> {
