@@ -46,14 +46,19 @@ export class AuditNotes {
   async write(note: AuditNote): Promise<void> {
     if (!this.audit) return;
     const shown = note.arguments === undefined ? undefined : auditArguments(note.arguments);
-    const about = [note.principal, note.requestId].map((text) => storedText(text ?? ''));
-    const from = [note.keyId, note.ip, note.callId, note.sessionId, note.name, note.definitionHash].map(
-      storedTextOrNull,
-    );
     await this.database.query(insert, [
-      ...[uuidv7(), note.kind, note.state, note.success, note.errorCode ?? null],
-      ...[...about, traceIdOf(note.traceparent), ...from],
-      ...[shown?.arguments ?? null, shown?.argumentsDigest ?? null, note.worker ?? null],
+      uuidv7(),
+      note.kind,
+      note.state,
+      note.success,
+      note.errorCode ?? null,
+      storedText(note.principal ?? ''),
+      storedText(note.requestId ?? ''),
+      traceIdOf(note.traceparent),
+      ...[note.keyId, note.ip, note.callId, note.sessionId, note.name, note.definitionHash].map(storedTextOrNull),
+      shown?.arguments ?? null,
+      shown?.argumentsDigest ?? null,
+      note.worker ?? null,
     ]);
   }
 }

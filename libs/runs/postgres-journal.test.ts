@@ -207,13 +207,22 @@ describe('PostgresJournal', () => {
     expect((await journal.get(call.id))?.state).toBe('planned');
   });
 
-  test('a call that ended before it began is terminal and audited at once; a client’s is not audited', async () => {
+  test('a call that ended before it began is terminal and audited at once; a client’s is audited as one', async () => {
     const denied = failedOutcome('denied', 'tool_denied', 'not allowed');
     const call = await planned({ outcome: denied });
     expect(await journal.get(call.id)).toMatchObject({ state: 'denied', outcome: denied });
     expect(await auditOf(call.id)).toMatchObject([{ success: false, errorCode: 'tool_denied', attempt: 0 }]);
     const client = await planned({ kind: 'client', outcome: denied });
-    expect(await auditOf(client.id)).toEqual([]);
+    expect(await auditOf(client.id)).toMatchObject([{ kind: 'client_call', errorCode: 'tool_denied' }]);
+    const handedOut = await planned({ kind: 'client' });
+    expect(await auditOf(handedOut.id)).toMatchObject([
+      {
+        kind: 'client_call',
+        state: 'planned',
+        success: true,
+        arguments: expect.stringContaining('notes.md') as unknown,
+      },
+    ]);
   });
 
   verifies('journal.cancel-planned', 'dispatched ones go on', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Decision } from '#libs/policy/decision.js';
@@ -236,7 +237,11 @@ export class ToolCalls {
       state: 'failed',
       success: false,
       errorCode: 'tool_not_found',
-      ...{ principal, requestId, traceparent, keyId, ip },
+      principal,
+      requestId,
+      traceparent,
+      keyId,
+      ip,
       name: name.slice(0, 256),
       arguments: jsonObjectOf(argumentsText),
       ...(sessionId === undefined ? {} : { sessionId }),
