@@ -58,6 +58,13 @@ verifies('audit.pages', 'by HTTP', async () => {
   }
 });
 
+verifies('audit.for-administrators', 'nobody from elsewhere while there are no keys', async () => {
+  for (const path of ['/api/audit', '/api/audit/export']) {
+    const answer = await fetch(box.url + path, { headers: { 'x-forwarded-for': '203.0.113.9' } });
+    expect([answer.status, await answer.text()]).toEqual([403, expect.not.stringContaining('workspace') as unknown]);
+  }
+});
+
 verifies('audit.export', 'by HTTP and by the command', async () => {
   const answer = await fetch(`${box.url}/api/audit/export?format=csv&session=audited`);
   expect(answer.headers.get('content-disposition')).toContain('audit.csv');

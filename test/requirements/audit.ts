@@ -15,5 +15,6 @@ export const auditRequirements = {
     'a page of the audit looks at a bounded number of rows, and finds sessions, tools and times by an index',
   'audit.export': 'the audit is streamed as NDJSON or CSV, in bounded memory, and never looks complete when it is not',
   'audit.csv-safe': 'no cell of an exported CSV file is a formula',
+  'audit.for-administrators': 'the audit is read with the scope admin, and on the same machine while there are no keys',
   'audit.retention': 'months whose time is over go as a whole, and what is left still verifies',
 } as const;

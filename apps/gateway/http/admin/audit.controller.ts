@@ -1,16 +1,18 @@
 // The audit for those who administer: in pages, or all of it as one download.
 import { Readable } from 'node:stream';
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Query, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AuditLog, shownAuditEvent } from '#libs/audit/audit-log.js';
 import { auditMediaTypes, exportAudit } from '#libs/audit/export-audit.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { attachment } from '../content-type.js';
 import { requestContext } from '../request-context.js';
+import { AdministratorGuard } from './administrator.guard.js';
 import { AuditExportDto, AuditPageDto, defaultAuditPage } from './audit.dto.js';
 import { validatedBody } from './validated-body.js';
 
 @Controller('api/audit')
+@UseGuards(AdministratorGuard)
 export class AuditController {
   constructor(private readonly audit: AuditLog) {}
 
