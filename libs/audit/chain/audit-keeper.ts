@@ -21,6 +21,11 @@ export interface AuditKeeperOptions {
   logger: Pick<Logger, 'warn' | 'info' | 'error'>;
 }
 
+interface Month {
+  partition: string;
+  until: Date;
+}
+
 interface Ends {
   now: Date;
   heads: ChainEnds;
@@ -91,8 +96,9 @@ export class AuditKeeper {
   async makePartitions(): Promise<void> {
     const { database } = this.options;
     await database.query(
-      `/* audit.partitions */ select audit_make_partition(now() + n * interval '1 month')
-       from generate_series(0, $1::int) n`,
+      `/* audit.partitions */ select audit_make_partition(month) from (
+         select now() + n * interval '1 month' as month from generate_series(0, $1::int) n
+         union select distinct date_trunc('month', at) from audit_events_default) as months`,
       [monthsAhead],
     );
   }
@@ -101,22 +107,25 @@ export class AuditKeeper {
   async dropExpired(): Promise<void> {
     const { database, retentionDays, logger } = this.options;
     if (retentionDays === undefined) return;
-    const expired = await database.query<{ partition: string }>(
-      `/* audit.expired */ select relname as partition from pg_inherits join pg_class on pg_class.oid = inhrelid
-       where inhparent = 'audit_events'::regclass and relname ~ '^audit_events_\\d{4}_\\d{2}$'
-         and (to_timestamp(right(relname, 7) || ' UTC', 'YYYY_MM TZ') at time zone 'UTC' + interval '1 month')
-           at time zone 'UTC' < now() - $1::int * interval '1 day'
-       order by relname`,
+    const expired = await database.query<Month>(
+      `/* audit.expired */ select * from (
+         select relname as partition,
+           (to_date(right(relname, 7), 'YYYY_MM') + interval '1 month') at time zone 'UTC' as until
+         from pg_inherits join pg_class on pg_class.oid = inhrelid
+         where inhparent = 'audit_events'::regclass and relname ~ '^audit_events_\\d{4}_\\d{2}$') as months
+       where until < now() - $1::int * interval '1 day' order by until`,
       [retentionDays],
     );
-    for (const { partition } of expired) {
+    for (const month of expired) {
       if (this.stop.signal.aborted) return;
-      await this.drop(partition);
+      const { partition } = month;
+      await this.drop(month);
       logger.info({ metadata: { partition } }, 'a month of the audit was dropped');
     }
   }
 
-  private async drop(partition: string): Promise<void> {
+  /** Older checkpoints go too: the next one covers what they did. */
+  private async drop({ partition, until }: Month): Promise<void> {
     const { database } = this.options;
     const ended = await this.lastRowsOf(partition);
     const last = await lastCheckpoint(database);
@@ -130,6 +139,7 @@ export class AuditKeeper {
       prisma.$transaction([
         // Writers must not queue behind somebody who waits for a reader.
         prisma.$executeRaw`select set_config('lock_timeout', '500ms', true)`,
+        prisma.auditCheckpoint.deleteMany({ where: { at: { lt: until } } }),
         prisma.auditCheckpoint.create({ data: made }),
         prisma.$executeRaw`drop table ${Prisma.raw(partition)}`,
       ]),
