@@ -30,6 +30,7 @@ import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js
 import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import { OrphanedRuns } from './chat/runs/interrupt-orphans.js';
 import { RunAnnouncements } from './chat/runs/run-announcements.js';
@@ -54,7 +55,7 @@ import { ToolServers } from './tools/catalog/tool-servers.js';
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
 /** @throws AppError store_unavailable if a service cannot be reached */
-export async function openGateway(config: Config, logger: Logger, metrics: Metrics) {
+export async function openGateway(config: Config, logger: Logger, metrics: Metrics, workspaces: Workspaces) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
   const url = databaseUrl(config);
   const timeoutMs = config.database.timeout_ms;
@@ -123,6 +124,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     measuring: { ...measuring, logContent: config.log.content },
     onCacheLookup: (outcome) => metrics.toolCache.inc({ outcome }),
+    fileIdentity: async ({ principal, sessionId }, path) => {
+      const session = await sessions.get(principal, sessionId);
+      return session && (await workspaces.workspace(session).stat(path)).etag;
+    },
     logger,
   });
   const validator = new CompiledArgumentValidator(

@@ -35,6 +35,8 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   readOnlyWhen?: ReadOnlyWhen;
   /** Answers of its read-only calls do not depend on the session: a cached result serves all sessions of its caller. */
   sessionless?: boolean;
+  /** The argument that names the file which a result depends on: a cached result is used while that file is unchanged. */
+  readsFile?: string;
 }
 
 /** A string, an object (becomes structured content) or a whole MCP result. */

@@ -7,6 +7,7 @@ import {
   errorCodeMetaKey,
   toolMetadataMetaKey,
   toolReadOnlyWhenMetaKey,
+  toolReadsFileMetaKey,
   toolSessionlessMetaKey,
   toolTimeoutMetaKey,
 } from './call-meta.js';
@@ -34,6 +35,7 @@ export function serveTool(tool: Omit<ServedTool, 'listed'>): ServedTool {
     ...(options.timeoutMs === undefined ? {} : { [toolTimeoutMetaKey]: options.timeoutMs }),
     ...(options.readOnlyWhen === undefined ? {} : { [toolReadOnlyWhenMetaKey]: options.readOnlyWhen }),
     ...(options.sessionless === true ? { [toolSessionlessMetaKey]: true } : {}),
+    ...(options.readsFile === undefined ? {} : { [toolReadsFileMetaKey]: options.readsFile }),
   };
   const listed = {
     name: tool.name,

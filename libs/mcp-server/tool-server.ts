@@ -44,7 +44,7 @@ export interface ServedProgress {
   message?: string;
 }
 
-/** Told to whoever serves the tools, or uses them from within this process. */
+/** Gets the events of a server: implemented by what serves its tools, or uses them within this process. */
 export interface ServerListener {
   onToolsChanged(): void;
   onClosed?(): void;

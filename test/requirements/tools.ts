@@ -50,6 +50,8 @@ export const toolRequirements = {
   'tools.egress-works': 'what a tool server may reach it reaches by CONNECT and by plain HTTP, with the usual clients',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
+  'tools.fetch-validates':
+    'fetch asks again for a page that it has read only if the page has changed, and stores none that must not be stored',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
   'tools.files-conditional': 'files have strong validators, and conditional requests are honoured without a race',
   'tools.files-confined': 'no address of the files endpoints reaches outside the own session',

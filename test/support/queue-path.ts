@@ -44,7 +44,7 @@ import { ProbeTools } from './probe-tools.js';
 
 export interface Services {
   url: string;
-  /** For processes of ours that are to work on the same. */
+  /** The environment for further processes that share these services. */
   environment: Record<string, string>;
   config: Config;
   backing: Backing;
@@ -70,7 +70,7 @@ export async function openServices(overrides: Record<string, string> = {}, file 
     timeoutMs,
     ...(redis && { redisUrl: redis.url }),
   });
-  // A pool: tests ask side by side.
+  // A pool, because tests run queries concurrently.
   const direct = new pg.Pool({ connectionString: url, max: 1 });
   return {
     url,
@@ -135,6 +135,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       logContent: false,
     },
     onCacheLookup: () => undefined,
+    fileIdentity: async () => undefined,
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
@@ -209,7 +210,7 @@ export interface TestWorker {
   worker: Worker;
   server: ToolServer;
   probe: ProbeTools;
-  /** More than once too. */
+  /** May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -261,7 +262,7 @@ export interface QueuePath {
   gateway: TestGateway;
 }
 
-/** For the tests of a file: there when its own `beforeAll` runs, closed after its own `afterAll`. */
+/** For the tests of a file: opened before its own `beforeAll`, closed after its own `afterAll`. */
 export function queuePathOfFile(overrides: Record<string, string> = {}, file = ''): QueuePath {
   const path: Partial<QueuePath> = {};
   beforeAll(async () => {

@@ -99,6 +99,71 @@ verifies('tools.fetch-works', 'text, status, headers, method and body', async ()
   await expect(fetched({ url: at('/missing') })).rejects.toThrow(/HTTP 404.*nothing here/s);
 });
 
+verifies('tools.fetch-validates', 'a page that has not changed is not sent again, one that has is', async () => {
+  let etag = '"one"';
+  const conditions: unknown[] = [];
+  routes['/page'] = (request, response) => {
+    const condition = request.headers['if-none-match'];
+    conditions.push(condition);
+    if (condition === etag) response.writeHead(304, { etag }).end();
+    else response.writeHead(200, { 'content-type': 'text/plain', etag }).end(`page ${etag}`);
+  };
+  const context = createMockContext({ workspace: made.workspace });
+  const page = async (headers: Record<string, string> = {}) => {
+    const { content, structuredContent } = await fetchTool().fetch(
+      { method: 'GET', headers, url: at('/page') },
+      context,
+    );
+    return [content[0]!.text, 'not_modified' in structuredContent];
+  };
+  expect(await page()).toEqual(['page "one"', false]);
+  expect(await page()).toEqual(['page "one"', true]);
+  etag = '"two"';
+  expect(await page()).toEqual(['page "two"', false]);
+  // A caller's own conditions, and other headers, are other requests.
+  expect(await page({ 'cache-control': 'no-cache' })).toEqual(['page "two"', false]);
+  expect(await page({ accept: 'text/html' })).toEqual(['page "two"', false]);
+  expect(conditions).toEqual([undefined, '"one"', '"one"', undefined, undefined]);
+});
+
+verifies(
+  'tools.fetch-validates',
+  'by its date; never what must not be stored, nor that of another address',
+  async () => {
+    const lastModified = 'Tue, 03 Nov 2026 10:00:00 GMT';
+    const asked: unknown[] = [];
+    const dated: Handler = (request, response) => {
+      const since = request.headers['if-modified-since'];
+      asked.push([request.url, since]);
+      if (since === lastModified) response.writeHead(304).end();
+      else response.writeHead(200, { 'content-type': 'text/plain', 'last-modified': lastModified }).end(request.url);
+    };
+    Object.assign(routes, { '/dated': dated, '/a': dated, '/b': dated, '/go': redirect(at('/a')) });
+    const noStore = { etag: '"x"', 'cache-control': 'no-store' };
+    routes['/secret'] = (request, response) => {
+      asked.push([request.url, request.headers['if-none-match']]);
+      text('secret', noStore)(request, response);
+    };
+    const context = createMockContext({ workspace: made.workspace });
+    const read = async (path: string) =>
+      (await fetchTool().fetch({ method: 'GET', headers: {}, url: at(path) }, context)).content[0]!.text;
+    expect([await read('/dated'), await read('/dated')]).toEqual(['/dated', '/dated']);
+    expect([await read('/secret'), await read('/secret')]).toEqual(['secret', 'secret']);
+    expect(await read('/go')).toBe('/a');
+    routes['/go'] = redirect(at('/b'));
+    expect(await read('/go')).toBe('/b');
+    expect(asked).toEqual([
+      ['/dated', undefined],
+      ['/dated', lastModified],
+      ['/secret', undefined],
+      ['/secret', undefined],
+      ['/a', undefined],
+      ['/b', lastModified],
+      ['/b', undefined],
+    ]);
+  },
+);
+
 verifies('tools.fetch-works', 'saved to a file, in any encoding', async () => {
   const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 256));
   routes['/plain'] = (_request, response) => response.end(bytes);

@@ -48,6 +48,7 @@ export interface QueuedToolRunnerParts {
   measuring: ToolMeasuring;
   /** Of a cached result: found, not found, or not wanted. */
   onCacheLookup: KeptResultsParts['onLookup'];
+  fileIdentity: KeptResultsParts['fileIdentity'];
   logger: Logger;
 }
 
@@ -78,7 +79,8 @@ export class QueuedToolRunner implements ToolRunner {
     this.sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * waitingPerPlace, 'session');
     this.principals = new FairSlots(limits.principalCalls, limits.principalCalls * waitingPerPlace, 'principal');
     this.measure = new ToolCallMeasure(parts.measuring);
-    this.kept = new KeptResults({ cache: backing.cache, journal, onLookup: parts.onCacheLookup, logger });
+    const { fileIdentity, onCacheLookup: onLookup } = parts;
+    this.kept = new KeptResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
     this.headers = new ForwardedHeaders(backing.cache, logger);
     const { questions } = parts.approvals;
     const { queue, channels } = backing;
