@@ -212,17 +212,8 @@ describe('PostgresJournal', () => {
     const call = await planned({ outcome: denied });
     expect(await journal.get(call.id)).toMatchObject({ state: 'denied', outcome: denied });
     expect(await auditOf(call.id)).toMatchObject([{ success: false, errorCode: 'tool_denied', attempt: 0 }]);
-    const client = await planned({ kind: 'client', outcome: denied });
-    expect(await auditOf(client.id)).toMatchObject([{ kind: 'client_call', errorCode: 'tool_denied' }]);
-    const handedOut = await planned({ kind: 'client' });
-    expect(await auditOf(handedOut.id)).toMatchObject([
-      {
-        kind: 'client_call',
-        state: 'planned',
-        success: true,
-        arguments: expect.stringContaining('notes.md') as unknown,
-      },
-    ]);
+    const { id } = await planned({ kind: 'client' });
+    expect(await auditOf(id)).toMatchObject([{ kind: 'client_call', state: 'planned', success: true }]);
   });
 
   verifies('journal.cancel-planned', 'dispatched ones go on', async () => {

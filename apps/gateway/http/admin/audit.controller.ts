@@ -9,7 +9,6 @@ import { attachment } from '../content-type.js';
 import { requestContext } from '../request-context.js';
 import { AdministratorGuard } from './administrator.guard.js';
 import { AuditExportDto, AuditPageDto, defaultAuditPage } from './audit.dto.js';
-import { validatedBody } from './validated-body.js';
 
 @Controller('api/audit')
 @UseGuards(AdministratorGuard)
@@ -18,7 +17,7 @@ export class AuditController {
 
   @Get()
   async page(
-    @Query(validatedBody(AuditPageDto)) { limit, cursor, ...filter }: AuditPageDto,
+    @Query() { limit, cursor, ...filter }: AuditPageDto,
   ): Promise<{ data: JsonObject[]; next_cursor: string | null }> {
     const page = await this.audit.page(filter, limit ?? defaultAuditPage, cursor);
     return { data: page.rows.map(shownAuditEvent), next_cursor: page.cursor ?? null };
@@ -29,7 +28,7 @@ export class AuditController {
   async export(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
-    @Query(validatedBody(AuditExportDto)) { format = 'ndjson', ...filter }: AuditExportDto,
+    @Query() { format = 'ndjson', ...filter }: AuditExportDto,
   ): Promise<void> {
     const { signal } = requestContext(request);
     const text = exportAudit(this.audit.all(filter, signal), format);
