@@ -41,16 +41,14 @@ export class AuditLog {
   async page(filter: AuditFilter, limit: number, cursor?: string): Promise<AuditPage> {
     const { indexed, others } = conditionsOf(filter);
     const within = [...indexed, ...before(cursor === undefined ? undefined : readCursor(cursor))];
-    const bound = others.length === 0 ? undefined : await this.placeAfter(within, maxLookedAt);
-    const matching = [
-      ...within,
-      ...others,
-      ...(bound === undefined ? [] : [Prisma.sql`(at, id) >= (${bound.at}, ${bound.id}::uuid) and at >= ${bound.at}`]),
-    ];
-    const found = await this.read(matching, limit + 1);
-    const rows = found.slice(0, limit);
-    const end = found.length > limit ? rows.at(-1) : bound;
-    return { rows, ...(end === undefined ? {} : { cursor: writeCursor(end) }) };
+    const found = await this.read(within, others, limit + 1);
+    if (found.length > limit || others.length === 0) return pageOf(found, limit);
+    // All that may be looked at was; read again up to a fixed row, which the next page goes on behind.
+    const bound = await this.placeAfter(within, maxLookedAt);
+    if (bound === undefined) return pageOf(found, limit);
+    const above = Prisma.sql`(at, id) >= (${bound.at}, ${bound.id}::uuid) and at >= ${bound.at}`;
+    const page = pageOf(await this.read([...within, above], others, limit + 1), limit);
+    return { ...page, cursor: page.cursor ?? writeCursor(bound) };
   }
 
   /** All rows, newest first; those that are written meanwhile are not among them. */
@@ -72,12 +70,19 @@ export class AuditLog {
     return place;
   }
 
-  private read(conditions: readonly Prisma.Sql[], limit: number): Promise<AuditEvent[]> {
+  /** Stops as soon as it has so many. */
+  private read(within: readonly Prisma.Sql[], others: readonly Prisma.Sql[], limit: number): Promise<AuditEvent[]> {
     return this.database.call(
-      (prisma) => prisma.$queryRaw<AuditEvent[]>`select ${columns} from audit_events ${where(conditions)}
-        order by at desc, id desc limit ${limit}::int`,
+      (prisma) => prisma.$queryRaw<AuditEvent[]>`select ${columns} from (
+          select * from audit_events ${where(within)} order by at desc, id desc limit ${maxLookedAt}::int) as newest
+        ${where(others)} order by at desc, id desc limit ${limit}::int`,
     );
   }
+}
+
+function pageOf(found: AuditEvent[], limit: number): AuditPage {
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return { rows: found.slice(0, limit), ...(last === undefined ? {} : { cursor: writeCursor(last) }) };
 }
 
 /** Those that an index finds, of which one is used, and those that rows have to be looked at for. */
