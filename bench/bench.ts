@@ -4,6 +4,7 @@ import { measurePolicyDecisions, policyScenario } from './policy-decisions.js';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
+import { auditReadingScenario, measureAuditReading } from './audit-reading.js';
 import { approvalSettings, measureApprovals } from './approvals.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
@@ -307,6 +308,8 @@ try {
     print(measured.map(({ row }) => row));
     if (auditScenario.includes(options.only))
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
+    if (auditReadingScenario.includes(options.only))
+      await measureAuditReading(system, options.quick ? 100_000 : 1_000_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
     if (options.peers) await comparePeers(system, measured);
     if (limitsScenario.includes(options.only)) await measureLimits(system);

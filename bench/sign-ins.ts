@@ -10,6 +10,7 @@ import { FailedSignIns } from '#libs/access/failed-sign-ins.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
+import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { openBacking } from '#libs/backing/open-backing.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { CompiledPolicy } from '#libs/policy/compile-policy.js';
@@ -40,6 +41,7 @@ export async function measureSignIns({ databaseUrl }: Pick<System, 'databaseUrl'
     const backing = await openBacking({ databaseUrl });
     closing.push(() => backing.close());
     const store = new KeyStore(database, { audit: false });
+    const notes = new AuditNotes(database, { audit: false });
     const keys = await makeKeys(store);
     const issuer = await startIssuer();
     closing.push(() => issuer.close());
@@ -52,6 +54,7 @@ export async function measureSignIns({ databaseUrl }: Pick<System, 'databaseUrl'
       tokens: new TokenRing({ settings, logger: silentLogger }),
       failures: new FailedSignIns({ perMinute: 120, counters: backing.counters, logger: silentLogger }),
       store,
+      notes,
       onRefused: () => undefined,
       logger: silentLogger,
     });

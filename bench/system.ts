@@ -190,7 +190,7 @@ async function rowCounts(url: string) {
     client.query<Awaited<ReturnType<System['rowCounts']>>>(
       `select (select count(*)::int from runs where state = 'done') as runs,
         (select count(*)::int from tool_calls where state = 'completed') as calls,
-        (select count(*)::int from audit_events where success) as audit,
+        (select count(*)::int from audit_events where success and kind = 'tool_call') as audit,
         (select count(*)::int from runs where state <> 'done')
           + (select count(*)::int from tool_calls where state <> 'completed') as open`,
     ),

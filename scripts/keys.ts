@@ -6,15 +6,12 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { KeyStore, type KeyActor, type StoredKey } from '#libs/access/key-store.js';
 import { loadConfig } from '#libs/config/load-config.js';
-import { migrate } from '#libs/postgres/migrate.js';
-import { openDatabase } from '#libs/postgres/open-database.js';
-import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
-import { runningAddress } from '#libs/embedded-postgres/running-address.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { CreateKeyDto, newKeyOf } from '../apps/gateway/http/admin/keys.dto.js';
 import { showKey } from '../apps/gateway/http/admin/shown-key.js';
+import { withStore } from './with-store.js';
 
 const usage = `npm run keys -- create --owner NAME --scopes chat,tools,files,admin [--name TEXT] [--roles A,B]
     [--models GLOBS] [--allow-tools GLOBS] [--deny-tools GLOBS] [--turns N]
@@ -22,7 +19,6 @@ const usage = `npm run keys -- create --owner NAME --scopes chat,tools,files,adm
   list · rotate ID [--grace-s N] · revoke ID
 Lists are separated by commas. --json prints JSON.`;
 const maxListed = 10_000;
-const migrationMs = 60_000;
 
 class Misunderstood extends Error {}
 
@@ -38,22 +34,10 @@ async function main(): Promise<void> {
   const [command, id] = positionals;
   const work = workOf(command, id, values);
   const config = loadConfig();
-  const given = config.database.url ?? (await runningAddress(config.data_dir));
-  const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
-  const url = given ?? own!.url;
-  try {
-    await migrate(url, { signal: AbortSignal.timeout(migrationMs) });
-    const timeoutMs = config.database.timeout_ms;
-    const database = openDatabase({ url, poolSize: 1, timeoutMs, applicationName: 'keys' });
-    try {
-      const store = new KeyStore(database, { audit: config.audit.enabled });
-      await work(store, { principal: 'npm run keys', requestId: mintRequestId() });
-    } finally {
-      await database.close();
-    }
-  } finally {
-    await own?.stop();
-  }
+  await withStore(config, { applicationName: 'keys' }, (database) => {
+    const store = new KeyStore(database, { audit: config.audit.enabled });
+    return work(store, { principal: 'npm run keys', requestId: mintRequestId() });
+  });
 }
 
 type Values = ReturnType<typeof readArguments>['values'];

@@ -1,6 +1,6 @@
 // `node scripts/make-secrets.mjs [directory]`: makes the secrets that docker-compose.yml and k8s/overlays/dev read, random,
 // one file each. Needs nothing but Node. What is there already stays: a second run changes no password.
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -16,6 +16,8 @@ secret('redis_url', `redis://default:${redisPassword}@redis:6379`);
 secret('redis_auth.conf', `requirepass ${redisPassword}`);
 secret('metrics_token', random());
 secret('grafana_password', random());
+// Signs the checkpoints of the audit.
+secret('audit_signing_key', generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).trim());
 
 /** Returns what the file holds now. */
 function secret(name, value) {

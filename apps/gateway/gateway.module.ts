@@ -3,6 +3,7 @@ import { type DynamicModule, Module, ValidationPipe } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
+import { AuditLog } from '#libs/audit/audit-log.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
@@ -14,6 +15,7 @@ import type { Gateway } from './gateway.js';
 import { KeysController } from './http/admin/keys.controller.js';
 import { ApprovalsController } from './http/admin/approvals.controller.js';
 import { UsageController } from './http/admin/usage.controller.js';
+import { AuditController } from './http/admin/audit.controller.js';
 import { AppErrorFilter } from './http/app-error.filter.js';
 import { ChatController } from './http/turns/chat.controller.js';
 import { FilesController } from './http/files/files.controller.js';
@@ -83,6 +85,7 @@ export class GatewayModule {
         KeysController,
         ApprovalsController,
         UsageController,
+        AuditController,
       ],
       providers: [
         { provide: CONFIG, useValue: config },
@@ -95,6 +98,7 @@ export class GatewayModule {
         { provide: SESSION_STORE, useValue: gateway.sessions },
         { provide: ToolPolicy, useValue: gateway.policy },
         { provide: Approvals, useValue: gateway.approvals },
+        { provide: AuditLog, useValue: new AuditLog(gateway.database) },
         { provide: KeyStore, useValue: gateway.keys },
         { provide: UsageStore, useValue: gateway.usage.store },
         { provide: KeyRing, useValue: gateway.keyRing },

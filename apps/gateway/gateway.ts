@@ -6,12 +6,9 @@ import { KeyStore } from '#libs/access/key-store.js';
 import { TokenRing } from '#libs/access/jwt/token-ring.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
-import { openBacking } from '#libs/backing/open-backing.js';
-import { databaseUrl } from '#libs/config/addresses/database-url.js';
+import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { readFaults } from '#libs/config/fault-points.js';
 import type { Config } from '#libs/config/schema.js';
-import { openDatabase } from '#libs/postgres/open-database.js';
-import { poolSizes } from '#libs/postgres/pool-sizes.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -30,6 +27,7 @@ import { Reaper } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
+import { openAuditKeeper, openStores } from './open-stores.js';
 import { OrphanedRuns } from './chat/runs/interrupt-orphans.js';
 import { RunAnnouncements } from './chat/runs/run-announcements.js';
 import { RunCancels } from './chat/runs/run-cancels.js';
@@ -43,7 +41,7 @@ import { ApprovalWebhook } from './tools/approvals/approval-webhook.js';
 import { Approvals } from './tools/approvals/approvals.js';
 import { ToolCalls } from './tools/calls/call-tool.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
-import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
+import { argumentBounds, CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 import { LateCancels } from './tools/calls/late-cancels.js';
 import { MemoryToolCatalog } from './tools/catalog/memory-tool-catalog.js';
 import { ToolPolicy } from './tools/policy/tool-policy.js';
@@ -56,25 +54,12 @@ export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 /** @throws AppError store_unavailable if a service cannot be reached */
 export async function openGateway(config: Config, logger: Logger, metrics: Metrics, workspaces: Workspaces) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
-  const url = databaseUrl(config);
-  const timeoutMs = config.database.timeout_ms;
-  const pools = poolSizes(config);
-  const database = openDatabase({ url, poolSize: pools.store, timeoutMs, applicationName: id });
+  const { database, backing: opened } = await openStores(config, id, logger);
   const faulty = faultyPorts(readFaults());
-  const opened = await openBacking({
-    databaseUrl: url,
-    poolSize: pools.backing,
-    timeoutMs,
-    applicationName: id,
-    logger,
-    ...(config.redis.url === undefined ? {} : { redisUrl: config.redis.url }),
-  }).catch(async (error: unknown) => {
-    await database.close();
-    throw error;
-  });
   const backing = faulty.backing(opened);
 
   const audit = { audit: config.audit.enabled };
+  const notes = new AuditNotes(database, audit);
   const keys = new KeyStore(database, audit);
   const { mode, jwt } = config.auth;
   const keyRing = new KeyRing({ store: keys, mode: jwt !== undefined && mode === 'auto' ? 'keys' : mode, logger });
@@ -140,14 +125,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     logger,
   });
-  const validator = new CompiledArgumentValidator(
-    {
-      maxArgumentBytes: config.tools.max_argument_bytes,
-      maxSchemaBytes: config.limits.tool_schema_bytes,
-      maxSchemaDepth: config.limits.tool_schema_depth,
-    },
-    logger,
-  );
+  const validator = new CompiledArgumentValidator(argumentBounds(config), logger);
   const untilWorker = runner.untilWorker.bind(runner);
 
   /** Turns that no request waits for. They never fail. */
@@ -215,6 +193,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     approvals: { store: approvalStore, questions: sampling, notify: () => approvals.notify() },
     deniedTool,
     journal,
+    notes,
     runner,
     lateCancels,
     untilWorker,
@@ -246,6 +225,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     turnMs: config.limits.turn_ms,
     ...audit,
   });
+  const auditKeeper = config.audit.enabled ? openAuditKeeper(config, database, id, logger) : undefined;
   const stopListening: (() => Promise<void>)[] = [];
 
   return {
@@ -254,6 +234,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     backing,
     runs,
     log,
+    notes,
     keys,
     keyRing,
     tokenRing,
@@ -278,6 +259,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
       reaper.start();
+      auditKeeper?.start();
       orphans.start();
     },
     /** Call it after all turns have ended. */
@@ -298,6 +280,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       // After the runner, which uses it until it is closed.
       await lateCancels.close();
       await Promise.all([keyRing.close(), usage.close()]);
+      await auditKeeper?.close();
       try {
         await registry.close();
       } finally {

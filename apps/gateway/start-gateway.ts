@@ -8,6 +8,7 @@ import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { openConfigReader } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
 import { workspacesDirectory } from '#libs/config/workspaces-directory.js';
+import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { migrate } from '#libs/postgres/migrate.js';
 import {
   configurationCheck,
@@ -75,14 +76,19 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     onRefused: (limit) => metrics.rateLimited.inc({ limit }),
   });
   const mcp = openMcp(gateway, config, logger, metrics);
+  const notePolicy = policyNotes(gateway, logger);
   const reloads = new ConfigurationReloads({
     started: config,
     reader: openConfigReader(),
-    apply: (next) => gateway.policy.replace(next),
+    apply: (next) => {
+      gateway.policy.replace(next);
+      notePolicy(next);
+    },
     strikeOut: logger.strikeOut,
     onOutcome: (outcome) => metrics.configReloads.inc({ outcome }),
     logger,
   });
+  notePolicy(config);
   const health = new Health('gateway', [...healthChecks(gateway), check, configurationCheck(() => reloads.problem)]);
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
@@ -115,6 +121,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     ring: gateway.keyRing,
     tokens: gateway.tokenRing,
     store: gateway.keys,
+    notes: gateway.notes,
     failures: new FailedSignIns({
       perMinute: config.limits.failed_sign_ins_per_minute,
       counters: gateway.backing.counters,
@@ -205,6 +212,22 @@ function openMcp(
       subscriptions: limits.mcp_subscriptions,
     },
   );
+}
+
+/** Puts which policy this gateway follows from now on into the audit, if it is another one than before. */
+function policyNotes({ id, notes }: Gateway, logger: Logger): (config: Config) => void {
+  let inForce: string | undefined;
+  return ({ policy }) => {
+    const definitionHash = canonicalHash(policy);
+    if (definitionHash === inForce) return;
+    const state = inForce === undefined ? 'started' : 'replaced';
+    inForce = definitionHash;
+    const rules = policy.rules.map(({ name, effect }) => `${name}: ${effect}`);
+    const about = { definitionHash, arguments: { default: policy.default, rules }, worker: id };
+    notes
+      .write({ kind: 'policy_change', state, success: true, ...about })
+      .catch((error: unknown) => logger.warn({ error }, 'a change of the policy could not be audited'));
+  };
 }
 
 async function openWorkspaces(config: Config, logger: Logger) {

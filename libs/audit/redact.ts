@@ -1,6 +1,7 @@
-// Takes secrets out of what is about to be written down: by the name of a field and by the look of a value. Errs on the
-// side of taking out too much. Pure; keeps no part of a secret.
+// Takes secrets out of what is about to be written down: by the name of a field, by the look of a value, and those that this
+// process knows. Errs on the side of taking out too much; keeps no part of a secret.
 import type { Json } from '#libs/schemas/json.js';
+import { strikeOutKnown } from './known-secrets.js';
 
 const redacted = '[redacted]';
 
@@ -9,6 +10,8 @@ const maxDepth = 64;
 
 /** No more of one string is looked at, or shown; the whole row is clamped below this. */
 const maxStringLength = 32_768;
+/** Looked at behind it, so that a secret at its end is a whole one. */
+const margin = 4_096;
 
 /** Longer ones are not parsed: the patterns have to do. */
 const maxInnerLength = 262_144;
@@ -32,10 +35,10 @@ const namedValues: readonly RegExp[] = [
 ];
 
 export function redactText(text: string): string {
-  let shown = text.length > maxStringLength ? text.slice(0, maxStringLength) : text;
+  let shown = strikeOutKnown(text.length > maxStringLength ? text.slice(0, maxStringLength + margin) : text);
   for (const pattern of secretValues) shown = shown.replace(pattern, redacted);
   for (const pattern of namedValues) shown = shown.replace(pattern, `$1$2${redacted}`);
-  return shown;
+  return shown.length > maxStringLength ? shown.slice(0, maxStringLength) : shown;
 }
 
 export function redact(value: Json | undefined, depth = 0): Json {

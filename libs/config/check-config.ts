@@ -1,5 +1,6 @@
 // Checks that involve several keys, and refusals for safety.
 import { isIP } from 'node:net';
+import { readSigningKey } from '#libs/audit/chain/checkpoint.js';
 import { formatKey, type ConfigProblem } from './config-error.js';
 import { environmentName } from './environment.js';
 import { parseRedisUrl, RedisUrlError } from './addresses/redis-url.js';
@@ -22,6 +23,9 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
   }
   if (config.auth.jwt !== undefined && config.auth.mode === 'off') {
     problem(['auth', 'jwt'], 'nobody is asked for a token while auth.mode is off');
+  }
+  if (config.audit.signing_key !== undefined && readSigningKey(config.audit.signing_key) === undefined) {
+    problem(['audit', 'signing_key'], 'must be a private Ed25519 key in PEM: openssl genpkey -algorithm ed25519');
   }
   if (config.database.url !== undefined && !isPostgresUrl(config.database.url)) {
     const form = 'must be postgres://user:password@host:5432/database';

@@ -252,7 +252,13 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   audit: z
-    .strictObject({ enabled: z.boolean().default(true).describe('Write a row for every tool call') })
+    .strictObject({
+      enabled: z.boolean().default(true).describe('Write a row for every tool call'),
+      retention_days: count(
+        'Days after which rows of the audit go, a whole month at a time; unset keeps them',
+      ).optional(),
+      signing_key: secret.optional().describe('Private Ed25519 key (PEM) that signs the checkpoints of the audit'),
+    })
     .prefault({}),
   log: z
     .strictObject({

@@ -1,6 +1,7 @@
 // Keeps secrets of the configuration out of all output: masks values, makes whole objects unprintable, and lists the
 // secrets, so that the logger can remove them.
 import { inspect } from 'node:util';
+import { secretsOfHeader } from '#libs/audit/known-secrets.js';
 import { settingAt, type Path, type Secrecy } from './printing/schema-walk.js';
 
 export const maskCharacter = '***';
@@ -66,7 +67,7 @@ export function maskDeep(value: unknown, path: Path = []): unknown {
 export function secretValues(value: unknown, path: Path = [], found = new Set<string>()): string[] {
   const secrecy = settingAt(path)?.secrecy;
   if (typeof value === 'string') {
-    const texts = secrecy === 'url' ? passwordsOf(value) : secrecy === true ? [value] : [];
+    const texts = secrecy === 'url' ? passwordsOf(value) : secrecy === true ? secretsOfHeader(value) : [];
     for (const text of texts) if (text.length >= 8) found.add(text);
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) secretValues(inner, [...path, key], found);

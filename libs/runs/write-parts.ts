@@ -37,24 +37,24 @@ const insertApprovals = (
 /** Into the audit from a relation of ended calls: a call's row with the members of its outcome. */
 export const insertAudit = (
   from: string,
+  kind = `'tool_call'`,
 ) => `insert into audit_events (id, at, kind, call_id, request_id, trace_id, principal,
     key_id, ip, session_id, run_id, round, model, server, tool, name, definition_hash, arguments, arguments_digest, result,
     result_digest, success, state, error_code, duration_ms, queue_wait_ms, attempt, cached, isolation, policy_rule, approval_id,
     approver, worker)
-  select audit_id, clock_timestamp(), 'tool_call', id, coalesce(audit->>'requestId', ''), audit->>'traceId', principal,
+  select audit_id, clock_timestamp(), ${kind}, id, coalesce(audit->>'requestId', ''), audit->>'traceId', principal,
     audit->>'keyId', audit->>'ip', session_id, run_id, round, audit->>'model', server, tool, name, definition_hash,
     audit->>'arguments', audit->>'argumentsDigest', result, result_digest, success, state, error_code, duration_ms,
     queue_wait_ms, attempt, cached, isolation, audit->>'policyRule',
     audit->>'approvalId', audit->>'approver', worker
   from ${from}`;
 
-/** Calls that were journaled with their outcome: they never ran. */
-const endedBeforeTheyBegan = (
-  from: string,
-) => `select audit_id, id, audit, principal, session_id, run_id, round, server,
+/** Calls that no worker will end: those that were journaled with their outcome, and those that the caller runs. */
+const auditedWhenPlanned = (from: string) => `select audit_id, id, audit, principal, session_id, run_id, round, server,
     tool, name, definition_hash, result, result_digest, success, state, error_code, duration_ms, queue_wait_ms,
-    0 as attempt, cached, null as isolation, null as worker
-  from ${from} where outcome is not null and kind = 'server'`;
+    0 as attempt, cached, null as isolation, null as worker,
+    case kind when 'client' then 'client_call' else 'tool_call' end as audit_kind
+  from ${from} where outcome is not null or kind = 'client'`;
 
 /** What a model said in a round. */
 const roundColumns = `round int, provider text, model text, message text, round_usage text, finish_reason text,
@@ -102,7 +102,7 @@ const roundSteps = (audit: boolean) => `round_running as (
     select call.* from round_running, jsonb_to_recordset(round_running.calls) as call (${plannedCallColumns})),
   round_planned as (${insertCalls('round_calls')}),
   round_parked as (${insertApprovals('round_calls')})
-  ${audit ? `, round_audited as (${insertAudit(`(${endedBeforeTheyBegan('round_calls')}) as ended`)})` : ''}`;
+  ${audit ? `, round_audited as (${insertAudit(`(${auditedWhenPlanned('round_calls')}) as planned`, 'audit_kind')})` : ''}`;
 
 /** Rounds of runs that still run and are owned by the given gateway; each row carries its calls. */
 const round = (audit: boolean): WritePart => ({
@@ -148,7 +148,7 @@ const plan = (audit: boolean): WritePart => ({
   columns: plannedCallColumns,
   steps: `plan_new as (${insertCalls('plan_rows')}),
   plan_parked as (${insertApprovals('plan_rows')})
-  ${audit ? `, plan_audited as (${insertAudit(`(${endedBeforeTheyBegan('plan_rows')}) as ended`)})` : ''}`,
+  ${audit ? `, plan_audited as (${insertAudit(`(${auditedWhenPlanned('plan_rows')}) as planned`, 'audit_kind')})` : ''}`,
   written: `ordinality, null::json from plan_rows`,
 });
 

@@ -61,7 +61,7 @@ function readDuration(text: string): number {
 }
 
 async function* pastCalls(database: Database, since: Date) {
-  let after: { cursor: { id: string }; skip: number } | undefined;
+  let after: { cursor: { at_id: { at: Date; id: string } }; skip: number } | undefined;
   for (;;) {
     const from = after;
     const rows = await database.call((prisma) =>
@@ -75,6 +75,6 @@ async function* pastCalls(database: Database, since: Date) {
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;
-    after = { cursor: { id: last.id }, skip: 1 };
+    after = { cursor: { at_id: { at: last.at, id: last.id } }, skip: 1 };
   }
 }

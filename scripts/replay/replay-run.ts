@@ -22,7 +22,10 @@ import { OfflineProvider } from '../../apps/gateway/models/offline/offline-provi
 import { ModelCallMeasure } from '../../apps/gateway/models/routing/measure-model-calls.js';
 import { createModelRouter } from '../../apps/gateway/models/routing/model-router.js';
 import type { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
-import { CompiledArgumentValidator } from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
+import {
+  argumentBounds,
+  CompiledArgumentValidator,
+} from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
 import { MemoryToolCatalog } from '../../apps/gateway/tools/catalog/memory-tool-catalog.js';
 import { RecordedToolRunner, type ResultSource } from './recorded-tool-runner.js';
 
@@ -119,16 +122,11 @@ function openModels(config: Config) {
 
 /** Every call of an offered tool is answered, whatever the policy says today: nothing runs. */
 function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRunner, { limits, tools }: Config) {
-  const bounds = {
-    maxArgumentBytes: tools.max_argument_bytes,
-    maxSchemaBytes: limits.tool_schema_bytes,
-    maxSchemaDepth: limits.tool_schema_depth,
-  };
   return {
     models,
     runner,
     limits,
-    validator: new CompiledArgumentValidator(bounds, silentLogger),
+    validator: new CompiledArgumentValidator(argumentBounds({ limits, tools }), silentLogger),
     decide: () => ({ effect: 'allow' as const, rule: 'replay' }),
     deniedTool: () => undefined,
     budgets: { spentBy: () => undefined, isSpent: () => false },

@@ -1,5 +1,6 @@
 // The deployment's own files as tests read them: the compose file, the Kubernetes overlays as kustomize builds them, with
 // secrets that the script makes. Nothing is written into the checkout.
+import { generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -141,8 +142,12 @@ export function withDefaults(environment: Settings): Settings {
 }
 
 /** What a file of secrets could hold, by its name. */
-export const anySecret = (path: string): string =>
-  /redis.url/.test(path) ? 'redis://u:p@h:6379' : /database.url/.test(path) ? 'postgres://u:p@h/d' : 'a secret';
+export function anySecret(path: string): string {
+  if (/redis.url/.test(path)) return 'redis://u:p@h:6379';
+  if (/database.url/.test(path)) return 'postgres://u:p@h/d';
+  if (!/signing.key/.test(path)) return 'a secret';
+  return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+}
 
 /** Seconds of `35s`, `1m30s`. */
 export function seconds(text: string): number {

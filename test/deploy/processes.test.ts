@@ -59,7 +59,7 @@ withTools(['kubectl', 'redis-server'], () => {
     redisPassword = secret('redis_password');
     redisPort = await freePort();
     files.write('/etc/redis/redis.conf', readFileSync('config/redis/redis.conf', 'utf8'));
-    for (const name of ['redis_auth', 'redis_password', 'metrics_token']) {
+    for (const name of ['redis_auth', 'redis_password', 'metrics_token', 'audit_signing_key']) {
       files.write(`/run/secrets/${name}`, secret(name === 'redis_auth' ? 'redis_auth.conf' : name));
     }
     files.volume('/data', 999);

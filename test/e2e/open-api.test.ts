@@ -251,6 +251,13 @@ async function askUsage(): Promise<void> {
     await ask('GET /api/usage', { path: `/api/usage${query}` });
 }
 
+async function askAudit(): Promise<void> {
+  for (const query of ['?limit=2&tool=write_file', '?limit=none'])
+    await ask('GET /api/audit', { path: `/api/audit${query}` });
+  for (const query of ['', '?format=csv', '?format=none'])
+    await ask('GET /api/audit/export', { path: `/api/audit/export${query}` });
+}
+
 /** Last: from the first key on, every request needs one. */
 async function askKeys(): Promise<void> {
   const made = await ask('POST /api/keys', { path: '/api/keys', body: { owner: 'root', scopes: ['admin'] } });
@@ -277,6 +284,7 @@ verifies('operations.open-api-true', 'every operation, each status that is docum
   const runId = await askChats();
   await Promise.all([askResponses(), askModelsAndTools(), askSessions(), askRuns(runId), askMcp(), askApprovals()]);
   await askUsage();
+  await askAudit();
   await askKeys();
   const missing = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as unknown as Record<string, Operation>).flatMap(([method, { responses }]) =>

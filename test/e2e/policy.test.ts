@@ -180,3 +180,16 @@ verifies(
     await expect.poll(async () => (await writeTo('etc/c')).status, patient).toBe(200);
   },
 );
+
+verifies('audit.policy-changes', 'as it started, and each that replaced it', async () => {
+  const changes = () =>
+    box.rows<{ state: string; rules: string }>(
+      `select state, arguments::json->>'rules' as rules from audit_events where kind = 'policy_change' order by at, id`,
+    );
+  await expect
+    .poll(async () => (await changes()).map(({ state }) => state), patient)
+    .toEqual(['started', 'replaced', 'replaced']);
+  const [started, , last] = await changes();
+  expect(started?.rules).toContain('no-deletions: deny');
+  expect(last?.rules).toBe('[]');
+});

@@ -96,6 +96,10 @@ verifies('tools.refused-calls-audited', 'bad arguments; a name that is none', as
   const rows = await services.rows("select name from audit_events where error_code = 'invalid_tool_arguments'");
   expect(rows).toEqual([{ name: 'echo' }]);
   await expect(call('unknown_tool')).rejects.toMatchObject({ code: 'tool_not_found', http: 404 });
+  const unknown = await services.rows(
+    "select name, server, success from audit_events where error_code = 'tool_not_found'",
+  );
+  expect(unknown).toEqual([{ name: 'unknown_tool', server: '', success: false }]);
 });
 
 verifies('tools.cancel-reaches-tool', 'the caller is gone', async () => {

@@ -1,4 +1,5 @@
 // A gateway's tool side and a worker in one process, on a database of their own: real queue, real journal, real MCP.
+import { AuditNotes } from '#libs/audit/audit-notes.js';
 import { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { QuestionStore } from '#libs/approvals/question-store.js';
 import { randomBytes } from 'node:crypto';
@@ -172,6 +173,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     approval: { expiresMs: config.approvals.expires_ms, notify: false },
     approvals: { store, questions: sampling, notify: () => approvals.notify() },
     journal,
+    notes: new AuditNotes(database, { audit: true }),
     runner,
     lateCancels,
     untilWorker,

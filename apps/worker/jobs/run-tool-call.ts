@@ -1,5 +1,6 @@
 // One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
+import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
@@ -53,6 +54,7 @@ export class RunToolCall implements CallListener {
       if (await this.mayRun(call)) await this.runPermitted(call);
       await this.fault('before-ack');
     } finally {
+      call.forgetHeaders?.();
       running.end(callId);
     }
   }
@@ -93,7 +95,7 @@ export class RunToolCall implements CallListener {
     // Read now: the server's configuration may have changed when the call ends.
     call.isolation = this.isolationOf(call);
     const read = await runTool(this.parts, call);
-    await this.end(call, read, call.queueWaitMs);
+    await this.end(call, withoutSecrets(read), call.queueWaitMs);
   }
 
   /** False: this delivery may not run the call, and any reply has been sent. */
@@ -235,6 +237,11 @@ export class RunToolCall implements CallListener {
   private fault(point: WorkerFaultPoint): Promise<void> | undefined {
     return this.parts.faults?.at(point);
   }
+}
+
+/** What failed tells why, which may be with the very token that was refused. */
+function withoutSecrets(read: ReadOutcome): ReadOutcome {
+  return read.error === undefined ? read : (JSON.parse(strikeOutKnown(JSON.stringify(read))) as ReadOutcome);
 }
 
 const unknown = 'The worker stopped during the call: whether it took effect is unknown';

@@ -45,7 +45,7 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
   const outputCheck = parts.outputCheck(job);
   try {
     user.directory = madeDirectory(job) ?? (await makeSession(parts, call));
-    if (job.sealedHeaders !== undefined) user.headers = await unsealed(job.sealedHeaders, parts);
+    if (job.sealedHeaders !== undefined) call.useHeaders(await unsealed(job.sealedHeaders, parts));
     const result = await parts.pool.use(job.server, call, (connection, server) => askTool(call, connection, server));
     call.answered();
     await parts.faults?.at('after-effect');

@@ -3,6 +3,7 @@
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
 import { type SamplingAnswer, samplingMs, samplingLeaseMs, type SamplingRequest } from '#libs/approvals/sampling.js';
+import { holdSecrets, secretsOfHeader } from '#libs/audit/known-secrets.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -65,6 +66,7 @@ export class ToolCall implements UseOptions, CallOptions {
   private asking: Promise<unknown> = Promise.resolve();
   /** Nobody needs answers to its questions any more. */
   private over: AbortController | undefined;
+  forgetHeaders: (() => void) | undefined;
   readonly onQuestion: CallOptions['onQuestion'];
   readonly onSampling: CallOptions['onSampling'];
 
@@ -82,6 +84,12 @@ export class ToolCall implements UseOptions, CallOptions {
     }
     this.onSampling = (request, given) => this.ask(given, (signal) => listener.onSampling(this, request, signal));
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
+  }
+
+  /** What they contain is struck out of everything until `forgetHeaders`. */
+  useHeaders(headers: Record<string, string>): void {
+    this.user.headers = headers;
+    this.forgetHeaders = holdSecrets(Object.values(headers).flatMap(secretsOfHeader));
   }
 
   get maxTimeoutMs(): number {

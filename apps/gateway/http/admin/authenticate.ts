@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { shownKey } from '#libs/access/api-key.js';
 import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { KeyRing, SignIn } from '#libs/access/key-ring.js';
 import type { KeyStore, SignInFailure } from '#libs/access/key-store.js';
 import type { TokenRing, TokenSignIn } from '#libs/access/jwt/token-ring.js';
@@ -13,7 +14,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { requestContext } from '../request-context.js';
 import { routeAccess, type RouteAccess } from './route-scopes.js';
 
-/** Rows of the audit a minute: who guesses keys must not fill the disk. */
+/** Rows of the audit a minute, and one that counts the others: who guesses keys must not fill the disk. */
 const auditedFailures = 600;
 const minuteMs = 60_000;
 
@@ -23,6 +24,7 @@ export interface AuthenticationParts {
   tokens: TokenRing | undefined;
   failures: FailedSignIns;
   store: Pick<KeyStore, 'noteFailure'>;
+  notes: Pick<AuditNotes, 'write'>;
   onRefused: (limit: string) => void;
   logger: Logger;
 }
@@ -41,6 +43,7 @@ function messageOf({ reason }: SignInFailure): string {
 
 export class Authentication {
   private minute = { since: 0, failures: 0 };
+  private unwritten = 0;
 
   constructor(private readonly parts: AuthenticationParts) {}
 
@@ -111,15 +114,34 @@ export class Authentication {
     const { failures, store, logger } = this.parts;
     const wait = await failures.add(request.ip);
     // Has no row of its own: so an address has as many a minute as it may try keys.
-    if (wait !== undefined) throw this.tooMany(wait);
+    if (wait !== undefined) {
+      this.countUnwritten();
+      throw this.tooMany(wait);
+    }
     const now = performance.now();
     if (now - this.minute.since > minuteMs) this.minute = { since: now, failures: 0 };
     if (this.minute.failures++ < auditedFailures) {
       store.noteFailure(failure, requestContext(request)).catch((error: unknown) => {
         logger.warn({ error }, 'a failed sign-in could not be audited');
       });
-    }
+    } else this.countUnwritten();
     throw new AppError('invalid_api_key', messageOf(failure));
+  }
+
+  /** One row a minute tells how many have none. */
+  private countUnwritten(): void {
+    this.unwritten += 1;
+    if (this.unwritten > 1) return;
+    const write = () => {
+      const name = `${this.unwritten} more`;
+      this.unwritten = 0;
+      this.parts.notes
+        .write({ kind: 'sign_in_failed', state: 'more', success: false, name })
+        .catch((error: unknown) => {
+          this.parts.logger.warn({ error }, 'failed sign-ins could not be audited');
+        });
+    };
+    setTimeout(write, minuteMs).unref();
   }
 
   private tooMany(retryAfterSeconds: number): AppError {

@@ -43,6 +43,8 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /api/servers': 'admin',
   'GET /api/tools/changes': 'admin',
   'POST /api/tools/changes': 'admin',
+  'GET /api/audit': 'admin',
+  'GET /api/audit/export': 'admin',
   'GET /api/keys': 'admin',
   'POST /api/keys': 'admin',
   'POST /api/keys/:id/rotate': 'admin',

@@ -5,7 +5,7 @@ export type Content = Readonly<Record<string, object>>;
 
 export interface DescribedOperation {
   summary: string;
-  tag: 'chat' | 'models' | 'tools' | 'sessions' | 'runs' | 'keys' | 'approvals' | 'operations';
+  tag: 'chat' | 'models' | 'tools' | 'sessions' | 'runs' | 'keys' | 'approvals' | 'audit' | 'operations';
   description?: string;
   /** JSON body. */
   body?: object;

@@ -3,6 +3,7 @@
 import type { DescribedOperation } from './described-operation.js';
 import { chatOperations } from './open-api-chat-operations.js';
 import { approval, approvalOperations } from '../admin/open-api-approval-operations.js';
+import { auditOperations } from '../admin/open-api-audit-operations.js';
 import { keyOperations } from '../admin/open-api-key-operations.js';
 import { usageOperations } from '../admin/open-api-usage-operations.js';
 import {
@@ -73,6 +74,7 @@ export const describedOperations: Readonly<Record<string, DescribedOperation>> =
   ...keyOperations,
   ...approvalOperations,
   ...usageOperations,
+  ...auditOperations,
   'GET /api/servers': {
     summary: 'The tool servers: state, isolation, and why one is not ready; for operators',
     tag: 'tools',

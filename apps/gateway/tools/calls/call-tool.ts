@@ -4,6 +4,7 @@ import { allowsTool } from '#libs/access/access.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Decision } from '#libs/policy/decision.js';
@@ -66,6 +67,7 @@ export interface ToolCallPorts {
   /** A tool that the policy denies to the caller, whatever its arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   journal: Journal;
+  notes: Pick<AuditNotes, 'write'>;
   runner: ToolRunner;
   lateCancels: LateCancels;
   /** @throws AppError no_worker when none has come in time */
@@ -91,7 +93,7 @@ export class ToolCalls {
    */
   async prepare(request: ToolCallRequest, from: ToolCaller): Promise<PreparedToolCall> {
     const found = this.ports.catalog.find(request.name);
-    if (found === undefined) throw toolNotFound(request.name);
+    if (found === undefined) return this.unknown(request, from);
     const offered = withTimeout(found, request.timeoutMs);
     const context: CallContext = {
       ...from,
@@ -226,6 +228,26 @@ export class ToolCalls {
       if (callId === undefined) lateCancels.add(planned.id, audit);
       throw error;
     }
+  }
+
+  /** Is in the audit alone: there is no call that anybody could ask for again. */
+  private async unknown({ name, argumentsText, sessionId }: ToolCallRequest, from: ToolCaller): Promise<never> {
+    const { principal, requestId, traceparent, keyId, ip } = from;
+    await this.ports.notes.write({
+      kind: 'tool_call',
+      state: 'failed',
+      success: false,
+      errorCode: 'tool_not_found',
+      principal,
+      requestId,
+      traceparent,
+      keyId,
+      ip,
+      name: name.slice(0, 256),
+      arguments: jsonObjectOf(argumentsText),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    });
+    throw toolNotFound(name);
   }
 
   private async refuse({ tool, planned, audit }: ServerCall, outcome: ToolOutcome): Promise<never> {

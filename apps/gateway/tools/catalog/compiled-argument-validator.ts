@@ -1,5 +1,6 @@
 // Arguments as a model or caller wrote them, checked before they are journaled: bounded, parsed, against the schema.
 // Compiled once a definition. Refuses to guess: what is wrong is said in words that a model can act on.
+import type { Config } from '#libs/config/schema.js';
 import { compileSchema, exceedsDepth, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { isJsonObject, type Json } from '#libs/schemas/json.js';
@@ -10,6 +11,12 @@ export interface ArgumentBounds {
   maxSchemaBytes: number;
   maxSchemaDepth: number;
 }
+
+export const argumentBounds = ({ tools, limits }: Pick<Config, 'tools' | 'limits'>): ArgumentBounds => ({
+  maxArgumentBytes: tools.max_argument_bytes,
+  maxSchemaBytes: limits.tool_schema_bytes,
+  maxSchemaDepth: limits.tool_schema_depth,
+});
 
 const maxArgumentDepth = 64;
 const checkDeadlineMs = 100;

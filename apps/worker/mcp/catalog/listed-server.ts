@@ -1,5 +1,6 @@
 // Keeps one server's tools in the catalog: lists them at the start, when they change, and again after failures. When the
 // server's configuration changes, it stops and publishes nothing more.
+import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -62,7 +63,7 @@ export class ListedServer {
   get state(): { state: 'starting' | 'ready' | 'unavailable'; reason?: string } {
     const state = this.currentState;
     if (state !== 'unavailable') return { state };
-    return { state, reason: `its tools could not be listed or published${this.failure}` };
+    return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}`) };
   }
 
   list(): Promise<void> {

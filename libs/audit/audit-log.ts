@@ -1,0 +1,149 @@
+// Reads the audit, newest first, page by page. Each page is one or two statements of bounded work, however many rows there are
+// and however few of them match: a page may be short, or empty, and still be followed by others. Changes nothing.
+import type { Database } from '#libs/postgres/open-database.js';
+import { type AuditEvent, Prisma } from '#libs/postgres/prisma-client/client.js';
+import { storedText } from '#libs/postgres/stored-text.js';
+import { AppError } from '#libs/schemas/errors.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
+
+export interface AuditFilter {
+  since?: Date | undefined;
+  /** Rows of this moment are left out. */
+  until?: Date | undefined;
+  session?: string | undefined;
+  principal?: string | undefined;
+  /** `server/tool`, or a tool of whatever server. */
+  tool?: string | undefined;
+  /** `success`, `failure`, a state or an error code. */
+  outcome?: string | undefined;
+  /** Anywhere in the row's texts, in small or capital letters. */
+  text?: string | undefined;
+}
+
+export interface AuditPage {
+  rows: AuditEvent[];
+  /** Of the next page. */
+  cursor?: string;
+}
+
+/** So many rows are looked at for a page when no index finds those that match. */
+const maxLookedAt = 5_000;
+
+interface Place {
+  at: Date;
+  id: string;
+}
+
+export class AuditLog {
+  constructor(private readonly database: Database) {}
+
+  /** @throws AppError invalid_value for a cursor that none of its pages gave, store_unavailable */
+  async page(filter: AuditFilter, limit: number, cursor?: string): Promise<AuditPage> {
+    const { indexed, others } = conditionsOf(filter);
+    const within = [...indexed, ...before(cursor === undefined ? undefined : readCursor(cursor))];
+    const found = await this.read(within, others, limit + 1);
+    if (found.length > limit || others.length === 0) return pageOf(found, limit);
+    // All that may be looked at was; read again up to a fixed row, which the next page goes on behind.
+    const bound = await this.placeAfter(within, maxLookedAt);
+    if (bound === undefined) return pageOf(found, limit);
+    const above = Prisma.sql`(at, id) >= (${bound.at}, ${bound.id}::uuid) and at >= ${bound.at}`;
+    const page = pageOf(await this.read([...within, above], others, limit + 1), limit);
+    return { ...page, cursor: page.cursor ?? writeCursor(bound) };
+  }
+
+  /** All rows, newest first; those that are written meanwhile are not among them. */
+  async *all(filter: AuditFilter, signal: AbortSignal, pageRows = 500): AsyncGenerator<AuditEvent> {
+    let cursor: string | undefined;
+    do {
+      signal.throwIfAborted();
+      const page = await this.page(filter, pageRows, cursor);
+      yield* page.rows;
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+
+  private async placeAfter(conditions: readonly Prisma.Sql[], rows: number): Promise<Place | undefined> {
+    const [place] = await this.database.call(
+      (prisma) => prisma.$queryRaw<Place[]>`select at, id from audit_events ${where(conditions)}
+        order by at desc, id desc offset ${rows - 1}::int limit 1`,
+    );
+    return place;
+  }
+
+  /** Stops as soon as it has so many. */
+  private read(within: readonly Prisma.Sql[], others: readonly Prisma.Sql[], limit: number): Promise<AuditEvent[]> {
+    return this.database.call(
+      (prisma) => prisma.$queryRaw<AuditEvent[]>`select ${columns} from (
+          select * from audit_events ${where(within)} order by at desc, id desc limit ${maxLookedAt}::int) as newest
+        ${where(others)} order by at desc, id desc limit ${limit}::int`,
+    );
+  }
+}
+
+function pageOf(found: AuditEvent[], limit: number): AuditPage {
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return { rows: found.slice(0, limit), ...(last === undefined ? {} : { cursor: writeCursor(last) }) };
+}
+
+/** Those that an index finds, of which one is used, and those that rows have to be looked at for. */
+function conditionsOf({ since, until, session, principal, tool, outcome, text }: AuditFilter) {
+  const [server, ofServer] = tool === undefined ? [] : splitTool(tool);
+  const found: Prisma.Sql[] = [];
+  if (session !== undefined) found.push(Prisma.sql`session_id = ${storedText(session)}`);
+  if (ofServer !== undefined) found.push(Prisma.sql`tool = ${storedText(ofServer)}`);
+  if (principal !== undefined) found.push(Prisma.sql`principal = ${storedText(principal)}`);
+  const [first, ...others] = found;
+  if (server !== undefined) others.push(Prisma.sql`server = ${storedText(server)}`);
+  if (outcome === 'success' || outcome === 'failure') others.push(Prisma.sql`success = ${outcome === 'success'}`);
+  else if (outcome !== undefined) others.push(Prisma.sql`${storedText(outcome)} in (state, error_code)`);
+  if (text !== undefined) others.push(Prisma.sql`${searched} ilike ${`%${escaped(storedText(text))}%`}`);
+  const indexed = first === undefined ? [] : [first];
+  if (since !== undefined) indexed.push(Prisma.sql`at >= ${since}`);
+  if (until !== undefined) indexed.push(Prisma.sql`at < ${until}`);
+  return { indexed, others };
+}
+
+const searched = Prisma.sql`concat_ws(' ', arguments, result, kind, name, server, tool, principal, error_code, policy_rule, model,
+  request_id, call_id, run_id, session_id, approver)`;
+
+const fields = Object.keys(Prisma.AuditEventScalarFieldEnum) as (keyof AuditEvent)[];
+const nameOf = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const columns = Prisma.raw(fields.map((field) => `"${nameOf(field)}" as "${field}"`).join(', '));
+
+const escaped = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+
+const where = (conditions: readonly Prisma.Sql[]): Prisma.Sql =>
+  conditions.length === 0 ? Prisma.empty : Prisma.sql`where ${Prisma.join([...conditions], ' and ')}`;
+
+function before(place: Place | undefined): Prisma.Sql[] {
+  return place === undefined ? [] : [Prisma.sql`(at, id) < (${place.at}, ${place.id}::uuid) and at <= ${place.at}`];
+}
+
+function splitTool(tool: string): [server: string | undefined, tool: string] {
+  const slash = tool.indexOf('/');
+  return slash < 0 ? [undefined, tool] : [tool.slice(0, slash), tool.slice(slash + 1)];
+}
+
+const writeCursor = ({ at, id }: Place): string => Buffer.from(`${at.toISOString()} ${id}`).toString('base64url');
+
+function readCursor(cursor: string): Place {
+  const [, at, id] = /^(\S{24}) ([\da-f-]{36})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const place = { at: new Date(at ?? ''), id: id ?? '' };
+  if (Number.isNaN(place.at.getTime()) || !/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(place.id)) {
+    throw new AppError('invalid_value', 'cursor must be the next_cursor of a page', { param: 'cursor' });
+  }
+  return place;
+}
+
+/** Names of the members of what is shown, in their order. */
+export const auditMembers: readonly string[] = fields.map(nameOf);
+
+/** As the API and the exports show it. */
+export const shownAuditEvent = (row: AuditEvent): JsonObject =>
+  Object.fromEntries(fields.map((field) => [nameOf(field), shownValue(row[field])]));
+
+function shownValue(value: AuditEvent[keyof AuditEvent]): Json {
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  return typeof value === 'bigint' ? Number(value) : value;
+}

@@ -1,0 +1,64 @@
+// Rows of the audit about what nothing else in the store tells of: calls of tools that there are not, the policy that is in
+// force, attempts that are only counted.
+import type { Database } from '#libs/postgres/open-database.js';
+import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { auditArguments, traceIdOf } from './call-audit.js';
+
+export interface AuditNote {
+  kind: 'tool_call' | 'policy_change' | 'sign_in_failed';
+  state: string;
+  success: boolean;
+  errorCode?: string;
+  principal?: string;
+  requestId?: string;
+  traceparent?: string | undefined;
+  keyId?: string | undefined;
+  ip?: string | undefined;
+  callId?: string;
+  sessionId?: string;
+  name?: string;
+  definitionHash?: string;
+  arguments?: JsonObject;
+  /** The process that it is about. */
+  worker?: string;
+}
+
+/** A call of what there is not has the names that a chat's has: none. */
+const insert = `/* audit.note */ insert into audit_events (id, at, kind, state, success, error_code, principal, request_id, trace_id,
+    key_id, ip, call_id, session_id, name, definition_hash, arguments, arguments_digest, worker, server, tool)
+  values ($1::uuid, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+    case $2 when 'tool_call' then '' end, case $2 when 'tool_call' then '' end)`;
+
+export class AuditNotes {
+  private readonly audit: boolean;
+
+  constructor(
+    private readonly database: Database,
+    /** False writes no audit rows (`audit.enabled`). */
+    { audit }: { audit: boolean },
+  ) {
+    this.audit = audit;
+  }
+
+  /** @throws AppError store_unavailable */
+  async write(note: AuditNote): Promise<void> {
+    if (!this.audit) return;
+    const shown = note.arguments === undefined ? undefined : auditArguments(note.arguments);
+    await this.database.query(insert, [
+      uuidv7(),
+      note.kind,
+      note.state,
+      note.success,
+      note.errorCode ?? null,
+      storedText(note.principal ?? ''),
+      storedText(note.requestId ?? ''),
+      traceIdOf(note.traceparent),
+      ...[note.keyId, note.ip, note.callId, note.sessionId, note.name, note.definitionHash].map(storedTextOrNull),
+      shown?.arguments ?? null,
+      shown?.argumentsDigest ?? null,
+      note.worker ?? null,
+    ]);
+  }
+}

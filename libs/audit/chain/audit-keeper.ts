@@ -1,0 +1,207 @@
+// What has to be done about the audit beside writing it: checkpoints, the partitions of the months to come, and the end of
+// those whose time is over. Runs in every gateway; of several one does each thing. Never changes a row.
+import type { KeyObject } from 'node:crypto';
+import type { ConnectionSettings } from '#libs/postgres/connection.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { PostgresPool } from '#libs/postgres/pool.js';
+import { Prisma } from '#libs/postgres/prisma-client/client.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { type ChainEnds, type Checkpoint, checkpointHash, signHash } from './checkpoint.js';
+import { lastCheckpoint } from './verify-audit.js';
+
+export interface AuditKeeperOptions {
+  database: Database;
+  /** Of the same database. */
+  connection: ConnectionSettings;
+  /** Signs checkpoints. */
+  key?: KeyObject | undefined;
+  retentionDays?: number | undefined;
+  /** Between checkpoints. */
+  intervalMs?: number;
+  logger: Pick<Logger, 'warn' | 'info' | 'error'>;
+}
+
+interface Month {
+  partition: string;
+  until: Date;
+}
+
+interface Ends {
+  now: Date;
+  heads: ChainEnds;
+}
+
+const longReads = { poolSize: 1, idleMs: 1_000, statementTimeoutMs: 600_000 };
+/** Partitions are made for this month and so many after it. */
+const monthsAhead = 2;
+
+export class AuditKeeper {
+  private readonly stop = new AbortController();
+  private readonly intervalMs: number;
+  private timer: NodeJS.Timeout | undefined;
+  private working: Promise<void> = Promise.resolve();
+  /** The last checkpoint that this process has seen. */
+  private seen = 0n;
+
+  constructor(private readonly options: AuditKeeperOptions) {
+    this.intervalMs = options.intervalMs ?? 30_000;
+  }
+
+  /** At once, so that a new system has its first checkpoint, and then again and again. */
+  start(): void {
+    this.working = this.round().finally(() => {
+      if (this.stop.signal.aborted) return;
+      this.timer = setTimeout(() => this.start(), this.intervalMs * (1 + Math.random() / 4));
+      this.timer.unref();
+    });
+  }
+
+  /** Makes a last checkpoint, so that a stopped system has one of all its rows. */
+  async close(): Promise<void> {
+    this.stop.abort();
+    clearTimeout(this.timer);
+    await this.working;
+    await this.attempt('No checkpoint of the audit was made', () => this.checkpoint());
+  }
+
+  /** Everything that is due. What fails is tried again in the next round. */
+  async round(): Promise<void> {
+    await this.attempt('A partition of the audit was not made', () => this.makePartitions());
+    await this.attempt('No checkpoint of the audit was made', () => this.checkpoint());
+    await this.attempt('Old rows of the audit were not dropped', () => this.dropExpired());
+  }
+
+  /** Unless no chain has grown since the last. Resolves to whether it was made here. */
+  async checkpoint(): Promise<boolean> {
+    const last = await lastCheckpoint(this.options.database);
+    if ((last?.number ?? 0n) < this.seen) {
+      this.options.logger.error(
+        { metadata: { seen: String(this.seen), last: String(last?.number ?? 0n) } },
+        'checkpoints of the audit were removed',
+      );
+    }
+    this.seen = last?.number ?? 0n;
+    const { now, heads } = await this.readEnds();
+    const unsigned = this.options.key !== undefined && last?.signature === null;
+    if (last !== undefined && JSON.stringify(heads) === JSON.stringify(last.heads) && !unsigned) return false;
+    const made = this.sign({ ...follow(last), at: now, heads, dropped: null });
+    // Another gateway has made the same.
+    const inserted = await this.options.database.call((prisma) =>
+      prisma.auditCheckpoint.createMany({ data: [made], skipDuplicates: true }),
+    );
+    if (inserted.count > 0) this.seen = made.number;
+    return inserted.count > 0;
+  }
+
+  async makePartitions(): Promise<void> {
+    const { database } = this.options;
+    await database.query(
+      `/* audit.partitions */ select audit_make_partition(month) from (
+         select now() + n * interval '1 month' as month from generate_series(0, $1::int) n
+         union select distinct date_trunc('month', at) from audit_events_default) as months`,
+      [monthsAhead],
+    );
+  }
+
+  /** Each month whose last row is older, with a checkpoint that says where its chains go on. */
+  async dropExpired(): Promise<void> {
+    const { database, retentionDays, logger } = this.options;
+    if (retentionDays === undefined) return;
+    const expired = await database.query<Month>(
+      `/* audit.expired */ select * from (
+         select relname as partition,
+           (to_date(right(relname, 7), 'YYYY_MM') + interval '1 month') at time zone 'UTC' as until
+         from pg_inherits join pg_class on pg_class.oid = inhrelid
+         where inhparent = 'audit_events'::regclass and relname ~ '^audit_events_\\d{4}_\\d{2}$') as months
+       where until < now() - $1::int * interval '1 day' order by until`,
+      [retentionDays],
+    );
+    for (const month of expired) {
+      if (this.stop.signal.aborted) return;
+      const { partition } = month;
+      await this.drop(month);
+      logger.info({ metadata: { partition } }, 'a month of the audit was dropped');
+    }
+  }
+
+  /** Older checkpoints go too: the next one covers what they did. */
+  private async drop({ partition, until }: Month): Promise<void> {
+    const { database } = this.options;
+    const ended = await this.lastRowsOf(partition);
+    const last = await lastCheckpoint(database);
+    const { now, heads } = await this.readEnds();
+    const starts = { ...last?.starts };
+    for (const [chain, end] of Object.entries(ended)) {
+      if (BigInt(end[0]) > BigInt(starts[chain]?.[0] ?? 0)) starts[chain] = end;
+    }
+    const made = this.sign({ ...follow(last), at: now, heads, starts, dropped: partition });
+    await database.call((prisma) =>
+      prisma.$transaction([
+        // Writers must not queue behind somebody who waits for a reader.
+        prisma.$executeRaw`select set_config('lock_timeout', '500ms', true)`,
+        prisma.auditCheckpoint.deleteMany({ where: { at: { lt: until } } }),
+        prisma.auditCheckpoint.create({ data: made }),
+        prisma.$executeRaw`drop table ${Prisma.raw(partition)}`,
+      ]),
+    );
+    this.seen = made.number;
+  }
+
+  /** Reads the whole month: on a connection of its own, which closing cuts. */
+  private async lastRowsOf(partition: string): Promise<ChainEnds> {
+    const pool = new PostgresPool({ ...this.options.connection, ...longReads });
+    const cut = () => void pool.close();
+    this.stop.signal.addEventListener('abort', cut, { once: true });
+    try {
+      return await readLastRows(pool, partition);
+    } finally {
+      this.stop.signal.removeEventListener('abort', cut);
+      await pool.close();
+    }
+  }
+
+  private async readEnds(): Promise<Ends> {
+    const [row] = await this.options.database.query<{ now: Date; heads: ChainEnds }>(
+      `/* audit.heads */ select clock_timestamp()::timestamptz(3) as now, coalesce(json_object_agg(chain,
+         json_build_array(position::text, encode(hash, 'hex')) order by chain), '{}') as heads
+       from audit_chains where position > 0`,
+      [],
+    );
+    return row!;
+  }
+
+  private sign(checkpoint: Checkpoint) {
+    const hash = checkpointHash(checkpoint);
+    const { key } = this.options;
+    return {
+      ...checkpoint,
+      previousHash: new Uint8Array(checkpoint.previousHash),
+      hash: new Uint8Array(hash),
+      signature: key === undefined ? null : new Uint8Array(signHash(hash, key)),
+    };
+  }
+
+  private async attempt(failed: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.options.logger.warn({ error }, failed);
+    }
+  }
+}
+
+async function readLastRows(pool: PostgresPool, partition: string): Promise<ChainEnds> {
+  const { rows } = await pool.runRaw<{ chain: number; position: string; hash: string }>(
+    `with ends as (select chain as c, max(position) as p from ${partition} group by chain)
+     select chain, position, encode(hash, 'hex') as hash from ${partition} join ends on c = chain and p = position`,
+    [],
+  );
+  return Object.fromEntries(rows.map(({ chain, position, hash }) => [chain, [position, hash]]));
+}
+
+/** What the next checkpoint takes from the last. */
+const follow = (last: (Checkpoint & { hash: Uint8Array }) | undefined) => ({
+  number: (last?.number ?? 0n) + 1n,
+  starts: last?.starts ?? {},
+  previousHash: last?.hash ?? new Uint8Array(),
+});

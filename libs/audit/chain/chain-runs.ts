@@ -1,0 +1,104 @@
+// Puts the rows of one chain together, in whatever order they come: runs of rows of which each has the hash of the one before
+// it. Memory is by the number of runs, which is one for a chain that nobody has touched. Pure.
+
+/** A row's place in its chain. */
+export interface ChainedRow {
+  id: string;
+  at: Date;
+  position: number;
+  hash: string;
+  previousHash: string;
+}
+
+export interface Break {
+  /** The broken row; of rows that are missing the one beside them. */
+  id: string;
+  at: Date;
+  problem: string;
+}
+
+/** The last row of a chain that counts, and its hash. */
+export interface ChainEnd {
+  position: number;
+  hash: string;
+}
+
+interface Run {
+  first: ChainedRow;
+  last: ChainedRow;
+}
+
+export class ChainRuns {
+  readonly breaks: Break[] = [];
+  private readonly byStart = new Map<number, Run>();
+  private readonly byEnd = new Map<number, Run>();
+
+  constructor(private readonly chain: number) {}
+
+  add(row: ChainedRow): void {
+    const { position } = row;
+    if (this.byStart.has(position) || this.byEnd.has(position)) return this.twice(row);
+    const before = this.byEnd.get(position - 1);
+    const after = this.byStart.get(position + 1);
+    if (before !== undefined) {
+      this.byEnd.delete(position - 1);
+      this.checkLink(before.last, row);
+    }
+    if (after !== undefined) {
+      this.byStart.delete(position + 1);
+      this.checkLink(row, after.first);
+    }
+    const run = { first: before?.first ?? row, last: after?.last ?? row };
+    this.byStart.set(run.first.position, run);
+    this.byEnd.set(run.last.position, run);
+  }
+
+  /**
+   * What is wrong with all that was added. Rows up to `start` may be gone; without it the first row may be any.
+   * Rows after `end` came while the others were read.
+   */
+  finish(start: ChainEnd | undefined, end: ChainEnd): Break[] {
+    let before = start;
+    let last: ChainedRow | undefined;
+    for (const run of [...this.byStart.values()].sort((left, right) => left.first.position - right.first.position)) {
+      const { first } = run;
+      if (first.position > end.position) break;
+      if (start !== undefined && run.last.position <= start.position) continue;
+      if (last !== undefined && first.position <= last.position) this.twice(first);
+      else if (before !== undefined && first.position > before.position + 1) {
+        this.note(
+          first,
+          `${range(before.position + 1, first.position - 1)} of chain ${this.chain} missing before this row`,
+        );
+      } else if (before !== undefined && first.position === before.position + 1 && first.previousHash !== before.hash) {
+        this.note(first, 'the row before it in its chain is not the one that it was written after');
+      }
+      before = last = run.last;
+    }
+    if (last !== undefined && last.position < end.position) {
+      this.note(last, `${range(last.position + 1, end.position)} of chain ${this.chain} missing after this row`);
+    }
+    return this.breaks;
+  }
+
+  /** Whether any of its rows was seen. */
+  get isEmpty(): boolean {
+    return this.byStart.size === 0;
+  }
+
+  private checkLink(before: ChainedRow, row: ChainedRow): void {
+    if (row.previousHash !== before.hash) {
+      this.note(row, 'the row before it in its chain is not the one that it was written after');
+    }
+  }
+
+  private twice(row: ChainedRow): void {
+    this.note(row, `position ${row.position} of chain ${this.chain} is there twice`);
+  }
+
+  private note({ id, at }: ChainedRow, problem: string): void {
+    this.breaks.push({ id, at, problem });
+  }
+}
+
+const range = (from: number, to: number): string => (from === to ? `position ${from}` : `positions ${from} to ${to}`);

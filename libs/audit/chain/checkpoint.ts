@@ -1,0 +1,44 @@
+// A checkpoint of the audit: where every chain ends at a moment, with the hash of the checkpoint before it, and signed when
+// there is a key. Ed25519, so that those who verify cannot sign. Pure.
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+
+/** By chain: the position of a row and its hash (hex). */
+export type ChainEnds = Record<string, [position: string, hash: string]>;
+
+export interface Checkpoint {
+  number: bigint;
+  at: Date;
+  /** The last row of each chain. */
+  heads: ChainEnds;
+  /** The last row of each chain that retention has dropped. */
+  starts: ChainEnds;
+  /** The partition that was dropped with this checkpoint. */
+  dropped: string | null;
+  /** Of the checkpoint before; empty for the first. */
+  previousHash: Uint8Array;
+}
+
+export function checkpointHash({ number, at, heads, starts, dropped, previousHash }: Checkpoint): Buffer {
+  const content = [String(number), at.toISOString(), heads, starts, dropped, Buffer.from(previousHash).toString('hex')];
+  return createHash('sha256').update(JSON.stringify(content)).digest();
+}
+
+export const signHash = (hash: Uint8Array, key: KeyObject): Buffer => sign(null, hash, key);
+
+export const isSignedBy = (hash: Uint8Array, signature: Uint8Array, keys: readonly KeyObject[]): boolean =>
+  keys.some((key) => verify(null, hash, key, signature));
+
+/** A private Ed25519 key in PEM, also with its line breaks written as \\n; undefined for anything else. */
+export const readSigningKey = (pem: string): KeyObject | undefined => ed25519(pem, createPrivateKey);
+
+/** The public key, also of a private one. */
+export const readPublicKey = (pem: string): KeyObject | undefined => ed25519(pem, createPublicKey);
+
+function ed25519(pem: string, read: (pem: string) => KeyObject): KeyObject | undefined {
+  try {
+    const key = read(pem.replaceAll('\\n', '\n'));
+    return key.asymmetricKeyType === 'ed25519' ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+// `npm run audit -- verify` tells whether the audit is as it was written; `npm run audit -- export` writes it to stdout. Exit
+// codes: 0 done, 1 the audit was changed, 2 not understood, 3 the database does not answer.
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { AuditLog, type AuditFilter } from '#libs/audit/audit-log.js';
+import { readPublicKey } from '#libs/audit/chain/checkpoint.js';
+import { type Verification, verifyAudit } from '#libs/audit/chain/verify-audit.js';
+import { type AuditFormat, auditFormats, exportAudit } from '#libs/audit/export-audit.js';
+import { ConfigError } from '#libs/config/config-error.js';
+import { loadConfig } from '#libs/config/load-config.js';
+import type { Config } from '#libs/config/schema.js';
+import type { Database } from '#libs/postgres/open-database.js';
+import { withStore } from './with-store.js';
+
+const usage = `npm run audit -- verify [--since TIME] [--public-key FILE]…
+  export [--format ndjson|csv] [--since TIME] [--until TIME] [--session ID] [--principal NAME]
+    [--tool SERVER/TOOL] [--outcome OUTCOME] [--text TEXT]
+TIME is ISO 8601, or a time ago such as 30m, 12h or 7d. The key that signs checkpoints is audit.signing_key; with
+--public-key those are verified that other keys have signed.`;
+
+/** Of one statement: a page of rows that are read and hashed again. */
+const timeoutMs = 60_000;
+const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+class Misunderstood extends Error {}
+
+try {
+  await main();
+} catch (error) {
+  const misunderstood = error instanceof Misunderstood || error instanceof ConfigError;
+  // Whoever reads has read enough.
+  if ((error as { code?: string }).code !== 'EPIPE') {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exitCode = misunderstood ? 2 : 3;
+  }
+}
+
+type Values = ReturnType<typeof readArguments>['values'];
+
+async function main(): Promise<void> {
+  const { positionals, values } = readArguments();
+  const [command, ...more] = positionals;
+  const work = command === 'verify' ? verifyWith : command === 'export' ? exportWith : undefined;
+  if (work === undefined || more.length > 0) throw new Misunderstood(usage);
+  const config = loadConfig();
+  await withStore(config, { applicationName: 'audit', timeoutMs }, work(values, config));
+}
+
+function readArguments() {
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        since: text,
+        until: text,
+        session: text,
+        principal: text,
+        tool: text,
+        outcome: text,
+        text,
+        format: text,
+        'public-key': { type: 'string', multiple: true },
+      },
+    });
+  } catch (error) {
+    throw new Misunderstood(`${(error as Error).message}\n${usage}`);
+  }
+}
+
+/** Understood before the database is opened. */
+function verifyWith(values: Values, config: Config): (database: Database) => Promise<void> {
+  const own = config.audit.signing_key;
+  const publicKeys = [
+    ...(own === undefined ? [] : [own]),
+    ...(values['public-key'] ?? []).map((path) => readFileSync(path, 'utf8')),
+  ].map((pem) => {
+    const key = readPublicKey(pem);
+    if (key === undefined) throw new Misunderstood('--public-key is no Ed25519 key in PEM');
+    return key;
+  });
+  const since = readTime(values.since);
+  return async (database) => {
+    const result = await verifyAudit(database, { publicKeys, ...(since === undefined ? {} : { since }) });
+    tell(result, publicKeys.length > 0);
+  };
+}
+
+function tell({ rows, checkpoints, breaks, problems, last }: Verification, signed: boolean): void {
+  const [first] = breaks;
+  if (first !== undefined) {
+    console.log(`first broken row: ${first.id} of ${first.at.toISOString()}: ${first.problem}`);
+    if (breaks.length > 1) console.log(`${breaks.length} problems with rows in all`);
+  }
+  for (const problem of problems) console.log(problem);
+  const signatures = signed ? 'signatures verified' : 'signatures not looked at: no key';
+  console.log(`${rows} rows and ${checkpoints} checkpoints read, ${signatures}`);
+  if (last !== undefined) console.log(`last checkpoint: ${last.number} ${last.hash}`);
+  if (first !== undefined || problems.length > 0) process.exitCode = 1;
+}
+
+function exportWith(values: Values): (database: Database) => Promise<void> {
+  const { session, principal, tool, outcome, text } = values;
+  const format = (values.format ?? 'ndjson') as AuditFormat;
+  if (!auditFormats.includes(format)) throw new Misunderstood(usage);
+  const filter: AuditFilter = {
+    since: readTime(values.since),
+    until: readTime(values.until),
+    session,
+    principal,
+    tool,
+    outcome,
+    text,
+  };
+  return async (database) => {
+    const rows = new AuditLog(database).all(filter, new AbortController().signal);
+    await pipeline(Readable.from(exportAudit(rows, format)), process.stdout, { end: false });
+  };
+}
+
+function readTime(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const time = unit === undefined ? new Date(text) : new Date(Date.now() - Number(amount) * units[unit]!);
+  if (Number.isNaN(time.getTime())) throw new Misunderstood(`'${text}' is no time\n${usage}`);
+  return time;
+}
