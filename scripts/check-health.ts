@@ -1,7 +1,7 @@
 // The health check of a container: asks the process beside it whether it is ready, with no program but Node.
 // Exit codes: 0 it can serve, 1 it cannot or does not answer, 2 not asked for one of ours.
 import { loadConfig } from '#libs/config/load-config.js';
-import { localUrl } from './local-url.js';
+import { localUrl } from '#libs/process/local-url.js';
 
 const deadlineMs = 4_000;
 const [service] = process.argv.slice(2);

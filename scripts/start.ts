@@ -8,7 +8,7 @@ import { migrate } from '#libs/postgres/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
-import { localUrl } from './local-url.js';
+import { localUrl } from '#libs/process/local-url.js';
 import { choosePort } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
 import { listenForSignals } from './start/listen-for-signals.js';

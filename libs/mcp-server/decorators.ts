@@ -10,13 +10,21 @@ import type { ToolContext } from './tool-context.js';
 /** Returning false, or throwing an AppError, refuses the call. */
 export type Authorize = (toolName: string, context: ToolContext) => boolean | void | Promise<boolean | void>;
 
+/** One call, before its arguments are checked. */
+export interface CallInProgress {
+  tool: string;
+  arguments: unknown;
+  context: ToolContext;
+}
+
+/** Runs a call and returns what the caller gets; `run` rejects with the tool's error, or the reason of an abort. */
+export type Around = (call: CallInProgress, run: () => Promise<CallToolResult>) => Promise<CallToolResult>;
+
 export interface McpServerOptions {
   name: string;
   version?: string;
   /** Runs before every handler. A method `authorize` of the class does the same. */
   authorize?: Authorize;
-  /** How this server shows errors of its tools; undefined uses the default form. */
-  renderError?: (error: unknown, toolName: string) => CallToolResult | undefined;
 }
 
 export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {

@@ -61,6 +61,7 @@ export async function runTool(tool: ServedTool, args: unknown, context: ToolCont
   if (!input.success) {
     throw new AppError('invalid_tool_arguments', `Invalid arguments: ${problems(input.error)}`, {
       toolName: tool.name,
+      cause: input.error,
     });
   }
   const result = toResult(await tool.handler(input.data, context));

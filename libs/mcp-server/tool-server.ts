@@ -9,8 +9,10 @@ import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 import { readCallMeta, type CallMeta } from './call-meta.js';
-import type { Authorize, McpServerOptions } from './decorators.js';
+import type { Around, Authorize, McpServerOptions } from './decorators.js';
+import { exchangeOf } from './endpoint/exchange.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
+import { servePrompts, type PromptSource } from './serve-prompts.js';
 import { failedResult, runTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
 import type { ToolCache, ToolContext } from './tool-context.js';
 
@@ -22,6 +24,8 @@ export interface ToolServerOptions {
    * trusted, otherwise ignored.
    */
   openWorkspace?: (call: CallMeta) => Workspace;
+  /** Prompts that are listed beside the tools. */
+  prompts?: PromptSource;
 }
 
 /** One call of a tool, however it reached the server. */
@@ -33,6 +37,8 @@ export interface ServedCall {
   meta: unknown;
   /** The connection's session, if its transport has sessions; a trusted caller's `meta` takes precedence. */
   sessionId?: string | undefined;
+  /** Who calls over HTTP; a trusted caller's `meta` takes precedence. */
+  userId?: string | undefined;
   signal: AbortSignal;
   /** Absent if the caller does not want progress. Must not throw. */
   onProgress?: (progress: ServedProgress) => void;
@@ -59,7 +65,7 @@ export class ToolServer {
 
   constructor(
     private readonly declared: McpServerOptions,
-    private readonly authorize: Authorize,
+    private readonly hooks: { authorize: Authorize; around: Around },
     private readonly options: ToolServerOptions,
   ) {}
 
@@ -119,10 +125,12 @@ export class ToolServer {
 
   /** The tools for an entry that closes what it opens and reports changes itself (HTTP). */
   newServer(): Server {
+    const { prompts } = this.options;
     const server = new Server(
       { name: this.name, version: this.declared.version ?? '1.0.0' },
-      { capabilities: { tools: { listChanged: true } } },
+      { capabilities: { tools: { listChanged: true }, ...(prompts === undefined ? {} : { prompts: {} }) } },
     );
+    if (prompts !== undefined) servePrompts(server, prompts);
     server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       if (!this.tools.has(params.name)) {
@@ -169,11 +177,19 @@ export class ToolServer {
     const signal = clock?.signal ?? call.signal;
     const context = this.context(call, signal);
     let failure: unknown;
+    const run = async () => {
+      try {
+        return await unlessAborted(this.authorizedRun(tool, call.arguments, context), signal);
+      } catch (error) {
+        failure = signal.aborted ? abortError(signal) : error;
+        throw failure;
+      }
+    };
     try {
-      return await unlessAborted(this.authorizedRun(tool, call.arguments, context), signal);
+      return await this.hooks.around({ tool: call.tool, arguments: call.arguments, context }, run);
     } catch (error) {
-      failure = signal.aborted ? abortError(signal) : error;
-      return this.declared.renderError?.(failure, call.tool) ?? failedResult(failure);
+      failure = error;
+      return failedResult(error);
     } finally {
       clock?.stop();
       const fields = {
@@ -187,21 +203,21 @@ export class ToolServer {
   }
 
   private async authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
-    if ((await this.authorize(tool.name, context)) === false) {
+    if ((await this.hooks.authorize(tool.name, context)) === false) {
       throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
     }
     context.signal.throwIfAborted();
     return runTool(tool, args, context);
   }
 
-  private context({ meta, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal): ToolContext {
+  private context({ meta, userId: caller, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal) {
     const { openWorkspace, logger, cache } = this.options;
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
-    const userId = told.userId ?? 'anonymous';
+    const userId = told.userId ?? caller ?? 'anonymous';
     const sessionId = told.sessionId ?? connected;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
-    return {
+    const context: ToolContext = {
       ...fields,
       get workspace(): Workspace {
         const { sessionId, workspaceDirectory } = told;
@@ -222,6 +238,7 @@ export class ToolServer {
         });
       },
     };
+    return context;
   }
 }
 
@@ -230,11 +247,12 @@ const unknownTool = 'Unknown tool';
 /** A call that arrived over a connection. */
 function servedCall(
   { name, arguments: args }: { name: string; arguments?: unknown },
-  { mcpReq, sessionId }: ServerContext,
+  { mcpReq, sessionId, http }: ServerContext,
 ): ServedCall {
   const { _meta: meta, signal } = mcpReq;
   const progressToken = meta?.progressToken;
-  const call = { tool: name, arguments: args, meta, sessionId, signal };
+  const userId = http?.req === undefined ? undefined : exchangeOf(http.req).context.principal;
+  const call = { tool: name, arguments: args, meta, sessionId, userId, signal };
   if (progressToken === undefined) return call;
   return {
     ...call,
