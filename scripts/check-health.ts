@@ -5,10 +5,11 @@ import { localUrl } from '#libs/process/local-url.js';
 
 const deadlineMs = 4_000;
 const [service] = process.argv.slice(2);
-if (service === 'gateway' || service === 'worker') {
+if (service === 'gateway' || service === 'worker' || service === 'chimech') {
   try {
-    const { host, port, worker_port } = loadConfig().server;
-    const url = `${localUrl(host, service === 'gateway' ? port : worker_port)}/health/ready`;
+    const { server, chimech } = loadConfig();
+    const ports = { gateway: server.port, worker: server.worker_port, chimech: chimech.port };
+    const url = `${localUrl(server.host, ports[service])}/health/ready`;
     const answer = await fetch(url, { signal: AbortSignal.timeout(deadlineMs) });
     const { status } = (await answer.json()) as { status?: unknown };
     console.log(`${service}: ${String(status)}`);
@@ -18,6 +19,6 @@ if (service === 'gateway' || service === 'worker') {
     process.exitCode = 1;
   }
 } else {
-  console.error('Usage: check-health gateway|worker');
+  console.error('Usage: check-health gateway|worker|chimech');
   process.exitCode = 2;
 }

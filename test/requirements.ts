@@ -2,6 +2,7 @@
 // when an id has no test or a test names no id. The README's claims come from here.
 import { accessRequirements } from './requirements/access.js';
 import { chatRequirements } from './requirements/chat.js';
+import { chimechRequirements } from './requirements/chimech.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { mcpRequirements } from './requirements/mcp.js';
@@ -16,6 +17,7 @@ import { toolRequirements } from './requirements/tools.js';
 export const requirements = {
   ...accessRequirements,
   ...chatRequirements,
+  ...chimechRequirements,
   ...deploymentRequirements,
   ...chatApisRequirements,
   ...mcpRequirements,

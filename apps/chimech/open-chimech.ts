@@ -6,7 +6,7 @@ import { localUrl } from '#libs/process/local-url.js';
 import { CallRate } from './calls/call-rate.js';
 import { ToolCalls, type EndedCall } from './calls/tool-calls.js';
 import { ChimechTools } from './chimech-tools.js';
-import { Gateway } from './gateway/gateway.js';
+import { Gateway } from './api/gateway.js';
 import { Templates } from './generate/templates.js';
 
 export interface ChimechOptions {

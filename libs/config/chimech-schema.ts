@@ -4,13 +4,10 @@ import { count, secret } from './setting-kinds.js';
 
 export const chimechSchema = z.strictObject({
   port: z.number().int().min(0).max(65_535).default(8002).describe('Port of Chimech'),
-  api_keys: z
-    .array(secret)
-    .default([])
-    .meta({
-      secret: true,
-      description: 'Keys that callers over HTTP must show one of; needed unless it listens on loopback',
-    }),
+  api_keys: z.array(secret).default([]).meta({
+    secret: true,
+    description: 'Keys that callers over HTTP must show one of; needed unless it listens on loopback',
+  }),
   api_keys_created_at: z.iso
     .date()
     .or(z.iso.datetime({ offset: true }))

@@ -43,6 +43,8 @@ export interface HttpServingOptions {
   stuckReaderMs?: number;
   /** The user id of a caller. Default: everybody is `anonymous`. @throws AppError to refuse it */
   authenticate?: (request: IncomingMessage) => string;
+  /** Told of each refusal by a limit: connections, sessions, requests of one connection. */
+  onRefused?: (limit: string) => void;
   /** Other addresses that are answered with GET, without `authenticate` and for every Host: health and metrics. */
   pages?: Readonly<Record<string, (request: IncomingMessage) => Promise<ServedPage>>>;
 }
@@ -96,9 +98,12 @@ class Serving implements HttpServing {
     this.origins = new Set(allowedOrigins);
     const { logger, stuckReaderMs = 60_000 } = options;
     this.stuckReaderMs = stuckReaderMs;
-    this.onRefused = (limit) => logger.warn({ metadata: { limit } }, 'refused by a limit');
-    // Refused connections have log lines of their own.
-    const onBound = (limit: string) => void (limit === 'connections' || this.onRefused(limit));
+    this.onRefused = (limit) => {
+      options.onRefused?.(limit);
+      // Refused connections have log lines of their own.
+      if (limit !== 'connections') logger.warn({ metadata: { limit } }, 'refused by a limit');
+    };
+    const onBound = this.onRefused;
     boundServer(this.http, { stuckReaderMs, onBound, logger });
     this.endpoint = new McpEndpoint(
       {

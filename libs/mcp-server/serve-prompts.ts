@@ -5,7 +5,11 @@ import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server';
 export interface PromptSource {
   list(signal: AbortSignal): Promise<Prompt[]>;
   /** Undefined if there is none with that name. @throws PromptArgumentError */
-  get(name: string, values: Readonly<Record<string, string>>, signal: AbortSignal): Promise<GetPromptResult | undefined>;
+  get(
+    name: string,
+    values: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<GetPromptResult | undefined>;
 }
 
 /** What is wrong with the arguments, in words for the caller. */

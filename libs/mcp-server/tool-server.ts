@@ -26,6 +26,8 @@ export interface ToolServerOptions {
   openWorkspace?: (call: CallMeta) => Workspace;
   /** Prompts that are listed beside the tools. */
   prompts?: PromptSource;
+  /** The session of calls over a transport that has none and serves one client: stdio. */
+  sessionId?: string;
 }
 
 /** One call of a tool, however it reached the server. */
@@ -211,11 +213,11 @@ export class ToolServer {
   }
 
   private context({ meta, userId: caller, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal) {
-    const { openWorkspace, logger, cache } = this.options;
+    const { openWorkspace, logger, cache, sessionId: only } = this.options;
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
     const userId = told.userId ?? caller ?? 'anonymous';
-    const sessionId = told.sessionId ?? connected;
+    const sessionId = told.sessionId ?? connected ?? only;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
     const context: ToolContext = {
       ...fields,

@@ -1,7 +1,7 @@
 // What a tool of Chimech receives besides its input.
 import type { Logger } from '#libs/logging/logger.js';
 import type { ToolCache, ToolContext } from '#libs/mcp-server/tool-context.js';
-import type { ApiClient } from '../gateway/api-client.js';
+import type { ApiClient } from '../api/api-client.js';
 import type { Language } from '../language.js';
 
 export interface ChimechContext {

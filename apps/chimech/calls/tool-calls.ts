@@ -7,8 +7,8 @@ import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { ChimechMCPError, toChimechError, type ChimechCode } from '../errors/chimech-mcp-error.js';
 import { renderFailure } from '../errors/render-failure.js';
-import { CallApiClient } from '../gateway/api-client.js';
-import type { Gateway } from '../gateway/gateway.js';
+import { CallApiClient } from '../api/api-client.js';
+import type { Gateway } from '../api/gateway.js';
 import { languageOfArguments, say, type Language } from '../language.js';
 import type { CallRate } from './call-rate.js';
 import type { ChimechContext } from './chimech-context.js';
@@ -33,9 +33,7 @@ interface RunningCall {
 export class ToolCalls {
   private readonly running = new WeakMap<ToolContext, RunningCall>();
 
-  constructor(
-    private readonly parts: { gateway: Gateway; rate: CallRate; onEnd: (call: EndedCall) => void },
-  ) {}
+  constructor(private readonly parts: { gateway: Gateway; rate: CallRate; onEnd: (call: EndedCall) => void }) {}
 
   async around({ tool, arguments: args, context }: CallInProgress, run: () => Promise<CallToolResult>) {
     const startedAt = performance.now();

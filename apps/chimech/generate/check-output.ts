@@ -21,7 +21,8 @@ export async function checkOutput(type: TextType, text: string, language: string
   }
 }
 
-const subjectLine = /^[*_#\s]*(?:subject|主题|主旨|标题|邮件主题|betreff|objet|asunto|oggetto|件名)[*_\s]*[:：][*_\s]*\S/i;
+const subjectLine =
+  /^[*_#\s]*(?:subject|主题|主旨|标题|邮件主题|betreff|objet|asunto|oggetto|件名)[*_\s]*[:：][*_\s]*\S/i;
 const greetingWord = /^(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|尊敬的|亲爱的|各位|您好|你好)/i;
 const maxGreetingLength = 80;
 
@@ -34,7 +35,8 @@ function checkEmail(text: string): Verdict {
   const subject = lines.findIndex((line) => subjectLine.test(line));
   if (subject === -1) return wrong('an e-mail needs a line "Subject: …" first');
   const greeting = lines[subject + 1]?.replace(/^[*_]+|[*_]+$/g, '') ?? '';
-  const greets = greetingWord.test(greeting) || (greeting.length <= maxGreetingLength && /[,，:：!！、]$/.test(greeting));
+  const greets =
+    greetingWord.test(greeting) || (greeting.length <= maxGreetingLength && /[,，:：!！、]$/.test(greeting));
   return greets ? right : wrong('an e-mail needs a greeting in the line after its subject');
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
 import { ChimechMCPError } from '../errors/chimech-mcp-error.js';
-import type { ChatMessage } from '../gateway/api-client.js';
+import type { ChatMessage } from '../api/api-client.js';
 import { say } from '../language.js';
 import { checkOutput } from './check-output.js';
 import { fillTemplate, textTypes, type Template, type Templates, type TextType } from './templates.js';
@@ -42,11 +42,16 @@ const maxTokens: Record<(typeof lengths)[number], number> = { short: 600, medium
 const forms: Record<TextType, string> = {
   text: 'Write the text alone, without remarks about it.',
   code: 'Write the code alone, in one fenced block that names its language.',
-  email: 'Write an e-mail: the first line is "Subject: …" (in Chinese "主题：…"), then a greeting, the body, a closing.',
+  email:
+    'Write an e-mail: the first line is "Subject: …" (in Chinese "主题：…"), then a greeting, the body, a closing.',
   report: 'Write a report in Markdown: a title, then sections, each under a heading.',
 };
 const lengthWords = { short: 'Keep it short.', medium: 'Medium length.', long: 'Write at length.' };
-const styleWords = { formal: 'The style is formal.', casual: 'The style is casual.', technical: 'The style is technical.' };
+const styleWords = {
+  formal: 'The style is formal.',
+  casual: 'The style is casual.',
+  technical: 'The style is technical.',
+};
 
 /** @throws ChimechMCPError INVALID_PARAMS for an unknown template, and those of the API client */
 export async function generate(

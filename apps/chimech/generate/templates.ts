@@ -23,7 +23,11 @@ const frontMatter = z.object({
     .array(
       z.union([
         argumentName.transform((name) => ({ name, description: undefined, required: false })),
-        z.object({ name: argumentName, description: z.string().max(1_000).optional(), required: z.boolean().default(false) }),
+        z.object({
+          name: argumentName,
+          description: z.string().max(1_000).optional(),
+          required: z.boolean().default(false),
+        }),
       ]),
     )
     .max(32)
@@ -110,7 +114,9 @@ function argumentsOf({ arguments: declared, body }: Template): Template['argumen
 
 /** A value that is not given stands as `[name]`. */
 export function fillTemplate({ body }: Template, values: Readonly<Record<string, string>>): string {
-  return body.replace(placeholder, (_whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : `[${name}]`));
+  return body.replace(placeholder, (_whole, name: string) =>
+    Object.hasOwn(values, name) ? values[name]! : `[${name}]`,
+  );
 }
 
 async function readTemplate(path: string, signal: AbortSignal): Promise<Template> {

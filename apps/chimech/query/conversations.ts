@@ -1,7 +1,7 @@
 // Earlier turns of a conversation: kept in the cache of the tool and its caller, bounded, forgotten an hour after the last.
 import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
-import type { ChatMessage } from '../gateway/api-client.js';
+import type { ChatMessage } from '../api/api-client.js';
 
 const keptMs = 3_600_000;
 const maxMessages = 20;

@@ -48,10 +48,7 @@ const embeddingsAnswer = z.object({
 });
 
 /** One vector a text, in their order; undefined if it is anything else. */
-export function readEmbeddings(
-  body: unknown,
-  count: number,
-): { vectors: number[][]; tokensUsed: number } | undefined {
+export function readEmbeddings(body: unknown, count: number): { vectors: number[][]; tokensUsed: number } | undefined {
   const parsed = embeddingsAnswer.safeParse(body);
   if (!parsed.success) return undefined;
   const vectors: (number[] | undefined)[] = Array.from({ length: count });
