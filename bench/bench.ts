@@ -5,6 +5,7 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
+import { chimechScenario, measureChimech } from './chimech.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
@@ -295,6 +296,7 @@ try {
     if (auditScenario.includes(options.only))
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
+    if (chimechScenario.includes(options.only)) await measureChimech(system, options.quick ? 5_000 : 60_000);
     if (options.peers) await comparePeers(system, measured);
     if (signInScenario.includes(options.only)) await measureSignIns(system);
   }

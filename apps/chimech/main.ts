@@ -1,10 +1,10 @@
 // Starts Chimech: over HTTP, or with `--stdio` over standard input and output.
 import { parseArgs } from 'node:util';
-import { tuneV8 } from '#libs/process/tune-v8.js';
+import { keepV8Small } from '#libs/process/tune-v8.js';
 
 const { values } = parseArgs({ options: { stdio: { type: 'boolean', default: false } } });
 // Before anything else is loaded: that is most of what this process holds.
-tuneV8(20);
+keepV8Small();
 if (values.stdio) {
   const { serveStdio } = await import('./serve-stdio.js');
   await serveStdio();
