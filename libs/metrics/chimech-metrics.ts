@@ -17,16 +17,16 @@ export function createChimechMetrics({ rotationDue = () => false, processMetrics
   const registry = new Registry();
   if (processMetrics !== false) collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  new Gauge({
-    name: 'chimech_api_key_rotation_due',
-    help: '1 if the keys of Chimech are older than API_KEY_ROTATION_DAYS',
-    registers,
-    collect() {
-      this.set(rotationDue() ? 1 : 0);
-    },
-  });
   return {
     registry,
+    rotationDue: new Gauge({
+      name: 'chimech_api_key_rotation_due',
+      help: '1 if the keys of Chimech are older than API_KEY_ROTATION_DAYS',
+      registers,
+      collect() {
+        this.set(rotationDue() ? 1 : 0);
+      },
+    }),
     toolCalls: new Counter({
       name: 'chimech_tool_calls_total',
       help: 'Calls of tools of Chimech; `code` is its error code, empty unless `outcome` is `error`',

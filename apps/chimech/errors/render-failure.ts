@@ -50,7 +50,7 @@ export function renderFailure(
   return {
     content: [{ type: 'text', text: `${failed}\n\n${why}\n\n${what}` }],
     isError: true,
-    structuredContent: { metadata },
+    // Not in structured content, which SDK 1.x would hold against the tool's output schema.
     metadata,
     _meta: { [errorCodeMetaKey]: toolCodes[error.code] ?? 'tool_failed' },
   };
