@@ -7,6 +7,7 @@ import { type ChimechTestServer, openChimechServer, textOf } from '../../../test
 import { verifies } from '../../../test/verifies.js';
 import { checkCode } from './check-code.js';
 import { checkOutput } from './check-output.js';
+import { Templates } from './templates.js';
 
 const opened: ChimechTestServer[] = [];
 let directory: string;
@@ -130,4 +131,11 @@ test.each([
 ])('code in %s: %s', async (language, code, parses) => {
   const verdict = await checkCode(code, language);
   expect(verdict.known && verdict.problem === undefined).toBe(parses);
+});
+
+verifies('chimech.generate-templates', 'the examples are right', async () => {
+  const warned: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void warned.push(fields) };
+  const all = await new Templates('config/chimech/templates', logger).all(new AbortController().signal);
+  expect([[...all.keys()], warned]).toEqual([['reply', 'unit-tests', 'weekly-report'], []]);
 });
