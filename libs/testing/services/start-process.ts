@@ -37,7 +37,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-export async function startProcess(app: 'gateway' | 'worker' | 'chimech', options: ProcessOptions): Promise<StartedProcess> {
+export async function startProcess(
+  app: 'gateway' | 'worker' | 'chimech',
+  options: ProcessOptions,
+): Promise<StartedProcess> {
   const { openFiles } = options;
   const main = join(root, 'dist/apps', app, 'main.js');
   const [file, args] =
