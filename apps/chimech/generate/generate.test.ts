@@ -63,6 +63,7 @@ verifies('chimech.generate-templates', 'used by name, listed as prompts, a broke
     'name: reply\ntype: email\ndescription: A polite reply\narguments: [recipient, { name: tone, required: true }]';
   await writeFile(join(directory, 'reply.md'), `---\n${front}\n---\nReply to {{recipient}}, {{ tone }}: {{prompt}}`);
   await writeFile(join(directory, 'broken.md'), '---\nname: "no good"\n---\nText');
+  await writeFile(join(directory, 'large.md'), `---\nname: large\n---\n${'x'.repeat(64 * 1024)}`);
   await writeFile(join(directory, 'plain.md'), 'No front matter');
   await writeFile(join(directory, 'notes.txt'), 'Not a template');
   const warned: unknown[] = [];
@@ -70,7 +71,7 @@ verifies('chimech.generate-templates', 'used by name, listed as prompts, a broke
   const result = await call('chimech/generate', { prompt: 'yes, gladly', options: { template: 'reply' } });
   expect(result['metadata']).toMatchObject({ template: 'reply', checked: true });
   expect(JSON.stringify(gateway.requests[0]!.body)).toContain('Reply to [recipient], [tone]: yes, gladly');
-  expect(warned).toEqual(['broken.md', 'plain.md']);
+  expect(warned).toEqual(['broken.md', 'large.md', 'plain.md']);
   const unknown = await call('chimech/generate', { prompt: 'x', options: { template: 'nope' } });
   expect([unknown['metadata'], textOf(unknown)]).toEqual([
     expect.objectContaining({ errorCode: 'INVALID_PARAMS' }),
