@@ -69,7 +69,7 @@ verifies('tools.decorators-around', 'of several classes, in their order, errors 
   });
   expect(logged.filter((message) => message.startsWith('tool call'))).toEqual([
     'tool call',
-    'tool call failed: file_not_found',
+    'tool call failed: tool_failed',
     'tool call failed: invalid_tool_arguments',
   ]);
 });
