@@ -4,6 +4,7 @@ import { measurePolicyDecisions, policyScenario } from './policy-decisions.js';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureAdapters } from './adapters.js';
+import { approvalSettings, measureApprovals } from './approvals.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { chimechScenario, measureChimech } from './chimech.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
@@ -36,6 +37,8 @@ const { values: options } = parseArgs({
     soak: { type: 'string' },
     /** Instead of the scenarios: a loop and a tool call among few sessions, then among so many known ones. */
     sessions: { type: 'string' },
+    /** Instead of the scenarios: how long a decision takes to a stream that waits for it on another gateway. */
+    approvals: { type: 'boolean', default: false },
     /** Instead of the scenarios: the memory that 1 GiB files take. */
     files: { type: 'boolean', default: false },
     /** Instead of the scenarios: a workspace of so many files, and how soft the quota of a tool server is. */
@@ -265,10 +268,16 @@ function print(rows: readonly Row[]): void {
   }
 }
 
+function settingsOfRun(): Record<string, string> {
+  if (options.approvals) return approvalSettings;
+  if (options.files) return largeFilesSettings;
+  return options.soak === undefined ? {} : soakSettings;
+}
+
 const system = await startSystem({
   profileDirectory: options.profile,
   redis: options.redis,
-  settings: options.files ? largeFilesSettings : options.soak === undefined ? {} : soakSettings,
+  settings: settingsOfRun(),
 });
 let complete = false;
 try {
@@ -285,7 +294,10 @@ try {
   printMemory(system, 'at the start');
   if (options.soak !== undefined) complete = await runSoak(system, Number(options.soak));
   else if (options.files) complete = await measureLargeFiles(system);
-  else if (options.turns !== undefined) await runTurns(system, Number(options.turns));
+  else if (options.approvals) {
+    await measureApprovals(system);
+    complete = true;
+  } else if (options.turns !== undefined) await runTurns(system, Number(options.turns));
   else if (options.sessions !== undefined) await runSessions(system, Number(options.sessions));
   else {
     const measured: { scenario: Scenario; row: Row; figures: Figures }[] = [];
@@ -300,7 +312,7 @@ try {
     if (options.peers) await comparePeers(system, measured);
     if (signInScenario.includes(options.only)) await measureSignIns(system);
   }
-  if (options.soak === undefined && !options.files) {
+  if (options.soak === undefined && !options.files && !options.approvals) {
     printMemory(system, 'at the end');
     complete = await checkRows(system);
   }

@@ -31,6 +31,11 @@ const chunks = [
   chunk({}, 'stop'),
   Buffer.from('data: [DONE]\n\n'),
 ];
+const callChunks = [
+  chunk({ role: 'assistant', content: null, tool_calls: [{ index: 0, ...call }] }),
+  chunk({}, 'tool_calls'),
+  Buffer.from('data: [DONE]\n\n'),
+];
 
 const server = createServer((request, reply) => {
   const pieces: Buffer[] = [];
@@ -38,15 +43,15 @@ const server = createServer((request, reply) => {
   request.on('end', () => {
     const asked: Asked =
       pieces.length === 0 ? { messages: [] } : (JSON.parse(Buffer.concat(pieces).toString()) as Asked);
-    if (asked.stream === true) return stream(reply);
-    const answered = asked.messages.at(-1)?.role === 'tool';
-    const body = (asked.tools ?? []).length > 0 && !answered ? toolCall : answer;
+    const calls = (asked.tools ?? []).length > 0 && asked.messages.at(-1)?.role !== 'tool';
+    if (asked.stream === true) return stream(reply, calls ? callChunks : chunks);
+    const body = calls ? toolCall : answer;
     reply.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
   });
 });
 
 /** One write a chunk, in a turn of the loop each, as tokens come. */
-function stream(reply: ServerResponse): void {
+function stream(reply: ServerResponse, chunks: readonly Buffer[]): void {
   reply.writeHead(200, { 'content-type': 'text/event-stream' });
   let next = 0;
   const write = () => {

@@ -32,6 +32,8 @@ export interface System {
   putBare(busy: Busy): Promise<LoadResult>;
   /** Two processes that meet in the queue, with no store behind: who asks and who answers. */
   startQueueParts(): Promise<QueueParts>;
+  /** Another gateway of the same settings, which ends with the system. */
+  startGateway(): Promise<Service>;
   /** So many sessions of the one principal, `bench-0` and on, as if each had been used just now. */
   addSessions(count: number): Promise<void>;
   rowCounts(): Promise<{ runs: number; calls: number; audit: number; open: number }>;
@@ -104,8 +106,12 @@ export async function startSystem({
     const options = { environment, directory: profileDirectory ?? directory, home, profile };
     const worker = await startService({ app: 'worker', ...options });
     closing.push(() => worker.stop());
-    const gateway = await startService({ app: 'gateway', ...options });
-    closing.push(() => gateway.stop());
+    const startGateway = async () => {
+      const gateway = await startService({ app: 'gateway', ...options });
+      closing.push(() => gateway.stop());
+      return gateway;
+    };
+    const gateway = await startGateway();
     const servers = Object.keys(JSON.parse(settings.MCP_SERVERS) as object);
     await Promise.all(servers.map((server) => untilOffered(gateway.url, server)));
     const backing = { databaseUrl: postgres.url, ...(redis === undefined ? {} : { redisUrl: redis.url }) };
@@ -129,6 +135,7 @@ export async function startSystem({
         }
       },
       startQueueParts: () => startQueueParts(backing),
+      startGateway,
       addSessions: async (count) => {
         await querying(postgres.url, (client) => client.query(addSessions, [count]));
       },

@@ -46,7 +46,7 @@ Every error has one shape, on every path, in JSON and as an event of a stream:
 { "error": { "message": "…", "type": "invalid_request_error", "code": "invalid_value", "param": "messages[0].role", "request_id": "req_…" } }
 \`\`\`
 
-\`param\` and \`tool_name\` are there where they say something. *Retry* means that the same request may succeed later; such
+\`param\` and \`tool_name\` are only present if they apply. *Retry* means that the same request may succeed later; such
 answers carry \`Retry-After\`. \`signalbox_errors_total{type,code}\` counts them.
 
 | status | type | code | retry | meaning |

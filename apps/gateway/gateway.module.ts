@@ -1,6 +1,6 @@
 // The gateway's Nest module: the controllers, and the parts from gateway.ts that they need.
-import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { type DynamicModule, Module, ValidationPipe } from '@nestjs/common';
+import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { KeyRing } from '#libs/access/key-ring.js';
 import { KeyStore } from '#libs/access/key-store.js';
 import type { Config } from '#libs/config/schema.js';
@@ -104,6 +104,11 @@ export class GatewayModule {
         { provide: McpEndpoint, useValue: mcp },
         McpRoute,
         { provide: APP_FILTER, useValue: filter },
+        // Bodies are what their DTO classes say: a member that is not in the class is refused.
+        {
+          provide: APP_PIPE,
+          useValue: new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }),
+        },
       ],
     };
   }

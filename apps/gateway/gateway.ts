@@ -27,6 +27,7 @@ import { PostgresToolChanges } from '#libs/runs/catalog/postgres-tool-changes.js
 import { publishReapedCall } from '#libs/runs/processes/publish-reaped-call.js';
 import { Reaper } from '#libs/runs/processes/reaper.js';
 import { StoreWrites } from '#libs/runs/store-writes.js';
+import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import { OrphanedRuns } from './chat/runs/interrupt-orphans.js';
 import { RunAnnouncements } from './chat/runs/run-announcements.js';
@@ -35,6 +36,7 @@ import { listenForCancels } from './chat/runs/listen-for-cancels.js';
 import { faultyPorts } from './inject-faults.js';
 import { createModelObservers, ModelCallMeasure } from './models/routing/measure-model-calls.js';
 import { createModelRouter } from './models/routing/model-router.js';
+import { Sampling } from './sampling/sampling.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './tools/approvals/approval-webhook.js';
 import { Approvals } from './tools/approvals/approvals.js';
@@ -51,7 +53,7 @@ import { ToolServers } from './tools/catalog/tool-servers.js';
 export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
 /** @throws AppError store_unavailable if a service cannot be reached */
-export async function openGateway(config: Config, logger: Logger, metrics: Metrics) {
+export async function openGateway(config: Config, logger: Logger, metrics: Metrics, workspaces: Workspaces) {
   const id = `gateway-${randomBytes(6).toString('hex')}`;
   const url = databaseUrl(config);
   const timeoutMs = config.database.timeout_ms;
@@ -102,6 +104,14 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const questions = new QuestionStore(database, audit);
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
+  const sampling = new Sampling({
+    gatewayId: id,
+    questions,
+    channels: backing.channels,
+    models,
+    onAnswered: (outcome) => metrics.samplings.inc({ outcome }),
+    logger,
+  });
   const runner = new QueuedToolRunner({
     gatewayId: id,
     backing,
@@ -110,6 +120,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     lateCancels,
     approvals: { questions, settings: approval },
+    sampling,
     limits: {
       sessionCalls: config.limits.session_calls,
       principalCalls: config.limits.principal_calls,
@@ -119,6 +130,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     measuring: { ...measuring, logContent: config.log.content },
     onCacheLookup: (outcome) => metrics.toolCache.inc({ outcome }),
+    fileIdentity: async ({ principal, sessionId }, path) => {
+      const session = await sessions.get(principal, sessionId);
+      return session && (await workspaces.workspace(session).stat(path)).etag;
+    },
     logger,
   });
   const validator = new CompiledArgumentValidator(
@@ -162,7 +177,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       approvals,
       approval,
       approvalStore,
-      questions,
+      questions: sampling,
       journal,
       callerOf: async ({ principal, keyId }) => {
         if (keyId === undefined) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
@@ -192,7 +207,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     validator,
     decide,
     approval,
-    approvals: { store: approvalStore, questions, notify: () => approvals.notify() },
+    approvals: { store: approvalStore, questions: sampling, notify: () => approvals.notify() },
     deniedTool,
     journal,
     runner,
@@ -204,7 +219,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     runs,
     journal,
     approvals: approvalStore,
-    questions,
+    questions: sampling,
     gatewayId: id,
     hold: (runId) => cancels.hold(runId),
     logger,

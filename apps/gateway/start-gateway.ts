@@ -56,7 +56,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   // This may fail, so it comes before anything that must be closed.
   const { workspaces, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
-  const gateway = await openGateway(config, logger, metrics);
+  const gateway = await openGateway(config, logger, metrics, workspaces);
   try {
     await gateway.keyRing.start();
     checkExposure(config, gateway.keyRing.required);

@@ -1,8 +1,8 @@
-// Runs the path of a chat, from its body to its answer, before the first caller comes: who comes first does not wait until
-// it is compiled. Outside of it all is a fake: nothing leaves the process, nothing is stored, and its metrics are thrown away.
+// Runs the whole path of a chat before the first caller arrives, so that the code is compiled by then. Everything around it
+// is fake: nothing leaves the process, nothing is stored, and the metrics are discarded.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { SamplingDesk } from './tools/calls/dispatch-services.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { type Config, providerSchema } from '#libs/config/schema.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -27,7 +27,7 @@ import type { Approvals } from './tools/approvals/approvals.js';
 import { ServerCall } from './tools/calls/server-call.js';
 import { CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 
-/** Of each kind of request: functions are compiled at their first call. */
+/** For each kind of request. Functions are compiled at their first call. */
 const turnsOfEach = 2;
 const turnMs = 10_000;
 const provider = 'warm-up';
@@ -51,7 +51,7 @@ const choice = (member: 'message' | 'delta', said: object, finish_reason: string
   });
 const asks = { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: tool.name, arguments: '{}' } }] };
 
-/** An upstream's answer to the request, as bytes. */
+/** The bytes with which an upstream would answer the request. */
 function bytesFor({ stream, tools, messages }: Parameters<ModelProvider['call']>[0]): Uint8Array {
   const calls = tools.length > 0 && messages.at(-1)!.role === 'user';
   const answer = choice(
@@ -62,7 +62,7 @@ function bytesFor({ stream, tools, messages }: Parameters<ModelProvider['call']>
   return Buffer.from(stream ? `data: ${answer}\n\ndata: [DONE]\n\n` : answer);
 }
 
-/** What of an OpenAI-compatible provider is not the network. */
+/** An OpenAI-compatible provider without the network. */
 function withoutNetwork(): ModelProvider {
   const family = openAiFamily(providerSchema.parse({ kind: 'openai' }));
   const errors = createErrorReader({ provider, secrets: [], readError: (body) => family.readError(body) });
@@ -111,7 +111,7 @@ function ports(): ChatPorts {
     approval: { expiresMs: turnMs, notify: false },
     approvals: {} as Approvals,
     approvalStore: {} as ApprovalStore,
-    questions: {} as QuestionStore,
+    questions: {} as SamplingDesk,
     journal: {} as Journal,
     callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,
@@ -127,7 +127,7 @@ function ports(): ChatPorts {
   };
 }
 
-/** In turns of the event loop of its own, so that whoever comes meanwhile is served. Ends early with the signal. */
+/** Yields to the event loop between turns, so that real requests are served. Ends early if the signal aborts. */
 export async function warmUp(config: Config, signal: AbortSignal): Promise<void> {
   const chat = new ChatService(ports(), config, provider);
   for (let turn = 0; turn < turnsOfEach * bodies.length && !signal.aborted; turn += 1) {

@@ -1,4 +1,4 @@
-// What a caller may do, as its API key says. Pure. A caller without `Access` may do everything: keys are not in use.
+// What a caller may do, according to its API key. Pure. A caller without `Access` may do everything, because keys are off.
 import { starMatcher } from '#libs/policy/tool-glob.js';
 import type { Access } from '#libs/schemas/call-context.js';
 
@@ -14,5 +14,5 @@ export function allowsTool(access: Access | undefined, { server, tool }: { serve
   return access.scopes.includes('tools') && (allow === undefined || allow.some(matches)) && !deny?.some(matches);
 }
 
-/** `*` stands for any text, slashes too; everything else for itself. */
+/** `*` matches any text, including slashes; every other character matches itself. */
 export const matchesGlob = (glob: string, text: string): boolean => starMatcher(glob)(text);

@@ -1,5 +1,5 @@
-// The form of an API key: `sb_` and 256 random bits. It is shown once and stored as its SHA-256 only; so many random bits
-// need no slow hash. Keys are found by that hash, never compared: what a guess costs in time says nothing about a key.
+// An API key: `sb_` and 256 random bits. It is shown once, and only its SHA-256 is stored; with that much entropy no slow
+// hash is needed. Keys are found by their hash, never compared, so timing reveals nothing about a key.
 import { hash, randomBytes } from 'node:crypto';
 
 const form = /^sb_[A-Za-z0-9_-]{43}$/;
@@ -9,7 +9,7 @@ export interface MintedKey {
   id: string;
   key: string;
   hash: string;
-  /** The first letters, to find a key by eye. */
+  /** The first characters, so that a person can recognize the key. */
   prefix: string;
 }
 
@@ -28,7 +28,7 @@ export const hasKeyForm = (text: string): boolean => form.test(text);
 /** Hex. */
 export const hashOfKey = (key: string): string => hash('sha256', key);
 
-/** The key that a request shows (`Authorization: Bearer`, else `x-api-key`), and the header that it is in. */
+/** The key that a request carries (`Authorization: Bearer`, else `x-api-key`), and the name of the header. */
 export function shownKey(headers: {
   authorization?: string | undefined;
   'x-api-key'?: string | string[] | undefined;

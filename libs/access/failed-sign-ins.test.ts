@@ -1,4 +1,4 @@
-// Failed sign-ins counted in a real store, by two gateways.
+// Two gateways count failed sign-ins in a real store.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Backing } from '#libs/backing/backing.js';
 import { openBacking } from '#libs/backing/open-backing.js';

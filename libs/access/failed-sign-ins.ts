@@ -1,20 +1,20 @@
-// How often an address showed a wrong key or token in a minute, on all gateways: above the bound it is refused unasked.
-// Only failures ask the store. Remembers a bounded number of addresses; the one that was first is forgotten first.
+// Counts wrong keys and tokens per address and minute, across all gateways. Above the bound, an address is refused without
+// a check. Only failures reach the store. The number of remembered addresses is bounded; the oldest is dropped first.
 import type { Counters } from '#libs/backing/counters.js';
 import type { Logger } from '#libs/logging/logger.js';
 
 const windowMs = 60_000;
 const maxAddresses = 10_000;
-/** Only callers with a wrong key wait for it. */
+/** Only callers with a wrong key wait this long. */
 const answerMs = 2_000;
-/** After a store that did not answer; until then this gateway counts for itself. */
+/** How long this gateway counts alone after the store did not answer. */
 const leftAloneMs = 5_000;
 
 export interface FailedSignInsParts {
   perMinute: number;
   counters: Pick<Counters, 'add'>;
   logger: Logger;
-  /** Of a steady clock, ms. */
+  /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
@@ -33,11 +33,11 @@ export class FailedSignIns {
     return known === undefined || known.failures < this.parts.perMinute ? undefined : this.secondsTo(known.until);
   }
 
-  /** Counts a failure. Seconds until the address may try again where this one was above the bound. */
+  /** Counts a failure. If it exceeds the bound, returns the seconds until the address may try again. */
   async add(address: string): Promise<number | undefined> {
     const { perMinute, counters, logger } = this.parts;
     const here = this.addHere(address);
-    // What came at once, before the first of it was counted.
+    // A burst can pass the check above before its first failure has been counted.
     if (here.failures > perMinute) return this.secondsTo(here.until);
     if (this.now() < this.awayUntil) return undefined;
     try {
@@ -48,7 +48,7 @@ export class FailedSignIns {
       return total > perMinute ? this.secondsTo(here.until) : undefined;
     } catch (error) {
       if (this.now() >= this.awayUntil) {
-        logger.warn({ error }, 'failed sign-ins are counted by each gateway alone: the store is away');
+        logger.warn({ error }, 'the store is unavailable: each gateway counts failed sign-ins alone');
       }
       this.awayUntil = this.now() + leftAloneMs;
       return undefined;

@@ -1,6 +1,6 @@
-// The API keys that a gateway remembers, so that a known key costs a hash and a look into a map. A number in the database
-// that grows with every change is read twice a second: when it has grown, what is remembered is read again. So a revoked
-// key ends within a second, and the first key that is made takes effect, with no message between processes to lose.
+// The API keys that a gateway has in memory, so that a known key costs a hash and a map lookup. The database has a revision
+// that grows with every change and is polled twice a second; when it has grown, the keys are read again. Revoked keys end
+// and the first key takes effect within a second, without messages between processes that could be lost.
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { hashOfKey, hasKeyForm } from './api-key.js';
@@ -8,7 +8,7 @@ import type { KeyStore, SignInFailure, StoredKey } from './key-store.js';
 
 const pollMs = 500;
 const noteUsesMs = 60_000;
-/** With the database away remembered keys go on for so long. */
+/** How long remembered keys stay valid while the database is unavailable. */
 const trustMs = 60_000;
 const maxKeys = 10_000;
 const maxLookups = 256;
@@ -17,13 +17,13 @@ export type SignIn = { key: StoredKey } | SignInFailure;
 
 interface Remembered {
   stored: StoredKey;
-  /** Epoch ms; 0 when its last use is written. */
+  /** Epoch ms; 0 when the last use has been written. */
   usedAt: number;
 }
 
 export interface KeyRingParts {
   store: Pick<KeyStore, 'findByHash' | 'revision' | 'noteUse'>;
-  /** auto: keys are required once the first one was ever made. */
+  /** auto: keys are required once any key has been created. */
   mode: 'auto' | 'keys' | 'off';
   logger: Logger;
 }
@@ -32,7 +32,7 @@ export class KeyRing {
   private readonly keys = new Map<string, Remembered>();
   private readonly lookups = new Map<string, Promise<SignIn>>();
   private revision = '0';
-  /** Of what is remembered: a lookup that began before it grew may have read too early. */
+  /** Counts reloads: a lookup that started under an older generation may be outdated. */
   private generation = 0;
   private confirmedAt = -Infinity;
   private refreshing: Promise<void> | undefined;
@@ -53,7 +53,7 @@ export class KeyRing {
     return mode === 'keys' || (mode === 'auto' && this.revision !== '0');
   }
 
-  /** At once for a remembered key. @throws AppError store_unavailable */
+  /** Synchronous for a remembered key. @throws AppError store_unavailable */
   signIn(key: string): SignIn | Promise<SignIn> {
     if (!hasKeyForm(key)) return { reason: 'unknown' };
     const hash = hashOfKey(key);
@@ -67,7 +67,7 @@ export class KeyRing {
     return this.keys.has(hashOfKey(key));
   }
 
-  /** Reads again what has changed. Joined by those who ask meanwhile. @throws AppError store_unavailable */
+  /** Reads changes from the database. Concurrent callers share one read. @throws AppError store_unavailable */
   refresh(): Promise<void> {
     return (this.refreshing ??= this.readChanges().finally(() => (this.refreshing = undefined)));
   }

@@ -1,4 +1,4 @@
-// Keys on a real PostgreSQL, and two gateways that remember them.
+// Keys in a real PostgreSQL, and two gateways that cache them.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';

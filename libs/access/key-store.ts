@@ -1,5 +1,5 @@
-// API keys in the database: made, listed, rotated, revoked, and found by hash. Every change has its audit row in the same
-// statement. Rows are never deleted: who had which key stays known.
+// API keys in the database: created, listed, rotated, revoked, and found by hash. Each change writes its audit row in the
+// same statement. Rows are never deleted, so the owner of a past key stays known.
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
@@ -29,7 +29,7 @@ export interface NewKey extends Omit<Access, 'tools' | 'limits'> {
   expiresAt?: Date;
 }
 
-/** Who changes a key, for the audit. */
+/** The person who changes a key, for the audit. */
 export interface KeyActor {
   principal: string;
   requestId: string;
@@ -48,7 +48,7 @@ export interface SignInFailure {
     | 'token_audience'
     | 'token_issuer';
   key?: Pick<StoredKey, 'id' | 'owner'> | undefined;
-  /** Of a token with a good signature. */
+  /** Set for a token with a valid signature. */
   principal?: string;
 }
 
@@ -98,7 +98,7 @@ export class KeyStore {
     this.audit = audit;
   }
 
-  /** The key itself is in this answer and nowhere else. */
+  /** The only place where the key itself is returned. */
   async create(key: NewKey, by: KeyActor): Promise<{ key: string; stored: StoredKey }> {
     const minted = mintKey();
     const [stored] = await this.database.query<StoredKey>(insertKey, [
@@ -130,23 +130,23 @@ export class KeyStore {
     return rows.map(fromRow);
   }
 
-  /** A new key of the same owner; the old one works for `graceSeconds` more. @throws AppError not_found */
+  /** Creates a new key for the same owner; the old one works for `graceSeconds` more. @throws AppError not_found */
   async rotate(id: string, graceSeconds: number, by: KeyActor): Promise<{ key: string; stored: StoredKey }> {
     const minted = mintKey();
     const parameters = [...this.actor(by), storedText(id), minted.id, minted.hash, minted.prefix, graceSeconds];
     const [stored] = await this.database.query<StoredKey>(rotateKey, parameters);
-    if (stored === undefined) throw new AppError('not_found', 'There is no such key that is in force');
+    if (stored === undefined) throw new AppError('not_found', 'There is no valid key with this id');
     return { key: minted.key, stored: fromRow(stored) };
   }
 
   /** @throws AppError not_found */
   async revoke(id: string, by: KeyActor): Promise<StoredKey> {
     const [stored] = await this.database.query<StoredKey>(revokeKey, [...this.actor(by), storedText(id)]);
-    if (stored === undefined) throw new AppError('not_found', 'There is no such key');
+    if (stored === undefined) throw new AppError('not_found', 'There is no key with this id');
     return fromRow(stored);
   }
 
-  /** Undefined for a key that is not in force. */
+  /** Undefined if the key is revoked or expired. */
   async inForce(id: string): Promise<StoredKey | undefined> {
     const [row] = await this.database.query<StoredKey>(
       `/* keys.in-force */ select ${shown} from api_keys
@@ -164,7 +164,7 @@ export class KeyStore {
     return new Map(rows.map(({ hash, ...row }) => [hash, fromRow(row)]));
   }
 
-  /** Grows with every change of a key; '0' until the first one is made. */
+  /** Grows with every change of a key; '0' before the first key is created. */
   async revision(): Promise<string> {
     const statement = '/* keys.revision */ select revision from api_keys_revision';
     const [row] = await this.database.query<{ revision: string }>(statement, []);
@@ -194,7 +194,7 @@ export class KeyStore {
   }
 }
 
-/** Null is how the database says that every model is allowed. */
+/** In the database, null means that all models are allowed. */
 function fromRow(row: StoredKey): StoredKey {
   const { models, ...rest } = row as Omit<StoredKey, 'models'> & { models: readonly string[] | null };
   return { ...rest, ...(models === null ? {} : { models }) };

@@ -1,5 +1,5 @@
-// Approvals in the database. They are written with their calls (libs/runs/write-parts.ts). A decision is one conditional
-// statement, so that of several exactly one counts. The journal lets a parked call run only if its approval says so.
+// Approvals in the database. They are written together with their calls (libs/runs/write-parts.ts). A decision is one
+// conditional statement, so only the first one counts. The journal runs a parked call only if its approval permits it.
 import { auditArguments } from '#libs/audit/call-audit.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Database } from '#libs/postgres/open-database.js';
@@ -7,7 +7,7 @@ import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
 import type { Approval, ApprovalState, Decision } from './approval.js';
 
-/** Who decides, for the audit. */
+/** The person who decides, for the audit. */
 export interface Approver {
   principal: string;
   requestId: string;
@@ -16,10 +16,10 @@ export interface Approver {
 }
 
 export interface ApprovalQuery {
-  /** Only this principal's. */
+  /** Only approvals of this principal. */
   principal?: string | undefined;
   state?: ApprovalState | undefined;
-  /** The id of the last one of the page before. */
+  /** The last id of the previous page. */
   after?: string | undefined;
   limit: number;
 }
@@ -29,7 +29,7 @@ export const approvalColumns = `id, kind, call_id as "callId", request_id as "re
   arguments_hash as "argumentsHash", rule, reason, message, schema, answer, state, created_at as "createdAt", expires_at as "expiresAt",
   decided_at as "decidedAt", decided_by as "decidedBy", decision_reason as "decisionReason", edited`;
 
-/** A call outside of runs that is made again, as it was made the first time. */
+/** A call outside of runs that its caller repeats with the same arguments. */
 export interface RepeatedCall {
   principal: string;
   name: string;
@@ -40,7 +40,7 @@ export interface RepeatedCall {
 const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
   and ($4::text is null or session_id = $4)`;
 
-/** The call's row carries the approver and the edited arguments, so that its audit row has both. */
+/** Also copies the approver and the edited arguments to the call, whose audit row shows both. */
 const decide = `/* approvals.decide */ with
   decided as (
     update approvals set state = $7, decided_at = clock_timestamp(), decided_by = $3, decision_reason = $8,
@@ -63,8 +63,8 @@ const decide = `/* approvals.decide */ with
   select ${approvalColumns} from decided`;
 
 /**
- * Those whose time is up, or whose call nobody can continue. A call that was approved waits a day for its caller to come
- * back. Rows of which only the call is left to be ended are among them.
+ * Approvals that have expired, or whose call nobody can continue. An approved call waits one day for its caller. Includes
+ * approvals that have ended but whose call has not.
  */
 const lapsed = `/* approvals.lapsed */ with
   open as (
@@ -75,8 +75,8 @@ const lapsed = `/* approvals.lapsed */ with
     select approval.*, case
         when approval.state in ('denied', 'expired', 'cancelled') then approval.state
         when case approval.kind
-          when 'question' then call.state is distinct from 'dispatched' or call.fence is distinct from approval.fence
-          else call.state is distinct from 'parked' end then 'cancelled'
+          when 'approval' then call.state is distinct from 'parked'
+          else call.state is distinct from 'dispatched' or call.fence is distinct from approval.fence end then 'cancelled'
         when run.state in ('cancelled', 'failed')
           or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached) then 'cancelled'
         when approval.state = 'waiting' and approval.expires_at <= clock_timestamp() then 'expired'
@@ -119,18 +119,18 @@ export class ApprovalStore {
     );
   }
 
-  /** Newest first. */
+  /** Newest first, without what models are asked. */
   list({ principal, state, after, limit }: ApprovalQuery): Promise<Approval[]> {
     return this.database.query<Approval>(
       `/* approvals.list */ select ${approvalColumns} from approvals
-       where ($1::text is null or principal = $1) and ($2::text is null or state = $2)
+       where kind <> 'sampling' and ($1::text is null or principal = $1) and ($2::text is null or state = $2)
          and ($3::text is null or (created_at, id) < (select created_at, id from approvals where id = $3))
        order by created_at desc, id desc limit $4`,
       [storedTextOrNull(principal), state ?? null, storedTextOrNull(after), limit],
     );
   }
 
-  /** Undefined: it was decided before, its time is up, or its call has ended. */
+  /** Undefined if it was decided before, has expired, or its call has ended. */
   async decide(id: string, { decision, reason, arguments: edited }: Decision, by: Approver) {
     const [decided] = await this.database.query<Approval>(decide, [
       uuidv7(),
@@ -149,29 +149,29 @@ export class ApprovalStore {
     return decided;
   }
 
-  /** What is to be ended, with the state that it ends in. */
+  /** Approvals to end, each with its final state. */
   lapsed(limit: number): Promise<Approval[]> {
     return this.database.query<Approval>(lapsed, [limit]);
   }
 
-  /** False: it was decided, or closed, before. */
+  /** False if it was decided or closed before. */
   async close(id: string, state: 'expired' | 'cancelled'): Promise<boolean> {
     return (await this.database.query(close, [id, state])).length > 0;
   }
 
-  /** Of calls that are no longer kept. */
+  /** Deletes approvals whose calls are no longer kept. */
   async forget(): Promise<void> {
     await this.database.query(forget, []);
   }
 
   async countWaiting(): Promise<number> {
     const statement = `/* approvals.count */ select count(*)::int as waiting from approvals
-      where state = 'waiting' and expires_at > clock_timestamp()`;
+      where kind <> 'sampling' and state = 'waiting' and expires_at > clock_timestamp()`;
     const [row] = await this.database.query<{ waiting: number }>(statement, []);
     return row!.waiting;
   }
 
-  /** Calls outside of runs with these arguments that wait, or were approved and not made yet: newest first. */
+  /** The newest approval for a call outside of runs with these arguments that is waiting, or approved and not used yet. */
   async ofRepeatedCall(call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
       `/* approvals.repeated */ select ${approvalColumns} from approvals where ${repeated} and kind = 'approval'
@@ -183,16 +183,16 @@ export class ApprovalStore {
     return found;
   }
 
-  /** The one of this id, whatever became of it, if it is of this call outside of runs. */
+  /** The approval with this id in any state, provided that it belongs to this call outside of runs. */
   async ofCall(id: string, call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(
-      `/* approvals.of-call */ select ${approvalColumns} from approvals where ${repeated} and id = $5`,
+      `/* approvals.of-call */ select ${approvalColumns} from approvals where ${repeated} and id = $5 and kind <> 'sampling'`,
       [...repeatedValues(call), storedText(id)],
     );
     return found;
   }
 
-  /** Takes those that the webhook is to be told of now; each comes back after `retryMs`, until that succeeded. */
+  /** Takes approvals whose notification is due. Each is due again after `retryMs` until the webhook has accepted it. */
   takeDue(limit: number, retryMs: readonly number[]): Promise<(Approval & { notices: number })[]> {
     return this.database.query<Approval & { notices: number }>(
       `/* approvals.due */ update approvals set notices = notices + 1,

@@ -1,12 +1,12 @@
-// A call that waits for a person's decision, or for an answer to what its tool server asks, and what becomes of it. Pure; the
-// stores are beside it.
+// A call that waits for a person's decision, or for the answer to a question of its tool server, and how it ends. Pure; the
+// stores are in the files beside it.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 
 export const approvalStates = ['waiting', 'approved', 'denied', 'expired', 'cancelled'] as const;
 export type ApprovalState = (typeof approvalStates)[number];
 
-/** As it is written with its call, whose arguments and policy rule it has. */
+/** As written together with its call, which has the arguments and the policy rule. */
 export interface NewApproval {
   /** `appr_` + 24 hex digits. */
   id: string;
@@ -14,16 +14,16 @@ export interface NewApproval {
   argumentsHash: string;
   reason?: string;
   expiresMs: number;
-  /** A webhook is configured. */
+  /** Whether a webhook is configured. */
   notify: boolean;
 }
 
 export interface Approval {
   id: string;
-  /** `question`: the call runs, and its tool server asks its caller something. */
-  kind: 'approval' | 'question';
+  /** `question`: the call runs, and its tool server asks its caller something. `sampling`: it asks a model; nobody sees that. */
+  kind: 'approval' | 'question' | 'sampling';
   callId: string;
-  /** Who asks. */
+  /** The principal that made the call. */
   principal: string;
   keyId: string | null;
   sessionId: string;
@@ -31,20 +31,20 @@ export interface Approval {
   requestId: string;
   server: string;
   tool: string;
-  /** The name that was called. */
+  /** The tool name as it was called. */
   name: string;
   definitionHash: string;
-  /** What runs once it is approved: as it was asked for, or as the approver edited it. */
+  /** What runs after the approval: the arguments of the call, or the approver's edited version. */
   arguments: JsonObject;
   argumentsHash: string;
   /** Null for a question. */
   rule: string | null;
   reason: string | null;
-  /** What is asked. Null for an approval, like the next two. */
+  /** The text of the question. Null for an approval, like the next two. */
   message: string | null;
-  /** Of the content of an answer: flat, as MCP defines it. */
+  /** Of the content of an answer: flat, as MCP defines it. Of sampling, the request. */
   schema: JsonObject | null;
-  /** The content, once somebody has answered. */
+  /** The content, after somebody has answered. */
   answer: JsonObject | null;
   state: ApprovalState;
   createdAt: Date;
@@ -58,13 +58,13 @@ export interface Approval {
 export interface Decision {
   decision: 'approve' | 'deny';
   reason?: string;
-  /** In place of those that were asked for; of a question, the content of the answer. */
+  /** Replaces the arguments of the call; for a question, the content of the answer. */
   arguments?: JsonObject;
 }
 
 export const maxReasonLength = 1_000;
 
-/** How a call ends that will not run. Every process that ends it writes the same. */
+/** The outcome of a call that will not run, the same in every process. */
 export function refusedOutcome({ state, decisionReason, name }: Approval): ToolOutcome {
   switch (state) {
     case 'expired':
@@ -78,7 +78,7 @@ export function refusedOutcome({ state, decisionReason, name }: Approval): ToolO
   }
 }
 
-/** As the API, the events of a stream, and the webhook show it. */
+/** The form shown by the API, the events of a stream, and the webhook. */
 export function shownApproval(approval: Approval): JsonObject {
   const time = (date: Date | null) => date?.toISOString() ?? null;
   return {

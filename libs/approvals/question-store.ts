@@ -1,5 +1,5 @@
-// Questions of tool servers in the database, as rows beside the approvals. Each belongs to one claim of its call: once another
-// worker has the call, or the call has ended, nobody can answer it any more.
+// Questions of tool servers in the database, to people and to models, as rows beside the approvals. Each belongs to one claim
+// of its call: once another worker has the call, or the call has ended, nobody can answer it any more.
 import { auditArguments } from '#libs/audit/call-audit.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Database } from '#libs/postgres/open-database.js';
@@ -9,8 +9,11 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { Approval, Decision } from './approval.js';
 import { approvalColumns, type Approver } from './approval-store.js';
 import type { Question } from './question.js';
+import type { Sampled, SamplingRequest } from './sampling.js';
 
-export interface NewQuestion extends Question {
+export type NewQuestion = NewRow & (({ kind: 'question' } & Question) | { kind: 'sampling'; request: SamplingRequest });
+
+interface NewRow {
   /** As an approval's. */
   id: string;
   callId: string;
@@ -22,10 +25,19 @@ export interface NewQuestion extends Question {
   notify: boolean;
 }
 
+/** How a model answered, or what the server is told instead. */
+export interface SamplingOutcome {
+  answer: Sampled | { refused: string };
+  errorCode?: string;
+  /** `provider/model`, as routed. */
+  model?: string;
+  durationMs: number;
+}
+
 const ask = `/* questions.ask */
   insert into approvals (id, kind, call_id, fence, request_id, principal, key_id, session_id, run_id, server, tool, name,
     definition_hash, arguments, arguments_hash, asked_hash, message, schema, created_at, expires_at, notify_at)
-  select $1, 'question', id, fence, coalesce(audit->>'requestId', ''), principal, audit->>'keyId', session_id, run_id, server,
+  select $1, $9, id, fence, coalesce(audit->>'requestId', ''), principal, audit->>'keyId', session_id, run_id, server,
     tool, name, definition_hash, arguments, $4, $4, $5, $6::json, clock_timestamp(),
     clock_timestamp() + $7::float8 * interval '1 millisecond', case when $8::boolean then clock_timestamp() end
   from tool_calls where id = $2 and state = 'dispatched' and fence = $3::bigint
@@ -48,8 +60,28 @@ const answer = `/* questions.answer */ with
     from answered where $11::boolean)
   select ${approvalColumns} from answered`;
 
+/** By one gateway only, which is to say so again before the time is up. */
+const take = `/* questions.take */ update approvals set decided_by = $2,
+    expires_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
+  where id = $1 and kind = 'sampling' and state = 'waiting' and expires_at > clock_timestamp()
+    and coalesce(decided_by, $2) = $2 and ${isAlive} returning id`;
+
+const sampled = `/* questions.sampled */ with
+  answered as (
+    update approvals set state = $4, decided_at = clock_timestamp(), decision_reason = $5, answer = $6::json
+    where id = $2 and kind = 'sampling' and state = 'waiting' and decided_by = $3
+    returning *),
+  audited as (
+    insert into audit_events (id, at, kind, request_id, principal, key_id, call_id, session_id, run_id, server, tool, name,
+      definition_hash, arguments, arguments_digest, result, result_digest, model, success, state, error_code, duration_ms)
+    select $1::uuid, clock_timestamp(), 'sampling', request_id, principal, key_id, call_id, session_id, run_id, server, tool,
+      name, definition_hash, $7::jsonb->>'arguments', $7::jsonb->>'argumentsDigest', $8::jsonb->>'arguments',
+      $8::jsonb->>'argumentsDigest', $9, state = 'approved', state, $10, $11
+    from answered where $12::boolean)
+  select id from answered`;
+
 const open = `/* questions.open */ select ${approvalColumns} from approvals
-  where call_id = any($1) and kind = 'question' and state = 'waiting' and expires_at > clock_timestamp() and ${isAlive}
+  where call_id = any($1) and kind = any($2) and state = 'waiting' and expires_at > clock_timestamp() and ${isAlive}
   order by created_at, id`;
 
 export class QuestionStore {
@@ -64,16 +96,18 @@ export class QuestionStore {
   }
 
   /** Once for each id. False: the call does not run under that claim any more. */
-  async ask({ id, callId, fence, arguments: args, message, schema, expiresMs, notify }: NewQuestion): Promise<boolean> {
+  async ask(question: NewQuestion): Promise<boolean> {
+    const { id, kind, callId, fence, arguments: args, expiresMs, notify } = question;
     const written = await this.database.query(ask, [
       id,
       storedText(callId),
       fence,
       canonicalHash(args),
-      storedText(message),
-      storedJson(schema),
+      kind === 'question' ? storedText(question.message) : null,
+      storedJson(kind === 'question' ? question.schema : question.request),
       expiresMs,
       notify,
+      kind,
     ]);
     return written.length > 0;
   }
@@ -97,9 +131,35 @@ export class QuestionStore {
     return answered;
   }
 
-  /** Those of these calls that wait for an answer, oldest first. */
-  open(callIds: readonly string[]): Promise<Approval[]> {
+  /** Sampling, by a gateway that answers it now. False: another one does, or nobody waits for it any more. */
+  async take(id: string, gateway: string, leaseMs: number): Promise<boolean> {
+    return (await this.database.query(take, [id, gateway, leaseMs])).length > 0;
+  }
+
+  /** False: the gateway was too late. */
+  async sampled({ id, schema }: Approval, gateway: string, outcome: SamplingOutcome): Promise<boolean> {
+    const { answer, errorCode, model, durationMs } = outcome;
+    const refused = 'refused' in answer;
+    const written = await this.database.query(sampled, [
+      uuidv7(),
+      id,
+      gateway,
+      refused ? 'denied' : 'approved',
+      refused ? storedText(answer.refused) : null,
+      refused ? null : storedJson(answer),
+      JSON.stringify(auditArguments(schema ?? {})),
+      JSON.stringify(auditArguments(answer)),
+      storedTextOrNull(model),
+      errorCode ?? null,
+      durationMs,
+      this.audit,
+    ]);
+    return written.length > 0;
+  }
+
+  /** What these calls wait for, oldest first: answers of people, or those of models too. */
+  open(callIds: readonly string[], kinds: readonly Approval['kind'][] = ['question']): Promise<Approval[]> {
     if (callIds.length === 0) return Promise.resolve([]);
-    return this.database.query<Approval>(open, [callIds.map(storedText)]);
+    return this.database.query<Approval>(open, [callIds.map(storedText), kinds]);
   }
 }

@@ -16,7 +16,7 @@ verifies(
       any.addEventListener('abort', () => void (ended += (any.reason as DOMException).name === 'TimeoutError' ? 1 : 0));
     };
     for (let at = 0; at < 20; at += 1) limit();
-    // What is reachable from the running turn is not collected.
+    // Objects that the running turn can reach are not collected.
     await new Promise((resolve) => setImmediate(resolve));
     collect();
     await expect.poll(() => ended, { timeout: 10_000 }).toBe(20);

@@ -1,7 +1,7 @@
-// A time limit for AbortSignal.any(). What that links to AbortSignal.timeout() is let go with the garbage of Node 20 where
-// nothing else holds it, and the time never ends.
+// A time limit for AbortSignal.any(). On Node 20, a timeout signal that is referenced only through AbortSignal.any() can be
+// garbage collected, and then never fires.
 
-/** As AbortSignal.timeout(), and held until then. */
+/** Like AbortSignal.timeout(), but referenced until it fires. */
 export function abortAfter(ms: number): AbortSignal {
   const limit = new AbortController();
   const end = () => limit.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));

@@ -5,7 +5,7 @@ afterEach(() => vi.restoreAllMocks());
 
 type Rules = BatchRules<string, string>;
 
-/** Flushes that end when they are told to. */
+/** A batch whose flushes end when the test says so. */
 function gathering(given: Partial<Rules> = {}) {
   const flushed: string[] = [];
   const held: ((error?: Error) => void)[] = [];

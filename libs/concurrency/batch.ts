@@ -1,32 +1,32 @@
-// Items that come together go together: in one statement, message or job. What waits is bounded, each item has its own
-// answer. Not for Redis' commands and lines of the log: a driver and a stream hold those, and answer each themselves.
+// Combines items that arrive together into one statement, message or job. Waiting items are bounded, and each gets its own
+// result. Not for Redis commands or log lines, which the driver and the stream buffer themselves.
 
-/** Why an item is not taken, or no longer waits: no room, no time, no more items. */
+/** Why an item is refused, or stops waiting: no room, too late, or closed. */
 export type Refusal = 'full' | 'late' | 'closed';
 
 export interface BatchRules<Item, Result> {
-  /** Of one batch, in order. Its results stand in the order of the items; what it throws is said to each of them. */
+  /** Handles one batch. Returns the results in the order of the items; an error applies to every item. */
   flush(items: readonly Item[]): Promise<readonly Result[] | undefined | void>;
-  /** Calls back when what comes together has come: by `setImmediate`, `process.nextTick`, `queueMicrotask`. */
+  /** Calls back once all items that arrive together have arrived: `setImmediate`, `process.nextTick` or `queueMicrotask`. */
   schedule(callback: () => void): unknown;
-  /** One batch at a time; what comes meanwhile goes together after it. Otherwise each begins at once. */
+  /** One batch at a time; items that arrive meanwhile form the next one. Otherwise batches overlap. */
   oneByOne: boolean;
-  /** Items of one batch. */
+  /** Maximum items of one batch. */
   maxItems?: number;
-  /** Of one batch, by `sizeOf`; a single larger item goes alone. */
+  /** Maximum size of one batch, by `sizeOf`; a larger item goes alone. */
   maxSize?: number;
-  /** Asked once, when the item comes. */
+  /** Called once per item, when it arrives. */
   sizeOf?(item: Item): number;
-  /** Whether two may go in one batch. If not, the later one waits for another batch, and others pass it. */
+  /** Whether two items may share a batch. If not, the later one waits for another batch, and others may overtake it. */
   fits?(item: Item, other: Item): boolean;
-  /** Items that wait for their batch to begin; more are refused. */
+  /** Maximum items waiting for their batch to begin; more are refused. */
   maxWaiting: number;
-  /** Of all that wait, by `sizeOf`; a single larger item is taken when nothing waits. */
+  /** Maximum size of all waiting items, by `sizeOf`; a larger item is accepted only when nothing waits. */
   maxWaitingSize?: number;
   /** How long an item may wait for its batch to begin. */
   maxWaitMs?: number;
   refusal(why: Refusal): Error;
-  /** After this failure of several, each is tried alone, one after the other. */
+  /** If a batch fails with this error, its items are retried alone, one after the other. */
   triesAlone?(error: unknown): boolean;
 }
 
@@ -38,7 +38,7 @@ class Waiting<Item, Result> {
   constructor(
     readonly item: Item,
     readonly size: number,
-    /** `performance.now()` after which its batch comes too late. */
+    /** The time, by `performance.now()`, after which it is too late for its batch to begin. */
     readonly until: number,
   ) {
     this.answer = new Promise((resolve, reject) => {
@@ -76,19 +76,19 @@ export class Batch<Item, Result = void> {
     return this.waiting.length > 0;
   }
 
-  /** Nobody who waits for a batch gets one. */
+  /** Rejects all items that wait for a batch. */
   refuseWaiting(error: Error): void {
     this.waitingSize = 0;
     for (const each of this.waiting.splice(0)) each.reject(error);
   }
 
-  /** Resolves when what was submitted before has its answer. What may begin does so at once. */
+  /** Resolves when everything submitted before has its result. Starts whatever can start immediately. */
   async settle(): Promise<void> {
     this.begin();
     await Promise.allSettled([...this.flights, ...this.waiting.map(({ answer }) => answer)]);
   }
 
-  /** As `settle`; further items are refused. */
+  /** Like `settle`, and refuses further items. */
   close(): Promise<void> {
     this.closed = true;
     return this.settle();

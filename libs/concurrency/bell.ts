@@ -1,4 +1,4 @@
-// Wakes those who wait for news: of all that is rung before somebody listens, one ring counts.
+// Wakes waiters when there is news. Rings that nobody heard yet count as one.
 
 export class Bell {
   private rung = false;
@@ -9,7 +9,7 @@ export class Bell {
     for (const wake of this.wake) wake();
   }
 
-  /** Resolves when it rings, has rung since it was last heard, when the time is up, or when the signal aborts. */
+  /** Resolves when it rings, or has rung since the last call, when the time is up, or when the signal aborts. */
   async heard(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (!this.rung && !signal.aborted) {
       await new Promise<void>((resolve) => {

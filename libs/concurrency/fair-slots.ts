@@ -1,4 +1,4 @@
-// So many at once a key; who comes later waits in order. The line is bounded: beyond it the answer is at once.
+// Limits concurrency per key. Waiters are served in order. The queue is bounded: when it is full, the refusal is immediate.
 import { setMaxListeners } from 'node:events';
 import { steadyNow } from './steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -18,8 +18,8 @@ export class FairSlots {
   ) {}
 
   /**
-   * Resolves with what gives the place back.
-   * @throws AppError concurrency_exceeded when the line is full or `deadline` (epoch ms) comes first; the signal's
+   * Resolves with a function that releases the slot.
+   * @throws AppError concurrency_exceeded when the queue is full or `deadline` (epoch ms) passes; the signal's
    * reason when that aborts first.
    */
   async take(key: string, { signal, deadline }: { signal: AbortSignal; deadline: number }): Promise<() => void> {
@@ -36,7 +36,7 @@ export class FairSlots {
     };
   }
 
-  /** A place that is given back goes to the first in line without becoming free in between. */
+  /** Passes a released slot directly to the first waiter. */
   private giveBack(key: string, line: Line): void {
     const next = line.waiting.values().next();
     if (next.done !== true) {
@@ -50,7 +50,7 @@ export class FairSlots {
 
   private wait(line: Line, signal: AbortSignal, deadline: number): Promise<void> {
     if (line.waiting.size >= this.maxWaiting) throw this.refusal();
-    // A process's one signal may stand over all that wait: Node would warn of a leak.
+    // One signal may cover many waiters, and Node would warn of a leak.
     setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       const leave = () => {

@@ -1,5 +1,5 @@
-// How long to wait before what may come again and again is done once more: twice as long each time, from the start again
-// after a rest of twice the longest pause.
+// Pauses between repeated attempts. Each is twice as long as the last; after a quiet time of twice the longest pause it
+// starts from the shortest again.
 export class GrowingPause {
   private ms = 0;
   private takenAt = -Infinity;

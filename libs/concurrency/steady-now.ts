@@ -1,5 +1,5 @@
 /**
- * Whole epoch ms by a clock that nobody sets: this machine's as it was when the process began, counted on from there. For
- * deadlines and ages inside of one process. Not for what others compare: their clock may have begun an hour apart.
+ * Whole epoch ms of a monotonic clock: the system time at process start plus the time elapsed since. For deadlines and ages
+ * within one process. Do not compare across processes: their start times may have been read from different clock settings.
  */
 export const steadyNow = (): number => Math.floor(performance.timeOrigin + performance.now());

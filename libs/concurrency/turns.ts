@@ -1,4 +1,4 @@
-// Long work in pieces: whoever does it lets the others of the event loop have their turn now and then.
+// Splits long work into pieces, so that other work on the event loop gets its turn in between.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const heldMs = 10;
@@ -6,7 +6,7 @@ const heldMs = 10;
 export class Turns {
   private since = performance.now();
 
-  /** To be awaited between two pieces; waits only where the loop has been held for a while. */
+  /** Await this between two pieces. It only yields if the event loop has been blocked for a while. */
   async next(): Promise<void> {
     if (performance.now() - this.since < heldMs) return;
     await nextTurn();

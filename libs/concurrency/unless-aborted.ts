@@ -1,6 +1,6 @@
-// Waits for work that may ignore its cancellation: who is cancelled is held by nobody.
+// Waits for work that may ignore its cancellation, without holding up the caller after an abort.
 
-/** The promise's result; the signal's reason as soon as it aborts. What comes later is dropped. */
+/** Resolves like the promise, or rejects with the signal's reason as soon as it aborts. A later result is dropped. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop!: () => void;
   const aborted = new Promise<never>((_resolve, reject) => {

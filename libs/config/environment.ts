@@ -101,15 +101,21 @@ export function valueOfText(text: string, kind: SettingKind | 'object'): unknown
     case 'boolean':
       return yes.test(text.trim()) ? true : no.test(text.trim()) ? false : text;
     case 'list':
+      // Lists of maps, such as the rules of the policy, are JSON.
+      if (text.trimStart().startsWith('[')) return jsonOf(text);
       return text
         .split(',')
         .map((item) => item.trim())
         .filter((item) => item !== '');
     case 'map':
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        return text;
-      }
+      return jsonOf(text);
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
   }
 }

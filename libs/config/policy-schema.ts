@@ -58,7 +58,7 @@ export const policySchema = z.strictObject({
   default: z
     .enum(['allow', 'by_origin'])
     .default('by_origin')
-    .describe('For calls that no rule decides: by where the tool runs, or allow all (docs/policy.md)'),
+    .describe('For calls that no rule matches: by where the tool runs, or allow all (docs/policy.md)'),
   file: z.string().min(1).optional().describe('Reads default and rules from this file, relative to signalbox.yaml'),
   rules: z
     .array(policyRuleSchema)

@@ -48,7 +48,9 @@ describe('precedence', () => {
       AUDIT: 'off',
       ALLOWED_ORIGINS: 'https://a.example, https://b.example',
       MODELS_ALIASES: '{"best":["openai/a","openai/b"]}',
+      POLICY_RULES: '[{"name":"deletions","tool":"*/delete_*","effect":"deny"}]',
     });
+    expect(config.policy.rules).toMatchObject([{ name: 'deletions', tool: '*/delete_*', effect: 'deny' }]);
     expect(config.limits.rounds).toBe(3);
     expect(config.log.content).toBe(true);
     expect(config.audit.enabled).toBe(false);

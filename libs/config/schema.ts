@@ -65,26 +65,26 @@ export const providerSchema = z.strictObject({
 });
 
 const jwtSchema = z.strictObject({
-  issuer: z.url({ protocol: /^https?$/ }).describe('OIDC issuer whose tokens are taken, exactly as they name it'),
+  issuer: z.url({ protocol: /^https?$/ }).describe('OIDC issuer whose tokens are accepted, exactly as in their iss'),
   audience: z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)], { error: 'it is one name or a list of them' })
-    .describe('What tokens must be for; of a list, one of them'),
+    .describe('Required audience of tokens; of a list, one of them'),
   jwks_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('Keys of the issuer; absent: found by its discovery document'),
-  roles_claim: z.string().min(1).optional().describe('Claim with the roles; absent: roles; a.b is one inside another'),
+    .describe('Keys of the issuer; default: from its discovery document'),
+  roles_claim: z.string().min(1).optional().describe('Claim with the roles; default: roles; a.b is a nested claim'),
   scopes_claim: z
     .string()
     .min(1)
     .optional()
-    .describe('Claim with the scopes; absent: scope. A token without any of ours has all but admin'),
-  admin_role: z.string().min(1).optional().describe('Role that brings the scope admin'),
+    .describe('Claim with the scopes; default: scope. A token with none of ours has all except admin'),
+  admin_role: z.string().min(1).optional().describe('Role that grants the scope admin'),
   admin_scope: z
     .string()
     .min(1)
     .optional()
-    .describe('What the scope admin is called in tokens; absent: none brings it'),
+    .describe('Name of the scope admin in tokens; default: no token scope grants it'),
 });
 
 export const configSchema = z.strictObject({
@@ -170,8 +170,8 @@ export const configSchema = z.strictObject({
       expires_ms: ms('How long a call waits for an approval').default(600_000),
       webhook: z
         .strictObject({
-          url: z.url({ protocol: /^https?$/ }).describe('Is told of every call that waits (docs/approvals.md)'),
-          secret: secret.describe('Signs what it is told'),
+          url: z.url({ protocol: /^https?$/ }).describe('Notified of every waiting call (docs/approvals.md)'),
+          secret: secret.describe('Signs the notifications'),
         })
         .optional(),
     })

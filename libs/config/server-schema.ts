@@ -88,6 +88,16 @@ export const serverSchema = z.strictObject({
     })
     .default('none')
     .describe('Network of a command, or `{ allow: […] }` with the names, `*.names` and addresses that it may reach'),
+  sampling: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        models: z.array(z.string()).min(1).optional().describe('Globs of the models that it may use; default: all'),
+        max_tokens: count('Tokens of an answer').default(4_096),
+      }),
+    ])
+    .default(false)
+    .describe('Whether it may ask models (MCP sampling), or `{ models: […], max_tokens: … }`'),
   trusted: z.boolean().default(false).describe('Whether its annotations are trusted'),
   tools: toolRulesSchema.prefault({}),
   forward_headers: z.array(z.string()).default([]).describe("Headers of the caller's request that are sent to it"),

@@ -1,4 +1,4 @@
-// The checks that gateway and worker share, on ports: what each finds wrong is said in the operator's words.
+// The checks that gateway and worker share, written against ports. Their messages are for operators.
 import type { WorkspacesDirectory } from '#libs/config/workspaces-directory.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { ProcessRegistry } from '#libs/runs/processes/process-registry.js';
@@ -8,7 +8,7 @@ import type { CheckResult, HealthCheck } from './health.js';
 const ok: CheckResult = { status: 'ok' };
 const workerSeenMs = 10_000;
 
-/** The database: without it plain chats go on, tools do not. */
+/** The database. Without it plain chats continue, but tools do not run. */
 export function storeCheck(ping: (signal: AbortSignal) => Promise<unknown>): HealthCheck {
   return { name: 'store', check: async (signal) => ping(signal).then(() => ok) };
 }
@@ -17,7 +17,7 @@ export function queueCheck(ping: (signal: AbortSignal) => Promise<unknown>): Hea
   return { name: 'queue', check: async (signal) => ping(signal).then(() => ok) };
 }
 
-/** Workers seen within ten seconds, and the least isolation among them (`details.isolation`). */
+/** Workers seen within ten seconds, and the lowest isolation level among them (`details.isolation`). */
 export function workersCheck(registry: Pick<ProcessRegistry, 'alive'>): HealthCheck {
   return {
     name: 'workers',
@@ -29,7 +29,7 @@ export function workersCheck(registry: Pick<ProcessRegistry, 'alive'>): HealthCh
   };
 }
 
-/** Level and name as the workers report them; 0 or `none` runs tool servers without protection. */
+/** Isolation level and name as reported by the workers; 0 or `none` runs tool servers without protection. */
 export function isolationCheck(levels: () => Promise<readonly (string | number)[]>): HealthCheck {
   return {
     name: 'isolation',
@@ -44,7 +44,7 @@ export function isolationCheck(levels: () => Promise<readonly (string | number)[
   };
 }
 
-/** Outcomes that wait on disk for the store, and whether there is room for more. */
+/** Outcomes spooled to disk until the store returns, and whether there is room for more. */
 export function spoolCheck(spool: () => { rows: number; hasRoom: boolean }): HealthCheck {
   return {
     name: 'audit spool',
@@ -67,8 +67,8 @@ export interface WorkspacesCheckParts {
 }
 
 /**
- * Whether files of sessions can be written: to the directory at all, and with more free than the reserve. A change of that
- * is logged. Only the log names the directory itself.
+ * Whether session files can be written: the directory is writable, and free space exceeds the reserve. Changes are logged.
+ * Only the log shows the directory's path.
  */
 export function workspacesCheck({ workspaces, directory, logger }: WorkspacesCheckParts): HealthCheck {
   let known: string | undefined;
@@ -88,13 +88,13 @@ export function workspacesCheck({ workspaces, directory, logger }: WorkspacesChe
     known = reason;
     return result;
   };
-  // One at a time: storage that hangs holds one thread of the process, however often it is asked.
+  // One probe at a time, so that hanging storage blocks at most one thread, however often the check runs.
   let looking: Promise<CheckResult> | undefined;
   return { name: 'workspaces', check: () => (looking ??= look().finally(() => (looking = undefined))) };
 }
 
 async function spaceOf({ space }: Pick<Workspaces, 'space'>): Promise<CheckResult> {
-  // Where the file system does not tell, the probe has said enough.
+  // If the file system does not report free space, a successful probe is enough.
   const freeBytes = await space.bytes().catch(() => undefined);
   if (freeBytes === undefined) return ok;
   if (freeBytes >= space.minFreeBytes) return { status: 'ok', details: { freeBytes } };
@@ -114,7 +114,7 @@ function problemOf(error: unknown): string {
   return `it must be a directory that this user can write (${code})`;
 }
 
-/** Why the configuration that was read last is not in force, where it is not. */
+/** Why the configuration that was read last is not in force, if it is not. */
 export function configurationCheck(problem: () => string | undefined): HealthCheck {
   return {
     name: 'configuration',
@@ -125,7 +125,7 @@ export function configurationCheck(problem: () => string | undefined): HealthChe
   };
 }
 
-/** Server name to its state; any that is not `ready` or `idle` is named. */
+/** Server states by name; the result lists servers that are neither `ready` nor `idle`. */
 export function serversCheck(states: () => Promise<Readonly<Record<string, string>>>): HealthCheck {
   const shown = 10;
   return {

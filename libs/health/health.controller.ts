@@ -7,13 +7,13 @@ import { Health } from './health.js';
 export class HealthController {
   constructor(@Inject(Health) private readonly health: Health) {}
 
-  /** The loop turns: that this answers is the answer. */
+  /** Answering at all shows that the event loop is running. */
   @Get('live')
   live(): { status: 'ok' } {
     return { status: 'ok' };
   }
 
-  /** 503 only where a plain chat cannot be served; what is merely degraded is 200 and says why. */
+  /** 503 only if plain chats cannot be served; a degraded process answers 200 with the reasons. */
   @Get('ready')
   async ready(@Res() reply: FastifyReply): Promise<void> {
     const report = await this.health.ready();

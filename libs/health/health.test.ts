@@ -161,7 +161,7 @@ verifies('operations.metrics-access', 'this machine, else the token', () => {
   expect(code(closed, far)).toBe('insufficient_scope');
   expect(code(closed, { ...near, forwarded: true })).toBe('insufficient_scope');
   expect(code(closed, { ...near, host: '[::1]:8001' })).toBe('admitted');
-  // A page of a stranger's under a name that leads here.
+  // A foreign page under a name that resolves to this machine.
   for (const host of ['evil.example:8001', undefined]) {
     expect(code(closed, { ...near, host })).toBe('insufficient_scope');
   }

@@ -1,17 +1,17 @@
-// Whether a process can serve, told in a moment: checks run side by side under a short deadline, their answer is kept for
-// a second, and many askers share one run. Load on the process cannot make it wait for more than that.
+// Whether a process can serve, answered quickly: checks run in parallel under a short deadline, results are cached for a
+// second, and concurrent requests share one run. So load cannot delay an answer for longer than that.
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface CheckResult {
   status: 'ok' | 'degraded' | 'down';
-  /** Why it is not ok: for the operator, no secret and no host path. */
+  /** Why it is not ok, for the operator; contains no secret and no host path. */
   reason?: string;
   details?: Record<string, string | number | boolean>;
 }
 
 export interface HealthCheck {
   readonly name: string;
-  /** True where nothing can be served without it: then `down` makes the process not ready. */
+  /** True if nothing can be served without it: then `down` makes the process not ready. */
   readonly critical?: boolean;
   check(signal: AbortSignal): Promise<CheckResult>;
 }
@@ -37,7 +37,7 @@ export class Health {
     private readonly checks: readonly HealthCheck[],
   ) {}
 
-  /** Counts at once, kept answers or not. */
+  /** Takes effect immediately, despite cached results. */
   become(state: ServingState): void {
     this.state = state;
     this.kept = undefined;
@@ -52,7 +52,7 @@ export class Health {
       const report = this.run();
       const kept = { report, until: Number.POSITIVE_INFINITY };
       this.kept = kept;
-      // From its end on: a slow answer is not asked for twice at once.
+      // Counted from the end of the run, so that slow checks do not run twice at once.
       void report.then(() => (kept.until = performance.now() + keptMs));
     }
     return this.kept.report;

@@ -1,4 +1,4 @@
-// Health and metrics of a process as one Nest module: gateway and worker import it with what they know.
+// Health and metrics of a process as one Nest module, which gateway and worker import with their own checks.
 import { Module, type DynamicModule } from '@nestjs/common';
 import { MetricsController } from '#libs/metrics/metrics.controller.js';
 import { Scrape } from '#libs/metrics/scrape.js';

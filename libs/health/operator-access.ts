@@ -1,25 +1,25 @@
-// Who may see what is the operator's (metrics, API pages): anyone on this machine, else whoever shows METRICS_TOKEN.
+// Protects operator routes (metrics, API pages): open to callers on this machine; others must present METRICS_TOKEN.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { hostAllowed } from '#libs/http-server/allowed-caller.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 export interface OperatorRequest {
-  /** Address of the connection. */
+  /** The peer address of the connection. */
   address: string;
-  /** True where a proxy says that it speaks for someone else: then the address says nothing. */
+  /** True if the request was forwarded by a proxy: then the address says nothing about the caller. */
   forwarded: boolean;
-  /** A page that was brought here under a name of its own (DNS rebinding) is on this machine too. */
+  /** Checked because a page loaded through DNS rebinding also connects from this machine. */
   host: string | undefined;
   authorization: string | undefined;
-  /** It showed a key with the scope `admin`. */
+  /** The request had a key with the scope `admin`. */
   admitted?: boolean;
 }
 
 const ownNames = new Set(['localhost']);
 const admittedRequests = new WeakSet<object>();
 
-/** Of a request that showed a key with the scope `admin`. */
+/** Marks a request that had a key with the scope `admin`. */
 export const admitAsOperator = (request: IncomingMessage): void => void admittedRequests.add(request);
 
 export class OperatorAccess {
@@ -54,7 +54,7 @@ function isLoopbackAddress(address: string): boolean {
   return address === '::1' || /^(?:::ffff:)?127\./.test(address);
 }
 
-/** Compared as hashes: takes the same time for every guess. */
+/** Compares hashes, so that every wrong guess takes the same time. */
 function same(given: string, wanted: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hash(given), hash(wanted));

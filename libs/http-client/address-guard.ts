@@ -1,5 +1,5 @@
-// Which addresses `fetch` may connect to: the public internet, and what the operator allows beside it. Asked with the
-// very address that is connected to, so a name that resolves to something else a moment later gains nothing.
+// Which addresses `fetch` may connect to: the public internet, and what the operator allows in addition. It checks the
+// address that is actually connected to, so changing a DNS answer between check and connection achieves nothing.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { AppError } from '#libs/schemas/errors.js';
@@ -11,7 +11,7 @@ const ipv4 = subnets(
   'ipv4',
 );
 const globalIpv6 = subnets('2000::/3', 'ipv6');
-/** Within 2000::/3, outside of which nothing is public: Teredo, ORCHID, documentation, 6to4. */
+/** The non-public parts of 2000::/3, outside of which nothing is public: Teredo, ORCHID, documentation, 6to4. */
 const ipv6 = subnets('2001::/23 2001:db8::/32 2002::/16 3fff::/20', 'ipv6');
 
 function subnets(text: string, family: 'ipv4' | 'ipv6'): BlockList {
@@ -23,7 +23,7 @@ function subnets(text: string, family: 'ipv4' | 'ipv6'): BlockList {
   return list;
 }
 
-/** IPv4 inside IPv6 (mapped, NAT64) is outside 2000::/3 and so never public. */
+/** IPv4 inside IPv6 (mapped, NAT64) is outside 2000::/3 and therefore never public. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !ipv4.check(address, 'ipv4');
   const plain = address.split('%')[0]!;
@@ -37,7 +37,7 @@ export type Lookup = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[] | string, family?: number) => void,
 ) => void;
 
-/** A lookup that hands out only addresses that may be connected to; `refusal` where there is none of them. */
+/** A lookup that returns only permitted addresses, and fails with `refusal` if there are none. */
 export function guardedLookup(
   resolve: Lookup,
   { mayConnect, refusal }: { mayConnect: (address: string) => boolean; refusal: () => Error },
@@ -57,7 +57,7 @@ export class AddressGuard {
   private readonly hosts = new Set<string>();
   private readonly nets = new BlockList();
 
-  /** @param allow host, host:port, address or CIDR. @throws Error for an entry that is none of them. */
+  /** @param allow host, host:port, address or CIDR. @throws Error for an invalid entry */
   constructor(
     allow: readonly string[],
     private readonly resolve: Lookup = dnsLookup,
@@ -66,8 +66,8 @@ export class AddressGuard {
   }
 
   /**
-   * A lookup for connections of one URL: hands out only addresses that may be connected to.
-   * @throws AppError tool_denied for a literal that may not, which is looked up by nobody
+   * A lookup for connections of one URL that returns only permitted addresses.
+   * @throws AppError tool_denied for a forbidden IP literal, which needs no lookup
    */
   lookup(url: URL): Lookup {
     const mayConnect = (address: string) => isPublicAddress(address) || this.allows(address, url);
@@ -91,12 +91,12 @@ export class AddressGuard {
       return;
     }
     if (family === 0 || !/^\d{1,3}$/.test(prefix))
-      throw new Error(`tools.fetch_allow: '${entry}' is no host and no CIDR`);
+      throw new Error(`tools.fetch_allow: '${entry}' is neither a host nor a CIDR`);
     this.nets.addSubnet(net, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
   }
 }
 
-/** Without the brackets and the dot at the end that make the same host look like another. */
+/** The host without brackets and trailing dot, so that equal hosts compare equal. */
 export const hostOf = (url: URL) =>
   url.hostname
     .replaceAll(/^\[|\]$/g, '')

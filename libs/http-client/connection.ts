@@ -1,18 +1,18 @@
-// One connection of undici's. A reader that falls behind holds it at the socket: undici's own pause must not be used, for
-// it ends the process (an assertion in a socket's event) when the peer closes meanwhile. It knows no deadlines.
+// One connection of undici's. A slow reader pauses it at the socket: undici's own pause must not be used, because it
+// crashes the process (an assertion in a socket event) when the peer closes during the pause. It has no deadlines.
 import type { Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
 
-/** What a server may send without a byte of a body: status lines, headers, answers 1xx, extensions of chunks. */
+/** What a server may send without any body bytes: status lines, headers, 1xx answers, chunk extensions. */
 const noiseBytes = 256 * 1024;
 export const noiseCode = 'HTTP_NOISE';
 
-/** Connects when it is used, again after each close. */
+/** Connects on first use, and again after each close. */
 export class Connection {
   readonly client: Client;
-  /** Why the socket was lost: undici takes a reset for the end of a body that lasts until the connection closes. */
+  /** Why the socket was lost: undici mistakes a reset for the end of a body that has no length. */
   broken: Error | undefined;
-  /** Read since the exchange began, or since the last piece of its body. */
+  /** Bytes read since the exchange began, or since the last piece of its body. */
   unheardBytes = 0;
   private socket?: Socket;
   private held = false;
@@ -20,23 +20,23 @@ export class Connection {
   constructor(origin: string, keepAliveMs: number, connect: buildConnector.connector) {
     this.client = new Client(origin, {
       connect: (options, callback) => connect(options, (...result) => this.connected(result, callback)),
-      // The deadlines of an exchange know what is being waited for; undici's own do not.
+      // The exchange has its own deadlines, which depend on what is awaited.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keepAliveMs,
     });
   }
 
-  /** Nothing more is read from the socket: its buffer and the network's fill up, which slows the peer. */
+  /** Stops reading from the socket: its buffer and the network's fill up, which slows the peer. */
   hold(): void {
     this.held = true;
   }
 
-  /** Not to be called from within a handler of undici's while an answer is under way. */
+  /** Must not be called inside an undici handler during an answer. */
   release(): void {
     if (!this.held) return;
     this.held = false;
-    // Whoever reads the socket is told to look again: its own event came and went while it was held.
+    // Makes the stream's reader look again: its event fired while the socket was paused.
     if (this.socket?.destroyed === false) this.socket.emit('readable');
   }
 
@@ -44,9 +44,9 @@ export class Connection {
     const [error, socket] = result;
     if (error !== null) return callback(error, null);
     const read = socket.read.bind(socket);
-    // `read(0)` takes nothing; streams use it themselves, to find the end among others.
+    // `read(0)` returns nothing; streams call it themselves, for example to detect the end.
     socket.read = (size?: number) => (this.held && size !== 0 ? null : this.counted(read(size) as Buffer | null));
-    // Before undici listens: it ends the answer in this event.
+    // Registered before undici's listener, which ends the answer on this event.
     socket.once('error', (lost) => (this.broken = lost));
     this.socket = socket;
     this.broken = undefined;
@@ -59,7 +59,9 @@ export class Connection {
     if (bytes === null) return null;
     this.unheardBytes += bytes.length;
     if (this.unheardBytes <= noiseBytes) return bytes;
-    this.socket?.destroy(Object.assign(new Error('The server sends no answer'), { code: noiseCode }));
+    this.socket?.destroy(
+      Object.assign(new Error('The server sent too many bytes without an answer'), { code: noiseCode }),
+    );
     return null;
   }
 }

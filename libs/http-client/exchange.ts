@@ -1,6 +1,6 @@
-// One request and its answer on a lent connection: deadlines, bounds, and a body that is pushed to its reader, which holds
-// the connection while it is slow itself. Whatever goes wrong is told as the caller's own error; nothing is retried and no
-// meaning is read into the bytes.
+// One request and its answer on a borrowed connection, with deadlines and bounds. The body is pushed to its reader, and the
+// connection pauses while the reader is slow. Failures become the caller's errors. Nothing is retried, and the bytes are
+// not interpreted.
 import type { Dispatcher } from 'undici';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -8,14 +8,14 @@ import { AppError } from '#libs/schemas/errors.js';
 import { type Connection, noiseCode } from './connection.js';
 import type { ClientOptions, HttpAnswer, HttpCall, HttpFailure } from './outgoing.js';
 
-/** More than this read ahead holds the connection. */
+/** The connection pauses when more than this is buffered. */
 const readAheadBytes = 64 * 1024;
 const drainBytes = 64 * 1024;
 const drainMs = 1_000;
 const longestTimerMs = 2 ** 31 - 1;
-/** Codes of the parser, and of undici's own checks. */
+/** Error codes of the parser and of undici's own checks. */
 const notHttp = /^(?:HPE_|UND_ERR_HEADERS_OVERFLOW$|ERR_ASSERTION$)/;
-/** Codes of a connection that was there. */
+/** Error codes of an established connection. */
 const lost = /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_DESTROYED)$/;
 
 interface Reader {
@@ -30,24 +30,24 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
   private stopped: Error | undefined;
   private broken: Error | undefined;
-  /** The connection is free again. */
+  /** The connection has been returned. */
   private over = false;
   private closed = false;
   private pieces: Uint8Array[] = [];
   private aheadBytes = 0;
-  /** Given to the reader. */
+  /** Bytes given to the reader. */
   private bytes = 0;
-  /** Waits for the answer to open. */
+  /** Resolves the wait for the answer to open. */
   private wake: (() => void) | undefined;
   private reader: Reader | undefined;
-  /** The reader asked for a pause; a slow reader is not a silent server. */
+  /** The reader asked for a pause, during which the server's silence does not count. */
   private paused = false;
   private opened = false;
-  /** By performance.now(), as all times here. */
+  /** In performance.now() time, like all times here. */
   private readonly deadline: number;
   private silentAt: number;
   private hurriedAt = Infinity;
-  /** One timer for all bounds: what moves further away is looked at when it fires. */
+  /** One timer for all bounds. When a bound moves later, the timer is only adjusted after it fires. */
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Infinity;
 
@@ -55,7 +55,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     private readonly options: ClientOptions,
     private readonly call: HttpCall,
     private readonly connection: Connection,
-    /** Nobody waits for the answer any more; the connection is free. */
+    /** `onClose`: nobody waits for the answer any more. `onOver`: the connection is free. */
     private readonly ends: { onClose(): void; onOver(connection: Connection): void },
   ) {
     const now = performance.now();
@@ -66,7 +66,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     else call.signal.addEventListener('abort', this.cancel, { once: true });
   }
 
-  /** Resolves when the answer opens, or ends. @throws what `failure` takes */
+  /** Resolves when the answer opens, or ends. @throws what `failure` returns */
   async begin(request: Dispatcher.DispatchOptions): Promise<void> {
     if (this.stopped !== undefined) {
       this.leave();
@@ -110,12 +110,12 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     else this.cut();
   }
 
-  /** Whatever was thrown here, as what it means to the caller. */
+  /** Converts anything thrown here to the caller's error. */
   failure(error: unknown): Error {
     if (this.stopped !== undefined) return this.stopped;
     if (error instanceof AppError) return error;
     const { code, name } = error as { code?: unknown; name?: unknown };
-    // undici's parser gives its errors no code.
+    // undici's parser errors have no code.
     const known = typeof code === 'string' ? code : name === 'HTTPParserError' ? 'HPE_INVALID' : '';
     const [kind, what] = this.meaning(known);
     return this.options.toError({ kind, what: known === '' ? what : `${what} (${known})`, cause: error });
@@ -158,7 +158,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     this.leave();
   }
 
-  /** Gives the reader what is there, unless it asked for a pause, and then the end, if that is there too. */
+  /** Gives the buffered bytes to the reader unless it asked for a pause, then the end if that has arrived. */
   private flow(): void {
     const { reader } = this;
     if (reader === undefined || this.paused) return;
@@ -179,7 +179,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   private pause(flow: Promise<'enough' | undefined>): void {
     this.paused = true;
-    // One that is over may serve another exchange already.
+    // After its end, the connection may already serve another exchange.
     if (!this.over) this.connection.hold();
     flow.then(
       (said) => {
@@ -196,12 +196,12 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     );
   }
 
-  /** Not from within a handler of undici's. */
+  /** Must not be called inside an undici handler. */
   private readOn(): void {
     if (!this.paused && !this.over) this.connection.release();
   }
 
-  /** The reader is given no more. */
+  /** Ends what the reader gets. */
   private settle(error?: unknown): void {
     const { reader } = this;
     this.reader = undefined;
@@ -209,7 +209,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     else reader?.reject(error);
   }
 
-  /** All that is there, as one piece. */
+  /** All buffered bytes, as one piece. */
   private taken(): Uint8Array {
     const taken = this.pieces.length === 1 ? this.pieces[0]! : Buffer.concat(this.pieces);
     this.pieces = [];
@@ -220,7 +220,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     return taken;
   }
 
-  /** Something was said just now: silence is counted anew. */
+  /** Restarts the idle time: the server has just sent something. */
   private listen(): void {
     const now = performance.now();
     this.silentAt = now + this.options.timeoutMs.idle;
@@ -247,7 +247,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
     this.arm(now);
   };
 
-  /** What is left, usually only the end itself, is read, so that the connection is free again; else it is cut. */
+  /** Reads the rest, usually only the end, so that the connection can be reused; otherwise the connection is cut. */
   private drain(): void {
     this.pieces = [];
     setTimeout(() => this.cut(), drainMs).unref();
@@ -255,7 +255,7 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
   }
 
   private cut(): void {
-    if (!this.over) this.controller?.abort(this.stopped ?? new Error('The answer was left'));
+    if (!this.over) this.controller?.abort(this.stopped ?? new Error('The answer is no longer wanted'));
   }
 
   private leave(): void {
@@ -277,8 +277,8 @@ export class Exchange implements HttpAnswer, Dispatcher.DispatchHandler {
 
   private meaning(code: string): [HttpFailure['kind'], string] {
     const { connect } = this.options.timeoutMs;
-    if (code === 'UND_ERR_CONNECT_TIMEOUT') return ['connect', `took no connection in ${connect} ms`];
-    if (code === noiseCode) return ['noise', 'sent much that is no answer'];
+    if (code === 'UND_ERR_CONNECT_TIMEOUT') return ['connect', `did not accept a connection within ${connect} ms`];
+    if (code === noiseCode) return ['noise', 'sent too many bytes without an answer'];
     if (this.bytes > 0) return ['cut', 'cut its answer short'];
     if (notHttp.test(code)) return ['not_http', 'does not answer in HTTP'];
     const there = this.status !== 0 || lost.test(code);

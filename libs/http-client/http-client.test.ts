@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A server that answers the first bytes of each connection as told. */
+/** A server that responds to the first bytes of each connection with `answer`. */
 async function serve(answer: (socket: Socket) => void): Promise<Server> {
   const server = createServer((socket) => {
     closing.push(() => socket.destroy());
@@ -62,13 +62,13 @@ async function bytesOf(client: HttpClient): Promise<number> {
 const ok = 'HTTP/1.1 200 OK\r\n';
 const failure = (kind: HttpFailure['kind']) => ({ failure: expect.objectContaining({ kind }) as unknown });
 
-/** Until what is on its way has arrived: each turn of the event loop reads a socket once. */
+/** Waits until sent bytes have arrived: each turn of the event loop reads a socket once. */
 async function arrival(): Promise<undefined> {
   for (let turns = 0; turns < 100; turns += 1) await turn();
   return undefined;
 }
 
-// undici's own pause ends the process here: its parser is asked to finish while it is paused.
+// undici's own pause would crash the process here, because its parser is finished while paused.
 for (const [announced, sent] of [
   [200_000, 65_536],
   [1_000_000, 300_000],
@@ -90,7 +90,7 @@ for (const [announced, sent] of [
     else await expect(read).rejects.toMatchObject(failure('cut'));
     answer.close();
     expect(sizes.reduce((sum, size) => sum + size)).toBe(sent);
-    // The server was held up: little is read ahead.
+    // The server was slowed down: little was read ahead.
     expect(Math.max(...sizes)).toBeLessThan(150_000);
   });
 }
@@ -115,7 +115,7 @@ const answers: [string, HttpFailure['kind'], (socket: Socket) => void][] = [
   ['a status that is none', 'not_http', (socket) => socket.end('HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n')],
   ['nothing, and an end', 'lost', (socket) => socket.end()],
   ['a reset', 'lost', (socket) => socket.resetAndDestroy()],
-  // The one answer 1xx that undici does not take: it is asked for by nobody.
+  // The one 1xx answer that undici does not accept, because no request asked for it.
   ['100 Continue', 'lost', (socket) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${ok}content-length: 0\r\n\r\n`)],
 ];
 const chunked = 'transfer-encoding: chunked\r\n\r\n';

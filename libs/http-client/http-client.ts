@@ -1,5 +1,5 @@
-// HTTP to one origin: connections used again, each lent to one exchange at a time; deadlines, and bounds on size and on
-// exchanges at once. It follows no redirect, retries nothing and decodes nothing; whoever opens an answer closes it.
+// HTTP to one origin: reusable connections, each borrowed by one exchange at a time; deadlines, and bounds on size and
+// concurrency. It follows no redirect, retries nothing and decodes nothing. The caller closes each answer that it opens.
 import { buildConnector } from 'undici';
 import { Connection } from './connection.js';
 import { Exchange } from './exchange.js';
@@ -13,7 +13,7 @@ export class HttpClient {
   private readonly all = new Set<Connection>();
   private underWay = 0;
 
-  /** @throws AppError of the guard, for an address that may not be connected to */
+  /** @throws AppError of the guard, for a forbidden address */
   constructor(private readonly options: ClientOptions) {
     this.url = new URL(options.baseUrl);
     this.path = this.url.pathname.replace(/\/+$/, '');
@@ -22,9 +22,9 @@ export class HttpClient {
   }
 
   /**
-   * Resolves when the answer is there.
-   * @param weight How many of the exchanges allowed it counts as.
-   * @throws what `toError` makes of a failure; AppError of the guard
+   * Resolves when the answer opens.
+   * @param weight How many exchanges it counts as against the maximum.
+   * @throws what `toError` returns for a failure; AppError of the guard
    */
   async open({ method, path, headers, body }: HttpRequest, call: HttpCall, weight = 1): Promise<HttpAnswer> {
     const { options } = this;
@@ -51,12 +51,12 @@ export class HttpClient {
     }
   }
 
-  /** Exchanges under way are cut. */
+  /** Cuts exchanges under way. */
   async close(): Promise<void> {
     await Promise.all([...this.all].map((connection) => connection.client.destroy()));
   }
 
-  /** The one used last is lent first, so that those not needed close. */
+  /** Reuses the connection used last, so that surplus ones time out. */
   private lend(): Connection {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
@@ -71,5 +71,5 @@ export class HttpClient {
   }
 }
 
-/** `search` is the base address's own, '' or with its question mark. */
+/** `search` is the query of the base address: '' or with its question mark. */
 const withQuery = (path: string, search: string) => `${path}${path.includes('?') ? search.replace('?', '&') : search}`;

@@ -1,11 +1,11 @@
-// The body of an answer as a stream, for those who read one: it holds the connection while nobody reads, and closes the
-// exchange when it ends or is left.
+// The body of an answer as a Node stream. The connection pauses while nobody reads, and the exchange closes when the stream
+// ends or is destroyed.
 import { Readable } from 'node:stream';
 import type { HttpAnswer } from './outgoing.js';
 
 const readAheadBytes = 64 * 1024;
 
-/** @param check Sees each piece first; what it throws ends the stream. */
+/** @param check Sees each piece first; if it throws, the stream ends with that error. */
 export function streamOf(answer: HttpAnswer, check?: (bytes: Uint8Array) => void): Readable {
   let readOn: (() => void) | undefined;
   const stream = new Readable({
@@ -16,7 +16,7 @@ export function streamOf(answer: HttpAnswer, check?: (bytes: Uint8Array) => void
       done(error);
     },
   });
-  // Its reader gets the error; without a reader it can be ignored.
+  // The reader gets the error; without a reader it can be ignored.
   stream.on('error', () => undefined);
   const take = (bytes: Uint8Array) => {
     check?.(bytes);
@@ -25,7 +25,7 @@ export function streamOf(answer: HttpAnswer, check?: (bytes: Uint8Array) => void
   answer.read(take).then(
     () => {
       stream.push(null);
-      // Also where nobody reads the rest, which is here.
+      // Needed here too: the rest of the body may never be read.
       answer.close();
     },
     (error: Error) => stream.destroy(error),

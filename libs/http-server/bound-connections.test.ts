@@ -19,7 +19,7 @@ verifies('reliability.connections', 'half of the descriptors, told once, served 
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const opened: Socket[] = [];
-  /** What comes of it: an answer, or the end. */
+  /** Returns the answer, or how the connection ended. */
   const ask = async (): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     opened.push(socket);

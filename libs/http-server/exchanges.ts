@@ -1,5 +1,5 @@
-// Which answers are under way on a connection: counted in one place, for all that bound connections, end them, or want
-// to know when their client goes. It is on the path of every request, so an exchange costs one listener.
+// Tracks which answers are in progress on each connection, for everything that bounds connections, ends them, or needs to
+// know when a client disconnects. It runs for every request, so an exchange costs only one listener.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -37,7 +37,7 @@ function counted(socket: Socket, answer: ServerResponse): Open {
   return open;
 }
 
-/** An answer that waits for others has no connection yet: Node would report its end only to the first one. */
+/** An answer that waits for earlier ones has no connection yet, and Node would report its end only to the first one. */
 function watch(socket: Socket): Open {
   const open: Open = new Map();
   onConnections.set(socket, open);

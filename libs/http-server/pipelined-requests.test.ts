@@ -9,7 +9,7 @@ import { boundPipelines, maxPipelined } from './pipelined-requests.js';
 
 const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 
-/** Holds every request; `sent` is written to it at once. */
+/** A server that holds every request; `sent` is written to it at once. */
 async function holding(sent: string, add: (server: FastifyInstance) => void) {
   const held: FastifyReply[] = [];
   const server = fastify();

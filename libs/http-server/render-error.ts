@@ -1,4 +1,4 @@
-// An error as every API shows it: code, type, message, never a cause, a stack or a path.
+// An error as every API shows it: code, type and message, never a cause, a stack or a path.
 import { type AppError, errorTable } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 

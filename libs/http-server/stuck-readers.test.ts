@@ -6,7 +6,7 @@ import { verifies } from '../../test/verifies.js';
 import { boundReaders, dropReader } from './stuck-readers.js';
 
 const request = 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
-/** More than the system keeps for a connection. */
+/** More than the system buffers for a connection. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');
 const patient = { timeout: 10_000 };
 

@@ -32,6 +32,8 @@ export const toolTimeoutMetaKey = 'signalbox/timeout_ms';
 export const toolReadOnlyWhenMetaKey = 'signalbox/read_only_when';
 /** In `_meta` of a listed tool: `true` if its results are the same in every session. */
 export const toolSessionlessMetaKey = 'signalbox/sessionless';
+/** In `_meta` of a listed tool: the argument that names the one file that its results depend on. */
+export const toolReadsFileMetaKey = 'signalbox/reads_file';
 
 export function toCallMeta(call: CallMeta): JsonObject {
   return {

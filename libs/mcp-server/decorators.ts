@@ -1,7 +1,7 @@
 // `@McpServer` and `@McpTool` mark a class and its methods; nothing happens until a server is created from an instance.
 // The marks are stored as metadata on the class, so the class stays an ordinary Nest provider.
 import 'reflect-metadata';
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ReadOnlyWhen, ToolAnnotations } from '#libs/schemas/tool-definition.js';
@@ -17,8 +17,11 @@ export interface CallInProgress {
   context: ToolContext;
 }
 
+/** What a call ends with: its result, or what its client is asked before it runs again. */
+export type CallEnd = CallToolResult | InputRequiredResult;
+
 /** Runs a call and returns what the caller gets; `run` rejects with the tool's error, or the reason of an abort. */
-export type Around = (call: CallInProgress, run: () => Promise<CallToolResult>) => Promise<CallToolResult>;
+export type Around = (call: CallInProgress, run: () => Promise<CallEnd>) => Promise<CallEnd>;
 
 export interface McpServerOptions {
   name: string;
@@ -43,9 +46,11 @@ export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {
   readOnlyWhen?: ReadOnlyWhen;
   /** Answers of its read-only calls do not depend on the session: a cached result serves all sessions of its caller. */
   sessionless?: boolean;
+  /** The argument that names the file which a result depends on: a cached result is used while that file is unchanged. */
+  readsFile?: string;
 }
 
-/** A string, an object (becomes structured content) or a whole MCP result. */
+/** A string, an object (becomes structured content), a whole MCP result, or `inputRequired(…)`, which asks the client. */
 export type ToolReturn = string | object | CallToolResult;
 
 export interface DeclaredTool {

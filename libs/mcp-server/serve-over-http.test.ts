@@ -19,7 +19,7 @@ const patient = { timeout: 10_000 };
 class ProbeTools {
   running = 0;
   stopped = 0;
-  /** By which limits, as the log says it. */
+  /** The limits that refused something, according to the log. */
   readonly refused: unknown[] = [];
   release: () => void = () => undefined;
 
@@ -88,7 +88,7 @@ for (const name of clients) {
     await failed;
     await expect.poll(() => tools.stopped, patient).toBe(1);
 
-    // The client's stream may not be open yet: what comes before it is not told.
+    // The client's stream may not be open yet, and earlier notifications are lost.
     const options = { description: 'Came later.', input: z.object({}) };
     let added = 0;
     await expect
@@ -135,7 +135,7 @@ verifies('tools.own-server-http', 'what it refuses, and plain JSON', async () =>
   }
 });
 
-/** A connection on which so many calls of a tool are sent in one write. */
+/** A connection on which several calls of a tool are sent in one write. */
 function pipeline(serving: HttpServing, tool: string, calls: number) {
   const { host, port, pathname } = new URL(serving.url);
   const socket = connectTo(Number(port), '127.0.0.1');

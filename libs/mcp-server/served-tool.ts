@@ -1,12 +1,18 @@
 // One tool as a server lists and runs it. Creates the JSON Schema once; converts what the method returns or throws to
 // an MCP result. Stacks, paths and messages of unknown errors never get into one.
 import { z } from 'zod';
-import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  type Tool,
+} from '@modelcontextprotocol/server';
 import { AppError, toolErrorCodes, type ErrorCode, type ToolErrorCode } from '#libs/schemas/errors.js';
 import {
   errorCodeMetaKey,
   toolMetadataMetaKey,
   toolReadOnlyWhenMetaKey,
+  toolReadsFileMetaKey,
   toolSessionlessMetaKey,
   toolTimeoutMetaKey,
 } from './call-meta.js';
@@ -34,6 +40,7 @@ export function serveTool(tool: Omit<ServedTool, 'listed'>): ServedTool {
     ...(options.timeoutMs === undefined ? {} : { [toolTimeoutMetaKey]: options.timeoutMs }),
     ...(options.readOnlyWhen === undefined ? {} : { [toolReadOnlyWhenMetaKey]: options.readOnlyWhen }),
     ...(options.sessionless === true ? { [toolSessionlessMetaKey]: true } : {}),
+    ...(options.readsFile === undefined ? {} : { [toolReadsFileMetaKey]: options.readsFile }),
   };
   const listed = {
     name: tool.name,
@@ -56,7 +63,11 @@ function jsonSchema(tool: { name: string; place: string }, schema: z.ZodObject, 
 }
 
 /** Checks the arguments, runs the method, checks its result. @throws the method's errors, AppError for the checks. */
-export async function runTool(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
+export async function runTool(
+  tool: ServedTool,
+  args: unknown,
+  context: ToolContext,
+): Promise<CallToolResult | InputRequiredResult> {
   const input = tool.options.input.safeParse(args ?? {});
   if (!input.success) {
     throw new AppError('invalid_tool_arguments', `Invalid arguments: ${problems(input.error)}`, {
@@ -64,7 +75,9 @@ export async function runTool(tool: ServedTool, args: unknown, context: ToolCont
       cause: input.error,
     });
   }
-  const result = toResult(await tool.handler(input.data, context));
+  const returned = await tool.handler(input.data, context);
+  if (isInputRequiredResult(returned)) return returned;
+  const result = toResult(returned);
   if (tool.options.output !== undefined && result.isError !== true) {
     const output = tool.options.output.safeParse(result.structuredContent);
     if (!output.success) {

@@ -1,4 +1,5 @@
 // What a tool's method receives besides its parsed input.
+import type { ClientCapabilities, InputResponses } from '@modelcontextprotocol/server';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 
@@ -14,6 +15,12 @@ export interface ToolContext {
   cache: ToolCache;
   /** Aborts when the caller cancels or disconnects, or the tool's time is over. */
   signal: AbortSignal;
+  /** What the client can be asked, by returning `inputRequired`; nothing within the worker. */
+  clientCapabilities: ClientCapabilities;
+  /** Its answers to what the method returned before, unchecked: it runs again with them. Absent the first time. */
+  inputResponses?: InputResponses;
+  /** The `requestState` that the method returned before: no client can change it. */
+  requestState?: string;
   /** Reports progress to the caller; does nothing if the caller did not ask for it. Never throws. */
   reportProgress(progress: number, total?: number, message?: string): void;
 }

@@ -1,7 +1,15 @@
 // An MCP server created from decorated instances: its set of tools, and any number of connections that serve them.
 // Has no transport of its own; the code that connects one also closes it.
-import { Server, ProtocolError, type Transport } from '@modelcontextprotocol/server';
-import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
+import { randomBytes } from 'node:crypto';
+import { createRequestStateCodec, isInputRequiredResult, ProtocolError, Server } from '@modelcontextprotocol/server';
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  InputResponses,
+  ServerContext,
+  Tool,
+  Transport,
+} from '@modelcontextprotocol/server';
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
@@ -42,6 +50,8 @@ export interface ServedCall {
   /** Who calls over HTTP; a trusted caller's `meta` takes precedence. */
   userId?: string | undefined;
   signal: AbortSignal;
+  /** What its client can be asked and has answered; absent within this process. */
+  asking?: Pick<ToolContext, 'clientCapabilities' | 'inputResponses' | 'requestState'>;
   /** Absent if the caller does not want progress. Must not throw. */
   onProgress?: (progress: ServedProgress) => void;
 }
@@ -52,7 +62,7 @@ export interface ServedProgress {
   message?: string;
 }
 
-/** Told to whoever serves the tools, or uses them from within this process. */
+/** Gets the events of a server: implemented by what serves its tools, or uses them within this process. */
 export interface ServerListener {
   onToolsChanged(): void;
   onClosed?(): void;
@@ -64,6 +74,8 @@ export class ToolServer {
   private readonly tools = new Map<string, ServedTool>();
   private readonly connections = new Set<Server>();
   private readonly listeners = new Set<ServerListener>();
+  /** Signs what a tool keeps with a client between two rounds of a call; both have to reach this process. */
+  private readonly states = createRequestStateCodec<KeptState>({ key: randomBytes(32) });
 
   constructor(
     private readonly declared: McpServerOptions,
@@ -130,7 +142,10 @@ export class ToolServer {
     const { prompts } = this.options;
     const server = new Server(
       { name: this.name, version: this.declared.version ?? '1.0.0' },
-      { capabilities: { tools: { listChanged: true }, ...(prompts === undefined ? {} : { prompts: {} }) } },
+      {
+        capabilities: { tools: { listChanged: true }, ...(prompts === undefined ? {} : { prompts: {} }) },
+        requestState: { verify: this.states.verify },
+      },
     );
     if (prompts !== undefined) servePrompts(server, prompts);
     server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
@@ -140,9 +155,12 @@ export class ToolServer {
       }
       const { transport } = server;
       const { id, signal } = context.mcpReq;
-      const result = await this.run(servedCall(params, context), 'info');
+      const call = servedCall(params, context);
+      const result = await this.run({ ...call, asking: askingOf(params.name, context, server) }, 'info');
       if (signal.aborted) leaveUnanswered(transport, id);
-      return result;
+      if (!isInputRequiredResult(result) || result.requestState === undefined) return result;
+      const kept = { tool: params.name, state: result.requestState };
+      return { ...result, requestState: await this.states.mint(kept) };
     });
     return server;
   }
@@ -167,11 +185,12 @@ export class ToolServer {
    * An error thrown by a tool becomes an error result.
    * @throws AppError invalid_tool_arguments if there is no such tool
    */
-  call(call: ServedCall): Promise<CallToolResult> {
-    return this.run(call, 'debug');
+  async call(call: ServedCall): Promise<CallToolResult> {
+    const result = await this.run(call, 'debug');
+    return isInputRequiredResult(result) ? failedResult(new AppError('tool_failed', nobodyAsked)) : result;
   }
 
-  private async run(call: ServedCall, level: 'info' | 'debug'): Promise<CallToolResult> {
+  private async run(call: ServedCall, level: 'info' | 'debug'): Promise<CallToolResult | InputRequiredResult> {
     const tool = this.tools.get(call.tool);
     if (tool === undefined) throw new AppError('invalid_tool_arguments', unknownTool);
     const startedAt = performance.now();
@@ -204,7 +223,7 @@ export class ToolServer {
     }
   }
 
-  private async authorizedRun(tool: ServedTool, args: unknown, context: ToolContext): Promise<CallToolResult> {
+  private async authorizedRun(tool: ServedTool, args: unknown, context: ToolContext) {
     if ((await this.hooks.authorize(tool.name, context)) === false) {
       throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
     }
@@ -212,7 +231,7 @@ export class ToolServer {
     return runTool(tool, args, context);
   }
 
-  private context({ meta, userId: caller, sessionId: connected, onProgress }: ServedCall, signal: AbortSignal) {
+  private context({ meta, userId: caller, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal) {
     const { openWorkspace, logger, cache, sessionId: only } = this.options;
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
@@ -231,6 +250,8 @@ export class ToolServer {
       logger: logger.child(fields),
       cache: scopedCache(cache, `tool:${this.name}:${userId}:`, signal),
       signal,
+      clientCapabilities: {},
+      ...asking,
       reportProgress: (progress, total, message) => {
         if (signal.aborted) return;
         onProgress?.({
@@ -245,6 +266,24 @@ export class ToolServer {
 }
 
 const unknownTool = 'Unknown tool';
+const nobodyAsked = 'The tool asked its caller something, which a tool in the worker’s own process cannot';
+
+interface KeptState {
+  tool: string;
+  state: string;
+}
+
+/** @throws ProtocolError for what another tool has kept */
+function askingOf(tool: string, { mcpReq }: ServerContext, server: Server): NonNullable<ServedCall['asking']> {
+  const { inputResponses } = mcpReq;
+  const kept = mcpReq.requestState<KeptState>();
+  if (kept !== undefined && kept.tool !== tool) throw new ProtocolError(invalidParams, 'The state is of another tool');
+  return {
+    clientCapabilities: server.getClientCapabilities() ?? {},
+    ...(inputResponses === undefined ? {} : { inputResponses: inputResponses as InputResponses }),
+    ...(kept === undefined ? {} : { requestState: kept.state }),
+  };
+}
 
 /** A call that arrived over a connection. */
 function servedCall(

@@ -29,30 +29,31 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     { buckets, labels = [] }: { buckets: number[]; labels?: readonly Label[] },
   ) => new Histogram({ name: `signalbox_${name}`, help, labelNames: labels, buckets, registers });
 
-  const errors = counter('errors_total', 'Errors that a caller or a model was shown', ['type', 'code']);
+  const errors = counter('errors_total', 'Errors shown to a caller or a model', ['type', 'code']);
   // From the first scrape on, so that an alert on a rate sees the first error.
   for (const [code, { type }] of Object.entries(errorTable)) errors.inc({ type, code }, 0);
-  const configReloads = counter('config_reloads_total', 'Times that a process read its configuration again', [
-    'outcome',
-  ]);
+  const configReloads = counter('config_reloads_total', 'Reloads of the configuration', ['outcome']);
   for (const outcome of ['applied', 'unchanged', 'rejected']) configReloads.inc({ outcome }, 0);
   const policyDecisions = counter('policy_decisions_total', 'Tool calls that the policy decided', ['effect']);
   for (const effect of ['allow', 'deny', 'require_approval']) policyDecisions.inc({ effect }, 0);
-  const toolChanges = counter('tool_changes_total', 'Definitions of tools that changed, and what became of that', [
+  const toolChanges = counter('tool_changes_total', 'Changed tool definitions, by grade and outcome', [
     'grade',
     'outcome',
   ]);
   for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
   const counted = new WeakSet<object>();
 
-  const approvalsPending = gauge('approvals_pending', 'Calls that wait for a person');
+  const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');
   approvalsPending.set(0);
-  const approvals = counter('approvals_total', 'Calls that needed an approval, by what became of them', ['state']);
+  const approvals = counter('approvals_total', 'Calls that needed an approval, by final state', ['state']);
   for (const state of ['approved', 'denied', 'expired', 'cancelled']) approvals.inc({ state }, 0);
-  const approvalNotices = counter('approval_notices_total', 'Tries to tell the webhook of a call that waits', [
+  const approvalNotices = counter('approval_notices_total', 'Attempts to notify the webhook of a waiting call', [
     'outcome',
   ]);
   for (const outcome of ['delivered', 'failed']) approvalNotices.inc({ outcome }, 0);
+
+  const samplings = counter('samplings_total', 'What tool servers asked models, by how that ended', ['outcome']);
+  for (const outcome of ['ok', 'cancelled', 'model_forbidden']) samplings.inc({ outcome }, 0);
 
   return {
     registry,
@@ -67,7 +68,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       },
     ),
     chatRounds: histogram('chat_rounds', 'Model calls of a turn', { buckets: [1, 2, 3, 4, 5, 6, 8, 10, 15, 20] }),
-    gatewayOverhead: histogram('gateway_overhead_seconds', 'Own time of a turn: all, less model and tool time', {
+    gatewayOverhead: histogram('gateway_overhead_seconds', 'Own time of a turn: total minus model and tool time', {
       buckets: ownBuckets,
     }),
     modelCalls: counter('model_calls_total', 'Model calls', ['provider', 'model', 'outcome']),
@@ -75,7 +76,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       buckets: turnBuckets,
       labels: ['provider', 'model'],
     }),
-    modelAttemptsFailed: counter('model_attempts_failed_total', 'Failed tries that another follows', [
+    modelAttemptsFailed: counter('model_attempts_failed_total', 'Failed attempts that were followed by another', [
       'provider',
       'code',
       'next',
@@ -92,9 +93,9 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     }),
     toolCancelsDropped: counter(
       'tool_cancels_dropped_total',
-      'Refused tool calls of which the journal was not told: too many at once, or the gateway stopped',
+      'Refused tool calls whose end was never journaled: too many at once, or the gateway had stopped',
     ),
-    toolCache: counter('tool_cache_total', 'Calls of tools whose results may be kept', ['outcome']),
+    toolCache: counter('tool_cache_total', 'Calls of tools whose results may be cached', ['outcome']),
     toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
       buckets: callBuckets,
     }),
@@ -102,7 +103,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     rateLimited: counter('rate_limited_total', 'Requests and calls refused by a limit', ['limit']),
     queueJobs: gauge('queue_jobs', 'Jobs in the queue', ['state']),
     queueOldestJobAge: gauge('queue_oldest_job_age_seconds', 'Age of the oldest waiting job'),
-    mcpSessionsEvicted: counter('mcp_sessions_evicted_total', 'MCP sessions that ended to make room for another'),
+    mcpSessionsEvicted: counter('mcp_sessions_evicted_total', 'MCP sessions closed to make room for another'),
     mcpServers: gauge('mcp_servers', 'Tool servers', ['state']),
     mcpProcesses: gauge('mcp_processes', 'Processes of tool servers'),
     isolationLevel: gauge(
@@ -111,28 +112,29 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       ['server'],
     ),
     mcpInstances: gauge('mcp_instances', 'Instances of tool servers', ['server', 'state']),
-    mcpConnects: counter('mcp_connects_total', 'Instances of tool servers that were begun', ['server', 'outcome']),
-    mcpClosed: counter('mcp_instances_closed_total', 'Instances of tool servers that ended', ['server', 'reason']),
-    mcpRefused: counter('mcp_refused_total', 'Tool calls that got no instance of their server', ['server', 'reason']),
-    mcpBounds: counter('mcp_bounds_total', 'Times that a tool server sent, or left open, more than is taken of it', [
+    mcpConnects: counter('mcp_connects_total', 'Started instances of tool servers', ['server', 'outcome']),
+    mcpClosed: counter('mcp_instances_closed_total', 'Ended instances of tool servers', ['server', 'reason']),
+    mcpRefused: counter('mcp_refused_total', 'Tool calls for which no instance of the server was available', [
       'server',
-      'bound',
+      'reason',
     ]),
+    mcpBounds: counter('mcp_bounds_total', 'Limits exceeded by tool servers', ['server', 'bound']),
     egressConnections: counter(
       'egress_connections_total',
-      'Connections of tool servers to the egress proxy, by what became of them',
+      'Connections of tool servers to the egress proxy, by outcome',
       ['server', 'outcome'],
     ),
     configReloads,
     policyDecisions,
     toolChanges,
-    toolChangesHeld: gauge('tool_changes_held', 'Changed definitions that wait for an operator'),
+    toolChangesHeld: gauge('tool_changes_held', 'Changed definitions waiting for an operator'),
     sessions: gauge('sessions', 'Sessions known'),
-    workspaceBytes: gauge('workspace_bytes', 'Bytes in all workspaces that a worker sees'),
-    workspaceFreeBytes: gauge('workspace_free_bytes', 'Bytes that are free on the disk of the workspaces'),
+    workspaceBytes: gauge('workspace_bytes', 'Total bytes of all workspaces that a worker sees'),
+    workspaceFreeBytes: gauge('workspace_free_bytes', 'Free bytes on the disk of the workspaces'),
     approvalsPending,
     approvals,
     approvalNotices,
+    samplings,
     auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 
     models: new BoundedLabels(maxModels),

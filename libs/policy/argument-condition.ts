@@ -1,5 +1,5 @@
-// One condition on an argument. A condition leans to the safe side: of a rule that allows it holds only where there is no
-// doubt, of a rule that denies or asks it holds already where the value can be read so. Patterns run in linear time.
+// A condition on one argument. In doubt it is cautious: for a rule that allows, it holds only for unambiguous values; for a
+// rule that denies or asks, it holds if the value could be read that way. Patterns run in linear time.
 import { RE2JS } from 're2js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import { parseArgumentPath, readArgument } from './argument-path.js';
@@ -7,7 +7,7 @@ import { isPlainPath, pathForms, prefixForm } from './path-forms.js';
 
 type Scalar = string | number | boolean | null;
 
-/** Exactly one of the tests. */
+/** Exactly one of the tests is set. */
 export interface ConditionSource {
   path: string;
   equals?: Scalar | undefined;
@@ -17,17 +17,17 @@ export interface ConditionSource {
 }
 
 export interface Condition {
-  /** Why it does not hold, with no part of the value; undefined where it holds. */
+  /** Why it does not hold, without any part of the value; undefined if it holds. */
   failure(args: JsonObject): string | undefined;
   holds(args: JsonObject): boolean;
 }
 
 type Test = (value: Json) => boolean;
 
-/** Of longer texts a pattern would cost too much: they match no rule that allows, and every other. */
+/** Longer texts would cost too much: they never match a rule that allows, and always match any other. */
 export const maxMatchedLength = 64 * 1024;
 
-/** @param allows of a rule that allows. @throws Error for a path or pattern that is none */
+/** @param allows whether the rule allows. @throws Error for an invalid path or pattern */
 export function compileCondition(source: ConditionSource, allows: boolean): Condition {
   const path = parseArgumentPath(source.path);
   const { test, wanted } = compileTest(source, allows);
@@ -61,7 +61,7 @@ const ofTexts =
   (value) =>
     typeof value === 'string' && test(value);
 
-/** Of one kind and equal: the text "5" is not the number 5. */
+/** Types must match too: the text "5" is not the number 5. */
 function oneOf(values: readonly Scalar[], allows: boolean): Test {
   const wanted = new Set<Json>(values);
   if (allows) return (value) => wanted.has(value);
@@ -75,7 +75,7 @@ function prefixTest(prefix: string, allows: boolean): (text: string) => boolean 
   return (text) => pathForms(text).some((form) => form.startsWith(prefix) || form.startsWith(wanted));
 }
 
-/** @throws Error for what RE2 cannot run: look-around, back references */
+/** @throws Error for patterns that RE2 does not support: look-around, back references */
 export function compilePattern(pattern: string, allows: boolean): (text: string) => boolean {
   const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern), allows ? 0 : RE2JS.DOTALL);
   if (allows) return (text) => text.length <= maxMatchedLength && compiled.matches(text);

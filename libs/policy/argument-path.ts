@@ -1,12 +1,12 @@
-// Where an argument is: the part of JSONPath that names one value. `$.path`, `$.files[0].name`, `$['odd name']`.
-// No wildcards, no `..`, no filters: a path that could name many values would leave open whether all or one must match.
+// Paths to arguments: the part of JSONPath that names a single value. `$.path`, `$.files[0].name`, `$['odd name']`. No
+// wildcards, `..` or filters: with several values it would be unclear whether all or one must match.
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 
 export type ArgumentPath = readonly (string | number)[];
 
 const step = /\.([\p{L}_$][\p{L}\p{N}_$-]*)|\[(\d{1,9})\]|\['([^'\\]*)'\]/uy;
 
-/** @throws Error that says what a path looks like */
+/** @throws Error that explains the syntax */
 export function parseArgumentPath(text: string): ArgumentPath {
   const path: (string | number)[] = [];
   let at = 1;
@@ -22,7 +22,7 @@ export function parseArgumentPath(text: string): ArgumentPath {
   throw new Error("a path names one value: $.name, $.list[0].name or $['odd name']; wildcards are not supported");
 }
 
-/** Undefined where nothing is there. Inherited members are not there. */
+/** Undefined if there is no value. Inherited members do not count. */
 export function readArgument(args: JsonObject, path: ArgumentPath): Json | undefined {
   let here: Json | undefined = args;
   for (const key of path) {

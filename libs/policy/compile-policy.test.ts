@@ -35,7 +35,7 @@ const problemsOf = (rules: unknown): string => {
 const part = fc.constantFrom('a', 'b', 'ab', '*', 'a*', '*b', 'a*b', '*a*');
 const name = fc.constantFrom('a', 'b', 'ab', 'aab', 'ba', 'aba');
 
-/** What a pattern means, the slow and plain way. */
+/** The same semantics, implemented simply and slowly. */
 const asRegExp = (pattern: string) =>
   new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^]*')}$`);
 
@@ -77,7 +77,7 @@ describe('which rule decides', () => {
           const decision = policy.decide(asked, { v: value }, caller);
           expect(decision.rule).toBe(expected);
           expect(explain(policy, { tool: asked, args: { v: value }, caller }).decision).toEqual(decision);
-          // What is hidden is denied with any arguments.
+          // A hidden tool is denied for any arguments.
           if (policy.isDenied(asked, caller)) {
             for (const v of [0, 1, 2, '1']) expect(policy.decide(asked, { v }, caller).effect).toBe('deny');
           }
@@ -264,7 +264,7 @@ describe('arguments', () => {
     }
     expect(holds('allow', { path: '$.a.b[0]', in: [1, 'x'] }, { a: { b: ['x'] } })).toBe(true);
     expect(holds('allow', { path: "$['odd name'].ключ", equals: null }, { 'odd name': { ключ: null } })).toBe(true);
-    // JSON with a name twice: what is decided on is what is run, the last one.
+    // Duplicate names in JSON: the decision and the call both use the last one.
     expect(holds('deny', { path: '$.a', equals: 2 }, JSON.parse('{"a":1,"a":2}') as JsonObject)).toBe(true);
   });
 
@@ -273,7 +273,7 @@ describe('arguments', () => {
     for (const regex of ['(a+)+$', '(a|aa)+$', '(.*a){20}', '([a-z]+)*!', 'a{0,1000}b']) {
       for (const effect of ['allow', 'deny']) {
         holds(effect, { path: '$.v', regex }, { v: `${'a'.repeat(60_000)}!` });
-        // Longer ones are not tried.
+        // Longer texts are not matched.
         expect(holds(effect, { path: '$.v', regex }, { v: 'a'.repeat(1_000_000) })).toBe(effect === 'deny');
       }
     }

@@ -1,5 +1,5 @@
-// The rules of a configuration as one function, compiled once: the first rule that matches decides, the default where
-// none does. What a tool and a caller leave of the rules is kept, so that a call costs a look-up and its arguments.
+// Compiles the rules of a configuration into one function: the first matching rule decides, or else the default. The rules
+// that can apply are cached per tool and caller, so that a call costs a lookup and its argument checks.
 import type { PolicyRule } from '#libs/config/policy-schema.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { compileCondition, type Condition } from './argument-condition.js';
@@ -18,19 +18,19 @@ export interface CompiledRule {
   conditions: readonly Condition[];
 }
 
-/** Pairs of tool and caller of which the rules are kept; with more, all are found anew. */
+/** Maximum cached pairs of tool and caller; beyond it the cache is cleared. */
 const maxKept = 200_000;
 
 export class CompiledPolicy {
   readonly rules: readonly CompiledRule[];
-  /** Rules that name exactly one tool, by `server/tool`; all others are tried for every tool. */
+  /** Rules that name exactly one tool, by `server/tool`; all others are checked for every tool. */
   private readonly ofOneTool = new Map<string, number[]>();
   private readonly ofManyTools: number[] = [];
   private readonly ofTool = new Map<string, readonly CompiledRule[]>();
   private readonly reachable = new Map<string, Map<string, readonly CompiledRule[]>>();
   private kept = 0;
 
-  /** @throws Error that names the rule; a configuration that was read has none of that */
+  /** @throws Error that names the rule; never for a configuration that passed validation */
   constructor(private readonly source: PolicySource) {
     this.rules = [...source.policy.rules, ...approvalRules(source.mcpServers)].map(compileRule);
     for (const [index, { source: rule }] of this.rules.entries()) {
@@ -47,25 +47,25 @@ export class CompiledPolicy {
     return reason === undefined ? { effect, rule: name } : { effect, rule: name, reason };
   }
 
-  /** Whether some call of the tool by this caller needs an approval. */
+  /** Whether any call of the tool by this caller could need an approval. */
   mayNeedApproval(tool: JudgedTool, caller: Caller): boolean {
     const rules = this.rulesFor(tool, caller);
     if (rules.some(({ effect }) => effect === 'require_approval')) return true;
     return rules.at(-1)?.conditions.length !== 0 && this.defaultFor(tool).effect === 'require_approval';
   }
 
-  /** Where no rule decides. */
+  /** The decision if no rule matches. */
   defaultFor(tool: JudgedTool): Decision {
     return defaultDecision(tool, this.source);
   }
 
-  /** Whatever its arguments are. */
+  /** Whether the tool is denied for all arguments. */
   isDenied(tool: JudgedTool, caller: Caller): boolean {
     const rules = this.rulesFor(tool, caller);
     return rules.at(-1)?.conditions.length === 0 && rules.every(({ effect }) => effect === 'deny');
   }
 
-  /** In order, those that may decide a call; one without conditions is the last. */
+  /** The rules that may decide a call, in order; one without conditions is the last. */
   private rulesFor(tool: JudgedTool, caller: Caller): readonly CompiledRule[] {
     const callerKey = callerKeyOf(caller);
     const toolKey = `${tool.server}/${tool.tool}`;
@@ -95,9 +95,9 @@ export class CompiledPolicy {
   }
 }
 
-/** Callers with equal keys are the same to every rule. */
+/** Callers with equal keys are equal to every rule. */
 export function callerKeyOf({ principal, keyId, roles = [] }: Caller): string {
-  // The caller of every request while no keys are configured.
+  // All requests while no keys are configured.
   if (keyId === undefined && roles.length === 0) return principal;
   return JSON.stringify([principal, keyId ?? null, roles]);
 }
@@ -139,7 +139,7 @@ function compileRule(rule: PolicyRule): CompiledRule {
 const namesOf = (names: string | readonly string[] | undefined): ReadonlySet<string> | undefined =>
   names === undefined ? undefined : new Set([names].flat());
 
-/** `tools.requires_approval` of the servers, after all rules of the policy: those may allow what it asks for. */
+/** `tools.requires_approval` of the servers, placed after all policy rules, which may therefore allow such calls. */
 function approvalRules(servers: PolicySource['mcpServers']): PolicyRule[] {
   return Object.entries(servers).flatMap(([server, { tools }]) => {
     if (tools.requires_approval === undefined || tools.requires_approval.length === 0) return [];

@@ -1,26 +1,26 @@
-// What a policy is asked and what it answers.
+// The input and output of a policy.
 import type { Config } from '#libs/config/schema.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 
-/** What of the configuration decides. */
+/** The parts of the configuration that affect decisions. */
 export type PolicySource = Pick<Config, 'policy' | 'mcpServers' | 'isolation'>;
 
 export type Effect = 'allow' | 'deny' | 'require_approval';
 
 export interface Decision {
   effect: Effect;
-  /** The rule that decided, for the audit row; `default` or `default:…` where none did. */
+  /** The rule that decided, for the audit row; `default` or `default:…` if none matched. */
   rule: string;
   /** Shown to the model and the caller. */
   reason?: string;
 }
 
-/** Who calls, as rules can tell. */
+/** The caller, as far as rules can distinguish it. */
 export interface Caller {
   principal: string;
   keyId?: string;
   roles?: readonly string[];
 }
 
-/** What a decision is made on; `readOnly` as this call of the tool is treated. */
+/** The tool that is judged; `readOnly` is the value used for this call. */
 export type JudgedTool = Pick<CatalogTool, 'server' | 'tool' | 'isolation' | 'readOnly' | 'annotations'>;

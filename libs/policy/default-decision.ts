@@ -1,5 +1,5 @@
-// What becomes of calls that no rule decides: all allowed, or by where the tool runs and what it can reach. What a server
-// says of its own tools counts only where it is trusted (`readOnly` of a tool is already that).
+// Decides calls that no rule matches: allows all, or judges by where the tool runs and what it can reach. A server's claims
+// about its own tools count only if it is trusted (`readOnly` already reflects that).
 import type { Decision, JudgedTool, PolicySource } from './decision.js';
 
 const levels = ['none', 'process', 'confined', 'namespace'];
@@ -11,7 +11,7 @@ export function defaultDecision(tool: JudgedTool, { policy, mcpServers, isolatio
       ? { effect: 'allow', rule: `default:${origin}-read-only` }
       : { effect: 'require_approval', rule: `default:${origin}` };
   if (tool.isolation === 'builtin') {
-    // One that says that it reaches out of the workspace (`fetch`) is no better than an address.
+    // A tool that declares access beyond the workspace (`fetch`) is treated like a remote server.
     return tool.annotations.openWorldHint === true
       ? reads('builtin-open-world')
       : { effect: 'allow', rule: 'default:builtin' };

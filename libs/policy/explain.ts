@@ -1,29 +1,29 @@
-// Why a policy decides as it does: every rule up to the one that decides, and what keeps the others from matching. Also
-// where something is not known (a past call of which the audit kept no more): then it says what is missing.
+// Explains a decision: every rule up to the one that decides, and why the others do not match. Also works with incomplete
+// information (a past call, of which the audit keeps only a part), and then names what is missing.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { CompiledPolicy, CompiledRule } from './compile-policy.js';
 import type { Caller, Decision, JudgedTool } from './decision.js';
 
 export interface AskedCall {
   tool: JudgedTool;
-  /** Undefined where they are not known. */
+  /** Undefined if unknown. */
   args: JsonObject | undefined;
-  /** Whose roles are undefined where they are not known. */
+  /** `roles` is undefined if unknown. */
   caller: Omit<Caller, 'roles'> & { roles: readonly string[] | undefined };
 }
 
 export interface TriedRule {
   rule: string;
   matched: boolean;
-  /** What keeps it from matching. */
+  /** Why it does not match. */
   because?: string;
 }
 
 export interface Explanation {
   tried: TriedRule[];
-  /** Undefined where it cannot be told. */
+  /** Undefined if it cannot be determined. */
   decision?: Decision;
-  /** What would have to be known. */
+  /** The missing information. */
   missing?: string;
 }
 
@@ -43,7 +43,7 @@ export function explain(policy: CompiledPolicy, call: AskedCall): Explanation {
   return { tried, decision: policy.defaultFor(call.tool) };
 }
 
-/** Undefined also where the rule does not match whatever that is. */
+/** Undefined also if the rule cannot match anyway. */
 function whatIsMissing(rule: CompiledRule, { tool, args, caller }: AskedCall): string | undefined {
   const needsRoles = caller.roles === undefined && rule.source.role !== undefined;
   const roles = needsRoles ? [rule.source.role!].flat() : (caller.roles ?? []);

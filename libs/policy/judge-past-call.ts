@@ -1,5 +1,5 @@
-// What a policy would say of a call that the audit tells of. Arguments that were redacted or clamped are not the ones that
-// ran: the digest beside them tells, and a rule that depends on them is then left undecided.
+// What a policy would decide about a call in the audit. Redacted or truncated arguments differ from those that ran, which
+// the digest reveals; rules that depend on them are then left undecided.
 import { createHash } from 'node:crypto';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
@@ -21,12 +21,12 @@ export interface PastCall {
 
 export type Judgement =
   | { kind: 'same' }
-  /** It never came to a decision: no such tool, arguments that its schema refuses, a bound. */
+  /** There was no decision: an unknown tool, arguments that violate the schema, or a bound. */
   | { kind: 'undecided' }
   | { kind: 'changed'; was: Effect | 'refused'; now: Effect; rule: string }
   | { kind: 'unknown'; because: string };
 
-/** What the catalog says of a tool, or of a call of it where the arguments are known. */
+/** The catalog's data of a tool, or of a call of it if the arguments are known. */
 export type ToolOf = (server: string, tool: string, args: JsonObject | undefined) => JudgedTool | undefined;
 
 export function judgePastCall(policy: CompiledPolicy, call: PastCall, toolOf: ToolOf): Judgement {
@@ -42,15 +42,15 @@ export function judgePastCall(policy: CompiledPolicy, call: PastCall, toolOf: To
     roles: call.keyId === null && call.principal === keylessPrincipal ? [] : undefined,
   };
   const { decision, missing } = explain(policy, { tool, args, caller });
-  if (decision === undefined) return { kind: 'unknown', because: `${missing}, which the audit did not keep whole` };
+  if (decision === undefined) return { kind: 'unknown', because: `${missing}, which the audit does not have in full` };
   if (known === undefined && decision.rule.startsWith('default:')) {
-    return { kind: 'unknown', because: 'the default depends on a tool that the catalog does not have any more' };
+    return { kind: 'unknown', because: 'the default depends on a tool that is no longer in the catalog' };
   }
   if ((decision.effect === 'allow') !== wasRefused) return { kind: 'same' };
   return { kind: 'changed', was: wasRefused ? 'refused' : 'allow', now: decision.effect, rule: decision.rule };
 }
 
-/** Undefined where they are not the ones that ran. */
+/** Undefined if they are not the arguments that ran. */
 function wholeArguments({ arguments: text, argumentsDigest }: PastCall): JsonObject | undefined {
   if (text === null || createHash('sha256').update(text).digest('hex') !== argumentsDigest) return undefined;
   const value: unknown = JSON.parse(text);

@@ -1,17 +1,17 @@
-// A text as the path that a tool may make of it. Lexical only: links in a workspace are not followed here, and what keeps
-// tools inside their workspace is its isolation, never a rule.
+// The paths that a tool may derive from a text. Lexical only: links in a workspace are not followed. Isolation keeps tools
+// inside their workspace, never a rule.
 
-/** How tools and models name the workspace of a session. */
+/** The form in which tools and models name a session's workspace. */
 const workspacePrefix = /^\/mcp_workspaces\/[^/]+\//;
 const encodedPart = /%(?:2e|2f|5c|00)/i;
 
-/** Says exactly where it leads: no `..`, backslash, control character or encoded form of them. */
+/** Whether the path is unambiguous: no `..`, backslash, control character, or encoded form of these. */
 export function isPlainPath(text: string): boolean {
   if (/[\\\u0000-\u001f\u007f]/.test(text) || encodedPart.test(text)) return false;
   return !text.split('/').includes('..');
 }
 
-/** The text itself, and what it comes to when `.`, `..`, repeated and other slashes, and encoded characters are resolved. */
+/** The text itself, and the result of resolving `.`, `..`, repeated or other slashes, and encoded characters. */
 export function pathForms(text: string): string[] {
   const decoded = decode(text);
   const resolved = [text, decoded].map(resolveDots);
@@ -26,7 +26,7 @@ function resolveDots(text: string): string {
     else if (part !== '.' && part !== '') kept.push(part);
   }
   const path = `${parts[0] === '' ? '/' : ''}${kept.join('/')}`;
-  // A directory too is inside of itself: `secrets` is under `secrets/`.
+  // A directory counts as inside itself: `secrets` is under `secrets/`.
   return path === '' || path.endsWith('/') ? path : `${path}/`;
 }
 
@@ -38,7 +38,7 @@ function decode(text: string): string {
   }
 }
 
-/** A prefix in the form that `pathForms` gives. */
+/** The prefix in the same form as the results of `pathForms`. */
 export function prefixForm(prefix: string): string {
   const resolved = resolveDots(prefix);
   return prefix.endsWith('/') || prefix === '' ? resolved : resolved.slice(0, -1);

@@ -1,14 +1,14 @@
-// Which tools a rule is for: `server/tool`, where `*` stands for any characters, none too. Names are compared as they are
-// written, letter for letter; a pattern without a slash is refused, so that none matches more than it says.
+// Which tools a rule applies to: `server/tool`, where `*` matches any characters or none. Names are case-sensitive.
+// Patterns without a slash are refused, so that no rule matches more than it appears to.
 
 export interface ToolGlob {
   pattern: string;
-  /** Names exactly one tool. */
+  /** Matches exactly one tool. */
   exact: boolean;
   matches(server: string, tool: string): boolean;
 }
 
-/** @throws Error that says what a pattern looks like */
+/** @throws Error that explains the syntax */
 export function compileToolGlob(pattern: string): ToolGlob {
   const slash = pattern.indexOf('/');
   if (slash < 1 || slash === pattern.length - 1) {
@@ -23,7 +23,7 @@ export function compileToolGlob(pattern: string): ToolGlob {
   };
 }
 
-/** `*` stands for any characters. Linear in the text: each part is looked for once, after the one before it. */
+/** `*` matches any characters. Linear in the text: each part is searched once, after the previous one. */
 export function starMatcher(pattern: string): (text: string) => boolean {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();

@@ -1,14 +1,14 @@
-// How every connection to PostgreSQL is made: named, with a deadline for connecting and for each statement, and with session
-// settings of ours. Settings that the operator put into the URL (`options`) stay.
+// Settings of every PostgreSQL connection: a name, deadlines for connecting and for each statement, and session settings.
+// Settings that the operator put into the URL (`options`) are kept.
 import type { ClientConfig } from 'pg';
 
 export interface ConnectionSettings {
   url: string;
   /** For connecting, and for waiting for a free connection, ms. */
   timeoutMs: number;
-  /** For one statement, on the server; unless given, `timeoutMs`. */
+  /** For one statement, enforced by the server; default `timeoutMs`. */
   statementTimeoutMs?: number;
-  /** Shown by pg_stat_activity. */
+  /** Shown in pg_stat_activity. */
   applicationName: string;
   /** Server settings by name. */
   set?: Readonly<Record<string, string | number>>;
@@ -17,7 +17,7 @@ export interface ConnectionSettings {
 export function clientConfig(settings: ConnectionSettings): ClientConfig {
   const { url, timeoutMs, applicationName, statementTimeoutMs = timeoutMs } = settings;
   return {
-    // The driver adapter of Prisma drops time zones: sessions are in UTC.
+    // Prisma's driver adapter drops time zones, so sessions use UTC.
     connectionString: sessionUrl(url, applicationName, { TimeZone: 'UTC', ...settings.set }),
     connectionTimeoutMillis: timeoutMs,
     statement_timeout: statementTimeoutMs,
@@ -28,8 +28,8 @@ export function clientConfig(settings: ConnectionSettings): ClientConfig {
 }
 
 /**
- * Appends to the text instead of rebuilding it: a URL with a socket directory is not a URL to the URL class, and the
- * driver lets the last of two equal parameters win.
+ * Appends to the text instead of rebuilding it: the URL class cannot parse a URL with a socket directory, and of two equal
+ * parameters the driver uses the last.
  */
 function sessionUrl(databaseUrl: string, applicationName: string, set: NonNullable<ConnectionSettings['set']>): string {
   const query = databaseUrl.indexOf('?');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { verifies } from '../../test/verifies.js';
 import { GroupCommit } from './group-commit.js';
 
-/** Writes that end when they are told to, each as soon as it has begun. */
+/** Writes that end when the test says so. */
 function heldWrite() {
   const batches: number[][] = [];
   const held: (() => void)[] = [];

@@ -1,25 +1,24 @@
-// Lets concurrent writes of one kind share a statement and its commit; readings may share one
-// too. Writes at once while idle; what comes during a write goes out together after it. Refuses what does not fit into its
-// queue or its time.
+// Combines concurrent writes of one kind into one statement and commit; reads can be combined too. Writes immediately while
+// idle; rows that arrive during a write form the next one. Refuses rows beyond its queue or time bound.
 import { Batch } from '#libs/concurrency/batch.js';
 import { sqlStateOf, storeUnavailable } from '#libs/store-error/store-error.js';
 import { toDatabaseError } from './postgres-error.js';
 
-/** Writes all rows in one statement; results stand in the order of the rows. */
+/** Writes all rows in one statement and returns the results in the same order. */
 export type WriteRows<Row, Result> = (rows: readonly Row[]) => Promise<readonly Result[]>;
 
 export interface GroupCommitBounds<Row> {
-  /** Rows of one statement. */
+  /** Maximum rows per statement. */
   maxRows: number;
-  /** Characters of one statement's rows; a single larger row goes alone. */
+  /** Maximum characters of a statement's rows; a larger row goes alone. */
   maxCharacters: number;
-  /** Characters of the rows that wait. */
+  /** Maximum characters of all waiting rows. */
   maxQueuedCharacters: number;
-  /** Of a row; unless given, of one that is a text. */
+  /** The size of a row; by default the length of a text row. */
   charactersOf: (row: Row) => number;
-  /** Rows waiting for their statement; more are refused with store_unavailable. */
+  /** Maximum waiting rows; more are refused with store_unavailable. */
   maxQueued: number;
-  /** How long a row may wait for its statement to begin, ms; the statement has a deadline of its own. */
+  /** How long a row may wait for its statement to begin, ms. The statement has its own deadline. */
   timeoutMs: number;
 }
 
@@ -43,7 +42,7 @@ export class GroupCommit<Row, Result> {
     this.timeoutMs = bounds.timeoutMs;
     this.batch = new Batch({
       flush: (rows) => this.writeInTime(rows),
-      // What one turn of the event loop brings goes together, though the answers that lead to it come one by one.
+      // Rows of one turn of the event loop go together, even if the answers that trigger them arrive one by one.
       schedule: setImmediate,
       oneByOne: true,
       maxItems: bounds.maxRows,
@@ -57,7 +56,7 @@ export class GroupCommit<Row, Result> {
     });
   }
 
-  /** @throws AppError store_unavailable; whatever `write` throws for this row alone. */
+  /** @throws AppError store_unavailable, or what `write` throws for this row alone */
   submit(row: Row): Promise<Result> {
     return this.batch.submit(row);
   }
@@ -67,7 +66,7 @@ export class GroupCommit<Row, Result> {
     try {
       return await this.write(rows);
     } catch (error) {
-      // The store hangs: nobody waits for a second deadline behind this one.
+      // The store hangs, so nobody should wait for a second deadline after this one.
       if (performance.now() - begun >= this.timeoutMs / 2) this.batch.refuseWaiting(unanswered(error));
       throw toDatabaseError(error);
     }
@@ -76,7 +75,7 @@ export class GroupCommit<Row, Result> {
 
 const unanswered = (cause?: unknown) => storeUnavailable('The store did not answer in time', cause);
 
-/** Bad data and broken constraints; deadlocks too, which single rows do not have. */
+/** Bad data and violated constraints, and deadlocks, which cannot occur with single rows. */
 function isOneRowsFault(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === '40P01' || state === '40001' || toDatabaseError(error).code !== 'store_unavailable';

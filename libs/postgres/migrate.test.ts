@@ -12,7 +12,7 @@ import { Prisma } from './prisma-client/client.js';
 
 const signal = () => AbortSignal.timeout(20_000);
 
-/** Nothing was released before it: nobody reads what it takes away. */
+/** Earlier migrations were never released, so nobody depends on what they remove. */
 const beforeTheFirstRelease = '20261123000000_tool_definitions';
 const takesAway =
   /\b(?:DROP (?:TABLE|COLUMN)|RENAME|ALTER COLUMN "\w+" (?:SET DATA )?TYPE|SET NOT NULL)\b|\bADD COLUMN (?![^,;]*DEFAULT)[^,;]*NOT NULL/gi;
@@ -86,9 +86,9 @@ describe('migrate', () => {
   verifies('migrations.drift-refused', 'a changed file, a half done migration', async () => {
     await migrate(database.url, { signal: signal() });
     await query(`update _prisma_migrations set checksum = repeat('0', 64)`);
-    await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was applied with other contents/);
+    await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init has changed since it was applied/);
     await query(`update _prisma_migrations set finished_at = null`);
-    await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was begun and not finished/);
+    await expect(migrate(database.url, { signal: signal() })).rejects.toThrow(/_init was not finished/);
   });
 
   test('every model of the schema reads from its table', async () => {
@@ -97,7 +97,7 @@ describe('migrate', () => {
     try {
       for (const model of Object.values(Prisma.ModelName)) {
         const delegate = open.prisma[(model[0]!.toLowerCase() + model.slice(1)) as 'run'];
-        // This one has its row from the start.
+        // This table has its row from the start.
         const first = model === 'ApiKeysRevision' ? { only: true, revision: 0n } : null;
         expect(await delegate.findFirst()).toEqual(first);
       }
@@ -152,6 +152,6 @@ describe('migrate', () => {
     expect(await refused((url) => (url.password = ''))).toBe('DATABASE_URL: PostgreSQL asks for a password');
     expect(await refused((url) => (url.pathname = '/none'))).toBe('DATABASE_URL: there is no such database (3D000)');
     const elsewhere = (url: URL) => url.searchParams.set('options', '-c search_path=pg_catalog');
-    expect(await refused(elsewhere)).toMatch(/make tables in its schema \(42501\)$/);
+    expect(await refused(elsewhere)).toMatch(/create tables in its schema \(42501\)$/);
   });
 });

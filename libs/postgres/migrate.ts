@@ -1,5 +1,5 @@
-// Brings the database to the state that this version needs. Writes Prisma's own ledger, under Prisma's own advisory
-// lock, so `prisma migrate deploy` and this agree. Applies all that is missing or nothing; never goes back.
+// Migrates the database to the state that this version needs. Uses Prisma's ledger and advisory lock, so that it is
+// compatible with `prisma migrate deploy`. Applies all missing migrations or none; never goes back.
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -12,21 +12,21 @@ import { ConfigError } from '#libs/config/config-error.js';
 import { sqlStateOf } from '#libs/store-error/store-error.js';
 import { toConnectError, toDatabaseError } from './postgres-error.js';
 
-/** The lock that `prisma migrate` takes: two of either kind wait for each other. */
+/** The lock of `prisma migrate`, so that the two wait for each other. */
 const advisoryLock = 72_707_369;
-/** SQLSTATE: since PostgreSQL 15 not everyone may make tables. */
+/** SQLSTATE: since PostgreSQL 15, not every user may create tables. */
 const notAllowed = '42501';
 
-/** The migrations and the database disagree; a person has to look. The message names the migration. */
+/** The migrations and the database disagree, and a person must intervene. The message names the migration. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
 export interface MigrateOptions {
   signal: AbortSignal;
-  /** Bounds connecting and waiting for another that migrates, ms. */
+  /** Limits connecting, and waiting for another process that migrates, ms. */
   timeoutMs?: number;
-  /** Where the migrations are; absent: the package's own. */
+  /** The directory of the migrations; default: the package's own. */
   directory?: string;
 }
 
@@ -37,9 +37,9 @@ interface Migration {
 }
 
 /**
- * @throws MigrationError when an applied migration was changed, or one is half applied, or fails.
- * @throws ConfigError when the database will not have us: a wrong password, a name that it does not know.
- * @throws AppError store_unavailable when the database does not answer.
+ * @throws MigrationError if an applied migration was changed, is only partly applied, or fails.
+ * @throws ConfigError if the database refuses us: wrong password, unknown database.
+ * @throws AppError store_unavailable if the database does not answer.
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions): Promise<{ applied: string[] }> {
   const { signal, timeoutMs = 60_000, directory = migrationsDirectory() } = options;
@@ -47,7 +47,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
   const migrations = await readMigrations(directory);
   const client = new pg.Client(clientConfig({ url: databaseUrl, timeoutMs, applicationName: 'signalbox migrate' }));
   client.on('error', () => undefined);
-  // Ending the connection is what aborts: the server rolls back.
+  // Ending the connection aborts the transaction: the server rolls back.
   const abort = () => void client.end().catch(() => undefined);
   signal.addEventListener('abort', abort, { once: true });
   try {
@@ -80,8 +80,8 @@ async function applyMissing(client: pg.Client, migrations: Migration[], timeoutM
       applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
       throw new MigrationError(
-        `Migration ${migration.name} was applied with other contents than it has now: restore the file, ` +
-          'changes belong into a new migration',
+        `Migration ${migration.name} has changed since it was applied: restore the file, ` +
+          'and put changes into a new migration',
       );
     }
   }
@@ -107,7 +107,7 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
   );
 }
 
-/** Finished migrations; ones that this version does not know were applied by a newer one and are left alone. */
+/** Finished migrations. Unknown ones come from a newer version and are left alone. */
 async function readLedger(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
     `select migration_name as name, checksum, finished_at is not null as finished
@@ -116,13 +116,13 @@ async function readLedger(client: pg.Client): Promise<Map<string, string>> {
   const halfDone = rows.find((row) => !row.finished);
   if (halfDone !== undefined) {
     throw new MigrationError(
-      `Migration ${halfDone.name} was begun and not finished: repair the database, then \`prisma migrate resolve\``,
+      `Migration ${halfDone.name} was not finished: repair the database, then \`prisma migrate resolve\``,
     );
   }
   return new Map(rows.map((row) => [row.name, row.checksum]));
 }
 
-/** As `prisma migrate` makes it. */
+/** Created exactly as by `prisma migrate`. */
 const ledgerTable = `create table if not exists _prisma_migrations (
   id varchar(36) primary key not null,
   checksum varchar(64) not null,
@@ -145,7 +145,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
   );
 }
 
-/** The package's root is above this file: one level more when it was built into dist/. */
+/** The package's root is above this file; one level more after the build into dist/. */
 function migrationsDirectory(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   for (;;) {

@@ -1,5 +1,5 @@
-// The one way to PostgreSQL for the store: Prisma's client on a bounded pool. Every call through `call` ends within the
-// deadline, with its value or with an AppError. Knows nothing of tables.
+// The store's access to PostgreSQL: Prisma's client on a bounded pool. Every use of `call` ends within the deadline, with a
+// value or an AppError. Knows no tables.
 import { PrismaPg } from '@prisma/adapter-pg';
 import { storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
 import type { ConnectionSettings } from './connection.js';
@@ -12,18 +12,18 @@ export interface DatabaseSettings extends ConnectionSettings {
 }
 
 export interface Database {
-  /** For `call` only: used directly, failures are Prisma's own. */
+  /** For use in `call` only: outside of it, failures are Prisma's own. */
   readonly prisma: PrismaClient;
   readonly timeoutMs: number;
   /**
-   * Runs `work`; its failures become AppErrors (store_unavailable for whatever a later try may heal).
-   * A statement that ran into the deadline may have been committed.
+   * Runs `work` and converts failures to AppErrors (store_unavailable if a retry may succeed).
+   * A statement that hit the deadline may have been committed.
    */
   call<T>(work: (prisma: PrismaClient) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * One of our own statements (it begins with its name, and is prepared under it) by the driver itself, on the
-   * connections that Prisma's client uses: for what every call costs. Values are as the driver reads them: a bigint is
-   * its digits. Fails as `call` does.
+   * Runs one of our own statements (it begins with its name, and is prepared under it) directly on the driver, using the
+   * connections of Prisma's client: for frequent operations. Values are as the driver returns them: a bigint is its digits.
+   * Fails like `call`.
    */
   query<Row extends object>(statement: string, parameters: readonly unknown[]): Promise<Row[]>;
   ping(signal?: AbortSignal): Promise<void>;
@@ -31,8 +31,8 @@ export interface Database {
 }
 
 /**
- * A statement's plan is kept for as long as its connection, and made when the tables may still be empty: then a scan looks
- * cheapest, and costs more with every row.
+ * A plan is cached per connection, and made when tables may still be empty: then a sequential scan looks cheapest, and
+ * becomes slower with every row.
  */
 const byIndex = { enable_seqscan: 'off' };
 
@@ -69,7 +69,7 @@ export function openDatabase(settings: DatabaseSettings): Database {
   };
 }
 
-/** Our own statements begin with their name and are prepared once for each connection; others are not prepared. */
+/** Our own statements begin with their name and are prepared once per connection; others are not prepared. */
 function nameOf(sql: string): string {
   return /^\s*\/\* ([a-z-]+(?:\.[a-z-]+)*) \*\//.exec(sql)?.[1] ?? '';
 }

@@ -1,11 +1,11 @@
-// How a process shares out its connections to PostgreSQL (`database.pool_size`). LISTEN connections come on top: one in
-// a gateway, three in a worker. Servers have a hundred connections for everybody: many processes must fit.
+// How a process divides its PostgreSQL connections (`database.pool_size`). LISTEN connections are extra: one in a gateway,
+// three in a worker. Servers usually allow a hundred connections in total, which many processes must share.
 import type { Config } from '#libs/config/schema.js';
 
 export interface PoolSizes {
   /** Runs, journal, sessions, leases. */
   store: number;
-  /** Queue, channels, counters, cache; not used where these are in Redis. */
+  /** Queue, channels, counters, cache; unused if these are in Redis. */
   backing: number;
 }
 

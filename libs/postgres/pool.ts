@@ -1,5 +1,5 @@
-// The connections of one process to a PostgreSQL: a bounded pool for statements, and single connections for LISTEN. Every
-// statement has a deadline for its caller, in the driver and on the server. Knows nothing of tables.
+// A process's connections to PostgreSQL: a bounded pool for statements, and single connections for LISTEN. Every statement
+// has a deadline in the caller, the driver and the server. Knows no tables.
 import pg from 'pg';
 import type { Logger } from '#libs/logging/logger.js';
 import { type Answering, storeUnavailable, withinDeadline } from '#libs/store-error/store-error.js';
@@ -7,9 +7,9 @@ import { clientConfig, type ConnectionSettings } from './connection.js';
 
 export interface PoolSettings extends ConnectionSettings {
   poolSize: number;
-  /** How long a connection may be unused before it is closed, ms. */
+  /** How long a connection may be idle before it is closed, ms. */
   idleMs: number;
-  /** The name under which a statement is prepared on each connection; '' does not prepare it. Unless given, one for each text. */
+  /** The name under which a statement is prepared on each connection; '' prepares none. Default: a name per text. */
   nameOf?: (text: string) => string;
   logger?: Pick<Logger, 'debug'>;
 }
@@ -17,7 +17,7 @@ export interface PoolSettings extends ConnectionSettings {
 export class PostgresPool implements Answering {
   readonly timeoutMs: number;
   answeredAt = 0;
-  /** For libraries that bring their own deadlines. */
+  /** For libraries with their own deadlines. */
   readonly pool: pg.Pool;
   private readonly config: pg.ClientConfig;
   private readonly clients = new Set<pg.Client>();
@@ -33,10 +33,10 @@ export class PostgresPool implements Answering {
       ...this.config,
       max: settings.poolSize,
       idleTimeoutMillis: settings.idleMs,
-      // An idle pool must not keep a process alive that has nothing left to do.
+      // An idle pool must not keep the process alive.
       allowExitOnIdle: true,
     });
-    // A connection that breaks while it is unused leaves the pool; the next statement makes another.
+    // A connection that breaks while idle leaves the pool; the next statement opens another.
     this.pool.on('error', (error) => this.debug(error, 'An idle database connection was lost'));
     this.pool.on('connect', (client) => this.clients.add(client as unknown as pg.Client));
     this.pool.on('remove', (client) => this.clients.delete(client as unknown as pg.Client));
@@ -51,7 +51,7 @@ export class PostgresPool implements Answering {
     return withinDeadline(this.timeoutMs, signal, () => this.runRaw<Row>(text, values));
   }
 
-  /** Without the port's deadline: for callers that retry (the queue's own loop). Ends by the driver's read timeout. */
+  /** Without the port's deadline, for callers that retry (the queue's loop). The driver's read timeout applies. */
   async runRaw<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<pg.QueryResult<Row>> {
     if (this.closing !== undefined) throw storeUnavailable('The store is closed');
     const result = await this.pool.query<Row>({ name: this.nameOf(text), text, values: [...values] });
@@ -76,7 +76,7 @@ export class PostgresPool implements Answering {
   }
 
   async endClient(client: pg.Client): Promise<void> {
-    // Its user may have taken all listeners away: an error without one would end the process.
+    // A library may have removed all listeners, and an `error` event without a listener would end the process.
     this.watch(client);
     await withinDeadline(this.timeoutMs, undefined, () => client.end()).catch(() => destroy(client));
     this.clients.delete(client);
@@ -87,7 +87,7 @@ export class PostgresPool implements Answering {
     client.once('end', () => this.clients.delete(client));
   }
 
-  /** A session whose statements may take a minute: for the schema only, which may wait for another process. */
+  /** A session whose statements may take a minute: only for the schema, which may wait for another process. */
   async inSchemaSession(work: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = new pg.Client({ ...this.config, query_timeout: 60_000 });
     client.on('error', (error) => this.debug(error, 'A database connection was lost'));
@@ -102,7 +102,7 @@ export class PostgresPool implements Answering {
     }
   }
 
-  /** Waits for statements under way up to the deadline, then cuts what is left. */
+  /** Waits for running statements up to the deadline, then cuts the rest. */
   close(): Promise<void> {
     this.closing ??= this.end();
     return this.closing;
@@ -130,7 +130,7 @@ export class PostgresPool implements Answering {
   }
 }
 
-/** Cuts a connection without a goodbye: a silent server would not answer one. */
+/** Cuts a connection without a closing handshake, which a silent server would not answer. */
 export function destroy(client: pg.Client): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -1,22 +1,22 @@
-// What PostgreSQL's failures mean to us. Shows none of its texts: they may name hosts, roles or data.
+// Converts PostgreSQL failures to our errors. Never shows PostgreSQL's texts, which may name hosts, roles or data.
 import { ConfigError } from '#libs/config/config-error.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isStoreAway, sqlStateOf, storeUnavailable, toStoreError } from '#libs/store-error/store-error.js';
 
-/** An AppError stays. What may succeed later is store_unavailable, everything else a bug of ours. */
+/** Leaves an AppError unchanged. Failures that a retry may fix become store_unavailable, all others are bugs of ours. */
 export function toDatabaseError(error: unknown): AppError {
   const known = toStoreError(error);
   return known instanceof AppError ? known : new AppError('internal_error', 'Internal error', { cause: error });
 }
 
-/** SQLSTATEs of a server that answers and refuses the connection, however often it is tried. */
+/** SQLSTATEs of a server that answers but refuses the connection, however often it is retried. */
 const refusals: [states: RegExp, meaning: string][] = [
   [/^28/, 'PostgreSQL refuses this user or its password'],
   [/^3D000$/, 'there is no such database'],
-  [/^42501$/, 'this user may not use that database, or make tables in its schema'],
+  [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
 
-/** Of a connection at a start, in terms of DATABASE_URL: what is wrong with the server or the address. */
+/** For a failed connection at startup, in terms of DATABASE_URL: what is wrong with the server or the address. */
 export function toConnectError(error: unknown): AppError | ConfigError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const state = sqlStateOf(error);
@@ -25,6 +25,6 @@ export function toConnectError(error: unknown): AppError | ConfigError {
   if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of DATABASE_URL cannot be reached${why}`, error);
   const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL asks for a password' : undefined;
   const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
-  const otherwise = 'what is there does not answer as a PostgreSQL that can be used';
+  const otherwise = 'the server there is not a usable PostgreSQL';
   return new ConfigError([{ key: 'DATABASE_URL', message: `${unsaid ?? refused ?? otherwise}${why}` }]);
 }

@@ -1,7 +1,7 @@
-// What PostgreSQL cannot hold in text: NUL and lone surrogates, both replaced. Documents that must come back as they
-// were go through `storedJson` into `json` columns instead.
+// Replaces what PostgreSQL text cannot hold: NUL and lone surrogates. Documents that must be returned unchanged are stored
+// through `storedJson` in `json` columns instead.
 
-/** For text columns and for values that they are compared with. */
+/** For text columns and values compared with them. */
 export function storedText(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }
@@ -11,8 +11,8 @@ export function storedTextOrNull(text: string | null | undefined): string | null
 }
 
 /**
- * JSON text for a `json` column, as a string member of a recordset (`column::json` in the statement): there its escapes
- * are plain characters that jsonb has nothing against.
+ * JSON text for a `json` column, passed as a string member of a recordset (`column::json` in the statement), where its
+ * escapes are plain characters that jsonb accepts.
  */
 export function storedJson(value: unknown): string {
   return JSON.stringify(value);
@@ -22,7 +22,7 @@ export function storedJsonOrNull(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value);
 }
 
-/** Rows that are JSON texts already, as one JSON array. */
+/** Combines rows that are JSON texts into one JSON array. */
 export function arrayOf(rows: readonly string[]): string {
   return `[${rows.join(',')}]`;
 }

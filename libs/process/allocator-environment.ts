@@ -1,10 +1,10 @@
-// What a process of ours is started with so that it gives back memory. It cannot be set from inside: the C library reads it
-// before the program begins. The image has the same.
+// Environment variables that make our processes return memory. They cannot be set from inside, because the C library reads
+// them before the program starts. The container image sets the same.
 
 /**
- * V8 compiles on four threads, and glibc keeps what each of them once took in an arena of its own, free and unused by
- * anything else. Two arenas do for what contention there is; what is free at the end of one goes back from 1 MiB on.
- * Other C libraries ignore it.
+ * V8 compiles on four threads, and glibc keeps the memory each has used in a separate arena, unavailable to others. Two
+ * arenas suffice for this contention; free memory at the end of an arena is returned from 1 MiB on. Other C libraries
+ * ignore these variables.
  */
 export const allocatorEnvironment: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: '2',

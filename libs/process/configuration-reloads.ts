@@ -1,5 +1,5 @@
-// Reads the configuration again, on a signal and when one of its files has changed, and puts the tool servers and the policy
-// of a good one into force. A bad one changes nothing; other settings are named, and wait for a restart. One reading at a time.
+// Rereads the configuration on a signal or when one of its files changes, and applies the tool servers and the policy if it
+// is valid. An invalid one changes nothing. Other changed settings are logged and need a restart. One read at a time.
 import { isDeepStrictEqual } from 'node:util';
 import { changedSettings } from '#libs/config/files/changed-settings.js';
 import { ConfigError, formatProblem } from '#libs/config/config-error.js';
@@ -14,12 +14,12 @@ import type { Logger } from '#libs/logging/logger.js';
 export type ReloadOutcome = 'applied' | 'unchanged' | 'rejected';
 
 export interface ReloadParts {
-  /** What the process was started with. */
+  /** The configuration at the start of the process. */
   started: Config;
   reader: ConfigReader;
-  /** Resolves when what this process takes from it without a restart is in force. */
+  /** Applies what needs no restart, and resolves when it is in force. */
   apply: (config: Config) => void | Promise<void>;
-  /** From now on the log strikes these out. */
+  /** Makes the log redact these values from now on. */
   strikeOut: (secrets: readonly string[]) => void;
   onOutcome: (outcome: ReloadOutcome) => void;
   logger: Logger;
@@ -38,7 +38,7 @@ export class ConfigurationReloads {
     this.inForce = parts.started;
   }
 
-  /** Why what was read last is not in force: for health, without a value or a path. */
+  /** Why the last configuration read is not in force, for health checks; contains no value and no path. */
   get problem(): string | undefined {
     return this.lastProblem;
   }
@@ -48,7 +48,7 @@ export class ConfigurationReloads {
     this.watchPolicy();
   }
 
-  /** The file that the policy in force comes from, if it has one of its own. */
+  /** Watches the separate policy file, if there is one. */
   private watchPolicy(): void {
     const { file } = this.inForce.policy;
     const path = file === undefined ? undefined : policyFilePath(this.parts.reader.path, file);
@@ -58,7 +58,7 @@ export class ConfigurationReloads {
     this.policyWatch = path === undefined ? undefined : { path, ...watchFile(path, { onChange }) };
   }
 
-  /** Resolves when what is there now, or something later, has been read. */
+  /** Resolves after the current configuration, or a later one, has been read. */
   request(why: string): Promise<void> {
     if (this.reading !== undefined) {
       this.again = why;
@@ -91,7 +91,7 @@ export class ConfigurationReloads {
     const settings = changedSettings(started, next);
     if (settings.length > 0) logger.warn({ metadata: { settings } }, 'settings have changed that need a restart');
     const changes = compareServers(before.mcpServers, next.mcpServers);
-    // Also the same ones: what was refused may be installed by now.
+    // Applied even if unchanged, because something that was missing may have been installed.
     await apply(next);
     this.inForce = next;
     this.watchPolicy();
@@ -105,10 +105,10 @@ export class ConfigurationReloads {
     const known = error instanceof ConfigError;
     const count = known ? error.problems.length : 1;
     const problems = count === 1 ? 'a problem' : `${count} problems`;
-    this.lastProblem = `what was read last has ${problems}, which the log names: the configuration before stays`;
+    this.lastProblem = `the configuration read last has ${problems}, listed in the log: the previous one stays in force`;
     this.parts.logger.error(
       known ? { metadata: { problems: error.problems.map((each) => formatProblem(each).trim()) } } : { error },
-      'the configuration cannot be read again, the one before stays',
+      'the configuration cannot be read again, the previous one stays in force',
     );
     return 'rejected';
   }

@@ -1,33 +1,33 @@
-// Ends a process whose supervisor is gone. The supervisor holds the other end of our stdin and never writes to it: its
-// end closes the pipe, however it died. Knows nothing of what has to be stopped, and does nothing when not supervised.
+// Ends a process whose supervisor has died. The supervisor holds the other end of our stdin and never writes to it, so that
+// the pipe closes however it dies. Does nothing for processes without a supervisor.
 import type { Socket } from 'node:net';
 
-/** Set to `1` by `npm start` in what it starts. */
+/** `npm start` sets it to `1` for its child processes. */
 export const supervisedVariable = 'SIGNALBOX_SUPERVISED';
 
 export interface EndWithParentOptions {
-  /** Starts the graceful stop; called once at most. */
+  /** Starts the graceful stop; called at most once. */
   stop: (reason: string) => void;
-  /** How long that may take before the process is ended as it is. */
+  /** How long the stop may take before the process is killed. */
   deadlineMs: number;
-  /** The pipe that the supervisor holds; stdin unless given. */
+  /** The pipe that the supervisor holds; default stdin. */
   pipe?: NodeJS.ReadableStream;
 }
 
-/** Returns what undoes it. */
+/** Returns a function that stops watching. */
 export function endWithParent({ stop, deadlineMs, pipe = process.stdin }: EndWithParentOptions): () => void {
   let told = false;
   const tell = () => {
     if (told) return;
     told = true;
-    // Does not keep the process: a stop that works ends it long before.
+    // Does not keep the process alive: a working stop ends it long before.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), deadlineMs).unref();
     stop('the supervisor is gone');
   };
   const events = ['end', 'close', 'error'] as const;
   for (const event of events) pipe.on(event, tell);
   pipe.resume();
-  // Waiting for the supervisor's end is no reason to live.
+  // Watching the supervisor must not keep the process alive.
   (pipe as Partial<Socket>).unref?.();
   return () => {
     for (const event of events) pipe.off(event, tell);

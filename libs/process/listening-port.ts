@@ -1,4 +1,4 @@
-// Where a server listens, when the configuration said any free port.
+// The actual port of a server that was configured to listen on any free port.
 import type { Server } from 'node:net';
 
 export function listeningPort(server: Pick<Server, 'address'>): number {

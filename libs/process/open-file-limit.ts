@@ -1,4 +1,4 @@
-// How many file descriptors this process may have. Where the system does not say, no bound is made up.
+// The maximum number of file descriptors of this process; Infinity if the system does not report one.
 import { readFileSync } from 'node:fs';
 
 export function openFileLimit(): number {

@@ -1,5 +1,5 @@
-// Who a process id belongs to. An id alone is reused, in containers within seconds: whoever stores one stores when that
-// process started as well. Asks the system only; never signals anything.
+// Identifies a process beyond its id, which may be reused within seconds in containers: always store the start time as
+// well. Only queries the system; never sends signals.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -9,7 +9,7 @@ export interface ProcessIdentity {
   startedAt: string;
 }
 
-/** Undefined where there is no such process, or only what is left of one that its parent has not looked after yet. */
+/** Undefined if there is no such process, or only a zombie. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   if (process.platform === 'linux') {
@@ -28,7 +28,7 @@ export function isAlive(pid: number): boolean {
   return identifyProcess(pid) !== undefined;
 }
 
-/** The command line, its words joined by spaces; empty where it cannot be told. */
+/** The command line, words separated by spaces; empty if it cannot be read. */
 export function readCommandLine(pid: number): string {
   if (process.platform !== 'linux') return askPs(pid, 'command') ?? '';
   try {
@@ -43,7 +43,7 @@ export function readParent(pid: number): number | undefined {
   return Number.isInteger(parent) && parent > 0 ? parent : undefined;
 }
 
-/** Fields 3, 4 and 22 (clock ticks since boot), counted after the name, which may hold anything. */
+/** Fields 3, 4 and 22 (clock ticks since boot), counted after the process name, which may contain any characters. */
 function readStat(pid: number): {
   state?: string | undefined;
   parent?: string | undefined;

@@ -1,7 +1,6 @@
-// The life of one of our processes: configuration, log, start, which waits for a store that is away or busy; then one
-// signal stops it in order, a second one at once.
-// SIGHUP asks it to read its configuration again.
-// Under `npm start` it ends with its supervisor.
+// The life of one of our processes: configuration, log, and a start that waits while the store is unavailable. The first
+// stop signal shuts it down in order, a second one immediately.
+// SIGHUP rereads its configuration. Under `npm start` it ends with its supervisor.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
@@ -12,23 +11,23 @@ import { AppError } from '#libs/schemas/errors.js';
 import { endWithParent } from './end-with-parent.js';
 
 export interface RunningProcess {
-  /** Not ready at once, no new work, what is under way ends; rejects or resolves soon after the grace time. */
+  /** Reports not ready, takes no new work, and finishes work under way; settles soon after the grace time. */
   stop(graceMs: number): Promise<void>;
-  /** Reads its configuration again; absent where nothing is read again. */
+  /** Rereads the configuration; absent if the process does not support that. */
   reload?(): void;
 }
 
-/** Closes what it opened before it rejects: it may be called again. */
+/** Closes everything it opened before it rejects, because it may be called again. */
 export type StartProcess = (config: Config, logger: OpenLogger) => Promise<RunningProcess>;
 
-/** A start that finds no store is tried again until this has passed. */
+/** How long a start is retried while the store is unavailable. */
 const startMs = 60_000;
 const startPauseMs = 500;
 
-/** Past the grace time of the configuration there is this much for closing what is open. */
+/** Time for closing connections after the configured grace time. */
 export const closingMs = 5_000;
 
-/** The grace time of what has lost its supervisor: an embedded database has gone with that, and nobody starts it again. */
+/** Grace time after losing the supervisor: its embedded database has ended too, and nobody will restart it. */
 const orphanedGraceMs = 2_000;
 
 export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {
@@ -39,11 +38,11 @@ export async function runProcess(service: string, load: () => Config, start: Sta
     process.exit(code);
   };
   process.on('uncaughtException', (error) => {
-    logger.error({ error }, 'an error that nobody caught');
+    logger.error({ error }, 'uncaught error');
     exit(1);
   });
   process.on('unhandledRejection', (error) => {
-    logger.error({ error }, 'a rejection that nobody handled');
+    logger.error({ error }, 'unhandled rejection');
     exit(1);
   });
 
@@ -76,7 +75,7 @@ export async function runProcess(service: string, load: () => Config, start: Sta
   process.on('SIGHUP', () => {
     void running?.then(
       ({ reload }) => {
-        if (reload === undefined) logger.info({}, `SIGHUP: the ${service} reads its configuration at its start only`);
+        if (reload === undefined) logger.info({}, `SIGHUP: the ${service} reads its configuration only when it starts`);
         else reload();
       },
       () => undefined,

@@ -1,26 +1,26 @@
-// Runs a short-lived program to its end: no shell, a given environment, bounded output, a deadline.
+// Runs a short-lived program to its end: no shell, an explicit environment, bounded output, and a deadline.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 
 export interface ProgramOptions {
   environment: Record<string, string>;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** An open one of ours, which it is given as its descriptor 3. */
+  /** An open descriptor of ours, passed to the program as descriptor 3. */
   descriptor?: number | undefined;
   /** Written to its stdin, which is then closed. */
   input?: string;
 }
 
 export interface ProgramResult {
-  /** 0 where it went well; null where a signal ended it or it could not be started. */
+  /** 0 on success; null if a signal ended it or it could not be started. */
   status: number | null;
-  /** stdout and stderr as they came; the end of it where there was much. */
+  /** stdout and stderr in order of arrival; only the end if there was too much. */
   output: string;
 }
 
 const maxOutputCharacters = 64 * 1024;
 
-/** Rejects only when the signal aborts; a program that cannot be started has status null and says why in its output. */
+/** Rejects only if the signal aborts. A program that cannot be started has status null and the reason in its output. */
 export function runProgram(command: readonly string[], options: ProgramOptions): Promise<ProgramResult> {
   const [file, ...args] = command;
   if (file === undefined) throw new TypeError('no program given');
@@ -32,7 +32,7 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
       cwd: '/',
       env: options.environment,
       stdio: ['pipe', 'pipe', 'pipe', ...(options.descriptor === undefined ? [] : [options.descriptor])],
-      // In a group of its own, so that what it started can be ended with it.
+      // In its own process group, so that its children can be ended with it.
       detached: true,
     }) as ChildProcessWithoutNullStreams;
     const end = () => endGroup(child.pid);
@@ -43,14 +43,14 @@ export function runProgram(command: readonly string[], options: ProgramOptions):
     };
     child.stdout.setEncoding('utf8').on('data', collect);
     child.stderr.setEncoding('utf8').on('data', collect);
-    // A program that ends without reading its input is no failure of ours.
+    // A program may end without reading its input.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input ?? '');
     child.once('error', (error) => {
       collect(`${error.message}\n`);
       if (child.pid === undefined) settle(null);
     });
-    // Not at the abort itself: until then something of it may still write.
+    // Settles on close rather than on abort, because the program may still write until then.
     child.once('close', (status) => settle(status));
 
     function settle(status: number | null): void {
@@ -67,6 +67,6 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

@@ -35,7 +35,7 @@ describe('PostgresJournal', () => {
     return call;
   };
   const auditOf = (callId: string) => database.prisma.auditEvent.findMany({ where: { callId } });
-  /** Rows that one transaction wrote carry its number. */
+  /** Rows written by one transaction carry its number. */
   const transactionsOf = async (calls: readonly { id: string }[]): Promise<number> => {
     const [row] = await database.prisma.$queryRaw<{ count: bigint }[]>`
       select count(distinct xmin::text) from tool_calls where id = any (${calls.map(({ id }) => id)})`;
@@ -297,12 +297,12 @@ describe('PostgresJournal', () => {
       await release();
       await hurried.close();
     }
-    // One that ran into its deadline may have been written all the same: the next call tells that the store serves.
+    // A call that hit its deadline may have been written anyway; the next call shows that the store works.
     const next = await planned();
     expect(await journal.claim({ callId: next.id, worker: 'worker-1' })).toBeDefined();
   });
 
-  /** Nobody writes calls until it is released. */
+  /** Blocks writes to calls until it is released. */
   const lockCalls = async (): Promise<() => Promise<void>> => {
     const client = new pg.Client({ connectionString: testDatabase.url });
     await client.connect();

@@ -61,7 +61,7 @@ describe('PostgresRunStore', () => {
     );
     expect(results.filter(({ created }) => created)).toHaveLength(1);
     expect(new Set(results.map(({ run }) => run.id)).size).toBe(1);
-    // Whose request it is stands in the run: the caller compares.
+    // The run stores the hash of its request; the caller compares it.
     expect(new Set(results.map(({ run }) => run.requestHash)).size).toBe(1);
   });
 
@@ -138,7 +138,7 @@ describe('PostgresRunStore', () => {
       endedAt: null,
       owner: `adopter-${adopted.indexOf(true)}`,
     });
-    // The gateway that lost it writes nothing more.
+    // The gateway that lost the run writes nothing more.
     expect(await runs.end(run.id, 'gateway-1', { state: 'done', usage })).toBe(false);
     const late = runs.planRound(someRound(run.id, { owner: 'gateway-1', calls: [someCall()] }), context);
     await expect(late).rejects.toMatchObject({ code: 'shutting_down' });
@@ -149,7 +149,7 @@ describe('PostgresRunStore', () => {
     const [late, later] = [someRun(), someRun()];
     for (const run of [late, later]) {
       await runs.begin(run);
-      // As the reaper leaves it: the owner has not changed.
+      // The state left by the reaper: the owner is unchanged.
       await runs.end(run.id, 'gateway-1', { state: 'interrupted', usage });
     }
     expect(await runs.end(late.id, 'gateway-1', { state: 'failed', usage })).toBe(false);
@@ -205,7 +205,7 @@ describe('PostgresRunStore', () => {
     expect(await database.prisma.auditEvent.findMany({ where: { runId: run.id } })).toMatchObject([
       { callId: calls[2]!.id, errorCode: 'invalid_tool_arguments', model: 'echo', round: 1 },
     ]);
-    // A call that is there already fails the whole round, and only that round.
+    // An existing call fails its whole round, and only that round.
     const other = await begun();
     const results = await Promise.allSettled([
       runs.planRound(someRound(run.id, { round: 2, calls: [someCall(), calls[0]!] }), context),
@@ -286,7 +286,7 @@ describe('PostgresRunStore', () => {
       expect(await runs.end(run.id, 'gateway-2', end)).toBe(false);
       expect(numbers(await log.read(run.id, 0, 100))).toEqual([1, 2, 3]);
       expect(await runs.end(run.id, 'gateway-1', end)).toBe(true);
-      // As after a statement that was committed though its answer was lost.
+      // The same as after a commit whose answer was lost.
       await log.append(run.id, events(4, 6));
       expect(numbers(await log.read(run.id, 0, 100))).toEqual([1, 2, 3, 4, 5, 6]);
     });

@@ -99,7 +99,7 @@ export interface StoredCall extends Omit<PlannedCall, 'approval'> {
   fence: string | null;
   attempt: number;
   worker: string | null;
-  /** Of a call that needed one, whatever became of it. */
+  /** Set for a call that needed an approval, whatever was decided. */
   approvalId?: string;
 }
 
@@ -204,8 +204,8 @@ export interface Journal {
   /** Journals one call: outside of runs (tools API, MCP endpoint), or in a round that is stored already. */
   plan(call: PlannedCall, audit: AuditContext, place?: CallPlace): Promise<void>;
   /**
-   * A planned call that is taken over, or a parked one whose approval was given, gets a job and its arguments, and its time
-   * starts now; false if it is neither.
+   * Gives a planned call that is taken over, or a parked call that was approved, a job and its arguments, and starts its
+   * time now. False for any other call.
    */
   replan(job: ToolJob): Promise<boolean>;
   /** planned → dispatched with a new fence; undefined if the call is in any other state. */

@@ -49,6 +49,8 @@ export interface CatalogTool {
   cacheTtlMs?: number;
   /** A cached result answers only calls of the same session, even if any worker can run the tool. */
   cachePerSession?: boolean;
+  /** The argument with the file of the workspace that a cached result depends on. */
+  readsFile?: string;
   /** Headers of the caller's request to forward to its server, in lower case. */
   forwardHeaders?: string[];
   /** What its calls run under: `builtin`, `remote`, or a level of isolation. */

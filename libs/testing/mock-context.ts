@@ -25,6 +25,7 @@ export function createMockContext(given: Partial<ToolContext> = {}): MockContext
       delete: async (key) => void values.delete(key),
     },
     signal: new AbortController().signal,
+    clientCapabilities: {},
     reportProgress: (progress, total, message) => void reported.push({ progress, total, message }),
     reported,
   };

@@ -1,6 +1,8 @@
 // The worker's MCP client as a client under test: `client.js URL`. Lists the tools, calls each with arguments made up from
-// its schema, and ends with 0 where nothing failed. What a suite wants called, it says in the environment.
+// its schema, answers questions in the same way, and ends with 0 where nothing failed. What a suite wants called, it says in
+// the environment.
 import { z } from 'zod';
+import type { Answer, Question } from '#libs/approvals/question.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { connectHttp } from '../../apps/worker/mcp/servers/connect.js';
 import type { ToolConnection } from '../../apps/worker/mcp/servers/connection.js';
@@ -38,7 +40,11 @@ async function callTools(connection: ToolConnection, tools: readonly ListedTool[
     toolCalls.length > 0 ? toolCalls : tools.map((tool) => ({ name: tool.name, arguments: madeUp(tool, tools) }));
   for (const { name, arguments: args } of asked) {
     if (!tools.some((tool) => tool.name === name)) continue;
-    const options = { signal, maxTimeoutMs: 20_000, onProgress: () => undefined };
+    const onQuestion = async ({ schema }: Question): Promise<Answer> => ({
+      action: 'accept',
+      content: madeUp(listedTool.parse({ name: '', inputSchema: schema }), tools),
+    });
+    const options = { signal, maxTimeoutMs: 20_000, onProgress: () => undefined, onQuestion };
     await connection.callTool({ tool: name, arguments: args, meta: {} }, options);
   }
 }

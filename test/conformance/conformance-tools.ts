@@ -65,15 +65,6 @@ export class ConformanceTools {
     throw new Error('This tool intentionally returns an error for testing');
   }
 
-  @McpTool({
-    description: 'Runs once it is approved.',
-    input: nothing,
-    name: 'test_input_required_result_tampered_state',
-  })
-  runApproved(): string {
-    return 'approved';
-  }
-
   @McpTool({ description: 'Answers on its stream.', input: nothing, name: 'test_streaming_elicitation' })
   stream(): string {
     return 'streamed';

@@ -1,6 +1,5 @@
-// docs/api.md as its reader would follow it: the commands are run one after the other in one shell, and must answer what the
-// page prints. Where answers have changed on purpose, `npx vitest run -u --project e2e test/e2e/api-docs.test.ts` and
-// Prettier write the new ones.
+// Runs the commands of docs/api.md one after the other in one shell, and compares their output with the page. After
+// intended changes, `npx vitest run -u --project e2e test/e2e/api-docs.test.ts` and Prettier update the page.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +19,7 @@ let directory: string;
 beforeAll(async () => {
   box = await startSignalbox({ scripted: false });
   directory = await mkdtemp(join(tmpdir(), 'signalbox-api-docs-'));
-  // curl shows its progress unless it writes to a terminal, as it does for the reader.
+  // Silences curl's progress, which it shows only when its output is not a terminal, unlike for the reader.
   await writeFile(join(directory, '.curlrc'), 'silent\nshow-error\n');
 });
 afterAll(async () => {
@@ -34,7 +33,7 @@ interface Example {
   printed: string;
 }
 
-/** Every block is a command or its answer, so none is left out of the test. */
+/** Every block must be a command or its answer, so that none is left untested. */
 function examplesIn(markdown: string): Example[] {
   const blocks = Array.from(markdown.matchAll(fences), ([, language, text]) => ({ language: language!, text: text! }));
   return blocks.flatMap(({ language, text }, at) => {
@@ -67,7 +66,7 @@ async function answersTo(commands: readonly string[]): Promise<string[]> {
   return answers.map((answer) => answer.replaceAll(box.url, address).replaceAll('\r', '').trimEnd());
 }
 
-/** Without what differs from one run to the next: ids, times, durations. */
+/** Removes what differs between runs: ids, times, durations. */
 const masked = (answer: string): string =>
   answer
     .replaceAll(/\b([a-z]+[-_])[0-9a-f]{16,}\b/g, '$1…')

@@ -50,7 +50,7 @@ for (const stream of [false, true]) {
     const second = await turn(history);
     expect(second).toMatchObject({ stop_reason: 'end_turn' });
     expect(await asking.fileOf(session_id, 'a.txt')).toBe('one');
-    // The conversation goes on with what the client has of it.
+    // The conversation continues with the client's copy of it.
     history.push({ role: 'assistant', content: second.content }, { role: 'user', content: 'Write' });
     expect((await turn(history)).stop_reason).toBe('tool_use');
   });
@@ -113,7 +113,7 @@ verifies('approvals.returned', 'the AI SDK, which does not know the function', a
 });
 
 verifies('approvals.returned', 'the model is told that the call succeeded', async () => {
-  // The offline model says so, where wire formats have no word for it.
+  // The offline model reports this in cases where the wire formats cannot.
   const offline = await startAskingSignalbox({ scripted: false });
   try {
     const request = { tools: [workspaceTools], session_id: 'offline' };

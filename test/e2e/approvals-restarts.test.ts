@@ -1,4 +1,4 @@
-// Approvals over the ends of processes and of time: nothing of a question or its answer is in a process only.
+// Approvals survive restarts and long waits: no part of a question or its answer is only in a process.
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type Signalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
@@ -20,7 +20,7 @@ afterAll(() => asking?.close());
 const url = () => asking.url();
 const messages = [user('Write')];
 
-/** Every process ends at once; others take their place. */
+/** Kills all processes at once and starts new ones. */
 async function restart(environment: Record<string, string> = {}, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   const old = [...box.gateways, ...box.workers];
   for (const each of old) each.kill(signal);
@@ -92,7 +92,7 @@ verifies('approvals.restarts', 'a held stream with a key: it waits again, and go
   let decided = false;
   await expect
     .poll(async () => {
-      // Until the store knows that the gateway before is gone, the run is still its own: nothing comes.
+      // The store still considers the old gateway alive, so that no events arrive until it is given up.
       for await (const chunk of turnEvents(url(), body, { headers })) {
         types.push(chunk['type']);
         if (chunk['type'] !== 'approval_required' || decided) continue;

@@ -1,4 +1,4 @@
-// Approvals with the clients that people use, none of which knows of them: each answers a call of a function.
+// Approvals with widely used clients that do not know them: each just answers a function call.
 import OpenAI from 'openai';
 import OpenAI7 from 'openai-7';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -28,7 +28,7 @@ for (const [version, Client] of Object.entries({ 6: OpenAI, 7: OpenAI7 as unknow
     const client = () => new Client({ baseURL: `${box.url}/v1`, apiKey: 'none', maxRetries: 0 });
     const session = (name: string) => `${name}_${version}`;
 
-    /** One turn; streamed or not. */
+    /** Runs one turn, streamed or not. */
     async function turn(messages: OpenAI.ChatCompletionMessageParam[], session_id: string, stream: boolean) {
       const request = { model: 'scripted/model', messages, tools: [workspaceTools] as never, session_id };
       const message = stream
@@ -149,7 +149,7 @@ for (const [version, Client] of Object.entries({ 6: OpenAI, 7: OpenAI7 as unknow
       const messages = [user('Write'), copy as never, answerTo(first.asked[0]!.id, { decision: 'approve' })];
       const both = await Promise.all([turn(messages, name, false), turn(messages, name, true)]);
       expect(both.map(({ finish }) => finish)).toEqual(['stop', 'stop']);
-      // And once more, as a client that lost the answer does.
+      // Sent once more, as by a client that lost the answer.
       expect((await turn(messages, name, false)).finish).toBe('stop');
       expect(await asking.fileOf(name, 'log.txt')).toBe('x');
       expect(await asking.fileOf(name, 'evil.txt')).toBeUndefined();

@@ -1,4 +1,4 @@
-// Calls that wait for an approval: streams that hold, the tools API, the API of approvers, the webhook, the audit.
+// Calls that wait for an approval: held streams, the tools API, the approvers' API, the webhook, the audit.
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Bad input, API by API: the lists are data in test/bad-inputs, each entry with the status and code that it must get.
+// Bad input for each API: test/bad-inputs has the requests with the expected status and code.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
@@ -37,7 +37,7 @@ interface BadRequest {
   method?: string;
   path?: string;
   headers?: Record<string, string | null> & { repeat?: number };
-  /** One of the three is the body. */
+  /** At most one of these three is set. */
   json?: unknown;
   text?: string;
   base64?: string;
@@ -56,7 +56,7 @@ function bodyOf({ json, text, base64 }: BadRequest): Buffer | string {
   return text ?? JSON.stringify(json ?? plainChat);
 }
 
-/** `repeat`: how often the other header's value is repeated, for those that are too long to write down. */
+/** `repeat`: how often the value of another header is repeated, for values too long to write out. */
 function headersOf({ headers = {} }: BadRequest): Record<string, string | null> {
   const { repeat = 1, ...named } = headers;
   return Object.fromEntries(
@@ -132,7 +132,7 @@ verifies('chat.errors.bad-input', 'tool arguments: what a file says stays inside
 interface BadPath {
   name: string;
   path: string | { repeat: string; times: number };
-  /** What reading and writing it must get. */
+  /** The expected answers to reading and writing it. */
   read: Expected;
   write: Expected;
 }
@@ -144,7 +144,7 @@ for (const bad of listed<BadPath>('workspace-paths')) {
       callTool({ name, arguments: { path, ...more }, session_id: 'sess_paths' });
     expectAnswer(await call('read_file'), bad.read, box);
     expectAnswer(await call('write_file', { content: 'x' }), bad.write, box);
-    // Over HTTP a file path is encoded once; what leads outside is a wrong name there.
+    // Over HTTP a file path is encoded once. A path that leads outside is an invalid name there.
     const file = `/api/sessions/sess_paths/files/${encodeURIComponent(path.slice(0, 6_000))}`;
     const answer = await rawRequest(url, { method: 'GET', path: file, headers: { 'content-type': null } });
     expectAnswer(answer, ['200', '400 invalid_value', '404 file_not_found', '404 not_found'], box);
@@ -153,7 +153,7 @@ for (const bad of listed<BadPath>('workspace-paths')) {
 }
 
 interface BadFrame extends BadRequest {
-  /** What stands for REPEAT in the text, and how often. */
+  /** The text that replaces REPEAT, and how often. */
   repeat?: string;
   times?: number;
 }

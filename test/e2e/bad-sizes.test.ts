@@ -1,4 +1,4 @@
-// Bad input whose badness is a size, a race or a framing: made in code, sent over sockets, bounded in time.
+// Bad input because of size, timing or framing: generated in code, sent over sockets, limited in time.
 import { lstat, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -30,7 +30,7 @@ const functions = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ type: 'function', function: { name: `f${at}` } }));
 const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
-/** A schema of so many levels, as text: an object of that depth could not be written by JSON.stringify. */
+/** A schema with this nesting depth, as text: JSON.stringify could not write such an object. */
 const deepTool = (depth: number) =>
   `{"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","parameters":` +
   `{"type":"object","properties":${'{"a":'.repeat(depth)}{}${'}'.repeat(depth)}}}}]}`;
@@ -79,7 +79,7 @@ const sizes: [string, () => string | Buffer, string][] = [
 for (const [what, body, expected] of sizes) {
   verifies('chat.errors.bad-input', what, async () => {
     const answer = await post(body()).catch((error: NodeJS.ErrnoException) => error);
-    // The gateway may end a connection whose body it will not read to the end; the answer can be lost with it.
+    // The gateway may close a connection without reading the whole body, and the answer may be lost with it.
     if (answer instanceof Error) {
       expect([expected, answer.code]).toEqual(['413 request_too_large', expect.stringMatching(/EPIPE|ECONNRESET/)]);
     } else expectAnswer(answer, expected, box);
@@ -109,7 +109,7 @@ const body = JSON.stringify({ messages: [user('x')] });
 const bytes = Buffer.byteLength(body);
 const smuggled = 'GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
-/** Bytes on a socket, and the status that the first answer must have; undefined: none, the connection ends. */
+/** Bytes sent on a socket, and the expected status of the first answer; undefined: none, the connection closes. */
 const framings: [string, string[], number[]][] = [
   [
     'a length and chunks at once',
@@ -151,7 +151,7 @@ for (const [what, pieces, statuses] of framings) {
     const heard = await rawBytes(box.url, pieces, { waitMs: 3_000, until: /\r\n\r\n[\s\S]*\}$/ });
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(heard.text)?.[1]);
     expect(statuses, heard.text).toContain(status);
-    // One request, one answer: nothing in its body was taken for another request.
+    // One request, one answer: nothing in its body was mistaken for another request.
     expect(heard.text.match(/^HTTP\/1\.1/gm)).toHaveLength(1);
     expectNoLeak(heard.text, box);
     if (status < 400) return;

@@ -1,4 +1,4 @@
-// The documentation's examples with the programs that users write them for: curl, a browser's fetch, Python's requests.
+// The documentation's examples with the clients that they are written for: curl, a browser's fetch, Python's requests.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -73,7 +73,7 @@ verifies('chat.examples', 'a browser that splits on newlines', async () => {
   const body = { messages: [user('你好')], stream: true };
   const answer = await postJson(`${box.url}/api/chat/completions`, body, { origin: box.url });
   expect(answer.headers.get('access-control-allow-origin')).toBe(box.url);
-  // As pages do it: reader, decoder, split, slice; nothing more tolerant than that.
+  // Parses like a typical page: reader, decoder, split, slice; nothing more tolerant.
   const reader = answer.body!.getReader();
   const decoder = new TextDecoder();
   let buffer = '';

@@ -1,5 +1,5 @@
-// The documentation's examples as written, against a gateway and a worker with nothing configured: no key, no provider,
-// the offline model.
+// The documentation's examples as written, against an unconfigured gateway and worker: no key, no provider, the offline
+// model.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -67,7 +67,7 @@ for (const [what, body] of plainRequests) {
   });
 }
 
-/** One request, the tool's offered name and description: always the builtin that reads a file. */
+/** A request, and the offered tool's name and description; always the builtin tool that reads a file. */
 const readings: [string, string][] = [
   ['读取report.txt文件', '读取文件'],
   ['请帮我看看 report.txt 里写了什么', 'Read a file'],
@@ -99,7 +99,7 @@ for (const [request, words] of missing) {
   });
 }
 
-/** Offered names that are no server tool: the caller's own, whatever they are called. */
+/** Offered names that are not server tools: they belong to the caller, whatever they are called. */
 const clientReads: [string, object, string, string][] = [
   ['/api/chat/completions', { tool_mode: 'manual' }, 'read_file', '请读取/tmp/config.json文件并告诉我其中的版本号'],
   ['/v1/chat/completions', {}, 'read_file', '请读取/tmp/config.json文件并告诉我其中的版本号'],

@@ -1,4 +1,4 @@
-// A provider that is down, behind the gateway: what its callers get, and what an operator sees.
+// A provider that is down: what callers get, and what an operator sees.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { post } from '../support/scripts.js';

@@ -9,7 +9,7 @@ import { strictGemini } from '../support/strict-gemini.js';
 import { startStrictUpstream, type PlannedRound, type StrictUpstream } from '../support/strict-upstream.js';
 import { verifies } from '../verifies.js';
 
-/** Three rounds of tools: two calls at once of which one fails, then one and one, then an answer. */
+/** Three rounds of tools: two parallel calls of which one fails, then one, then another, then an answer. */
 const plan: PlannedRound[] = [
   {
     thought: 'I must look.',
@@ -62,7 +62,7 @@ const ask = (model: string, session_id: string) => ({
   session_id,
   messages: [{ role: 'user', content: 'Go.' }],
   tools: [workspaceTools],
-  // One after the other, so that what is told comes in one order.
+  // One after the other, so that events arrive in a fixed order.
   parallel_tool_calls: false,
 });
 
@@ -71,7 +71,7 @@ async function putFile(session: string): Promise<void> {
   expect(answer.status).toBeLessThan(300);
 }
 
-/** What a caller sees, without ids, times and the model's own name. */
+/** What a caller sees, without ids, times and model names. */
 function shown(value: unknown): unknown {
   const text = JSON.stringify(value, (key: string, member: unknown) =>
     [
@@ -129,7 +129,7 @@ verifies('models.families.tool-loop', 'three rounds run here, streamed', async (
   expect(told[2]).toEqual(told[0]);
 });
 
-/** Pieces of one text, and of one call, put together: providers cut them where they like. */
+/** Joins the pieces of a text or a call, which providers split anywhere. */
 function joined(events: Record<string, unknown>[]): unknown[] {
   const all: { type: unknown; said?: string; rest?: unknown }[] = [];
   for (const { type, delta, choices: _, ...rest } of events) {
@@ -150,7 +150,7 @@ interface Message {
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
 }
 
-/** A strict client's message: of what came only what OpenAI's types have. */
+/** The message of a strict client: of the received members, only those in OpenAI's types. */
 async function converse(url: string, body: object, stream: boolean): Promise<{ finish: unknown; message: Message }> {
   if (!stream) {
     const { finish_reason: finish, message } = (await post(url, '/v1/chat/completions', body)).body.choices[0]!;

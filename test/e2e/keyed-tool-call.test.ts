@@ -1,4 +1,4 @@
-// In one process: what a retry with the same Idempotency-Key is told.
+// What a retry with the same Idempotency-Key gets, in one process.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { AppError } from '#libs/schemas/errors.js';
@@ -85,7 +85,7 @@ verifies('reliability.keyed-call-mismatch', 'other arguments, another tool, anot
   const elsewhere = { name: 'append', argumentsText: JSON.stringify({ text: key }), idempotencyKey: key };
   const prepared = first.keyed.prepare({ ...elsewhere, sessionId: 'other' }, requestContext());
   expect(await codeOf(prepared)).toBe('idempotency_mismatch');
-  // Of another principal it is another key.
+  // For another principal it is a different key.
   const theirs = await ask(first, { name: 'echo', args: { text: 'x' }, key, context: { principal: 'other' } });
   expect(theirs.outcome.state).toBe('completed');
   expect(path.worker.probe.effects.filter((text) => text === key)).toHaveLength(1);

@@ -1,4 +1,4 @@
-// API keys with the clients that people use: wrong, right, too small, revoked, rotated; two owners side by side.
+// API keys with widely used clients: wrong, valid, insufficient scope, revoked, rotated; two owners at once.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

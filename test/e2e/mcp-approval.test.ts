@@ -1,4 +1,4 @@
-// Calls on /mcp that need an approval, decided by the official clients, which are asked for it, and by others.
+// Calls on /mcp that need an approval, decided by the official clients when asked, or by others.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { Approval } from '#libs/approvals/approval.js';
 import { ApprovalNeeded } from '../../apps/gateway/tools/approvals/approval-needed.js';
@@ -35,7 +35,7 @@ const textOf = ({ content }: CallResult) => (content as { text: string }[])[0]!.
 const codeOf = ({ _meta }: CallResult) => _meta?.['signalbox/error_code'];
 const runs = (text: string) => path.worker.probe.effects.filter((each) => each === text).length;
 
-/** The newest one. */
+/** The newest approval. */
 async function lastApproval(): Promise<Approval> {
   const [last] = await path.gateway.approvals.list({ limit: 1 }, requestContext());
   return last!;
@@ -132,7 +132,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
       expired: (id: string) => path.services.rows('update approvals set expires_at = created_at where id = $1', [id]),
     };
     for (const [how, settle] of Object.entries(elsewhere)) {
-      // Its own answer would be another one, and comes too late.
+      // The client's own answer would differ, and arrives too late.
       let takenBack = false;
       const late: Answers = async (_question, signal) => {
         const taken = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })).then(
@@ -152,7 +152,7 @@ for (const [name, connect] of Object.entries(askedClients)) {
     }
   });
 
-  // Nothing waits here for a client that comes back.
+  // Nothing waits here for a client that repeats its call.
   if (comesBack(name)) continue;
 
   verifies('mcp.approvals', `${name}: gone while it was asked`, async () => {
@@ -179,7 +179,7 @@ verifies('mcp.approvals', 'a client that cannot be asked: no capability, no stre
     expect(textOf(result)).toContain('POST /api/approvals/appr_');
     await client.close();
   }
-  // With forms, but without a stream; with a stream, but without forms.
+  // With forms but without a stream; with a stream but without forms.
   const declared = [
     [{ form: {} }, 'application/json'],
     [{ url: {} }, 'application/json, text/event-stream'],
@@ -216,7 +216,7 @@ interface Round {
   error?: object;
 }
 
-/** One round of a client of 2026-07-28, written by hand. */
+/** One round of a 2026-07-28 client, written by hand. */
 async function round(params: { name: string; arguments: object; [name: string]: unknown }): Promise<Round> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -258,7 +258,7 @@ verifies('mcp.approvals-checked', 'a requestState that was tampered with, and of
   expect(
     await path.services.rows('select from approvals where id = any($1) and state = $2', [[id, theirs], 'waiting']),
   ).toHaveLength(2);
-  // Without the answer that was asked for, it is asked for again.
+  // Without the requested answer, the question is repeated.
   expect(
     (await round({ ...append('checked'), requestState: id, inputResponses: { other: approve } })).result,
   ).toMatchObject({
@@ -275,7 +275,7 @@ verifies('mcp.approvals-checked', 'an answer that is sent again: the call runs o
     const id = (await round(append(text))).result.requestState!;
     const again = { ...append(text), requestState: id, inputResponses: { [id]: answer } };
     const results = await Promise.all([round(again), round(again)]);
-    // Later, with another answer too.
+    // Repeated later, once with a different answer.
     results.push(await round(again), await round({ ...again, inputResponses: { [id]: approve } }));
     return results.map(({ result }) => result);
   };

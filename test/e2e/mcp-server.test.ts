@@ -1,4 +1,4 @@
-// The gateway as an MCP server, judged by the official clients: real queue, journal and worker behind it.
+// The gateway as an MCP server, judged by the official clients, with real queue, journal and worker.
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { z } from 'zod';
 import { McpRoute } from '../../apps/gateway/http/mcp/mcp-route.js';
@@ -137,7 +137,7 @@ for (const [name, connect] of Object.entries(mcpClients)) {
       });
     };
     try {
-      // When the client's stream is open, nothing tells: what came before it is not told, and the next one is.
+      // Nothing signals that the client's stream is open. Earlier notifications are lost, but the next one arrives.
       await vi.waitFor(
         () => {
           addTool();
@@ -299,7 +299,7 @@ verifies('mcp.stops', 'a stream that waits, one that comes late, a call under wa
     await expect.poll(() => path.worker.probe.running, { timeout: 10_000 }).toBe(1);
     cancel.abort();
     await failed;
-    // Its request is over too, though the client still holds it open: nothing is left to wait for.
+    // The request has ended even though the client keeps it open, so a shutdown waits for nothing.
     await server.app.get(TurnAdmission).drain(60_000);
   });
 });

@@ -1,5 +1,5 @@
-// The official Anthropic SDK judges /v1/messages of a running gateway: text, server tools, tools of its own and both,
-// streamed and not, its tool loop; what is cut or wrong must throw.
+// The official Anthropic SDK judges /v1/messages of a running gateway: text, server tools, its own tools and both, streamed
+// and not, and its tool loop; broken answers and errors must throw.
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
@@ -71,7 +71,7 @@ for (const judge of anthropicJudges) {
 
   verifies('apis.messages.cut', judge.name, async () => {
     for (const [what, [, code]] of Object.entries(breaks)) {
-      // Told in time by another provider's settings: sdk-cut.test.ts.
+      // Covered in sdk-cut.test.ts, with a provider that has shorter timeouts.
       if (what === 'silent for too long') continue;
       for (const question of [ask(what), ask(`second: ${what}`, offered)]) await expectThrown(judge, question, code);
     }

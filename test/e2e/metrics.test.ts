@@ -37,7 +37,7 @@ async function ask(path: string, body: object): Promise<Response> {
   return answer;
 }
 
-/** How much all series of a name, with these labels, grew in the gateway. */
+/** How much the sum of a metric's series with these labels has grown in the gateway. */
 function grown(name: string, labels: Record<string, string> = {}): number {
   let sum = 0;
   for (const [series, value] of after.gateway) {
@@ -120,7 +120,7 @@ verifies('operations.metrics-move', 'model calls, tokens, tool calls, errors, se
   expect(grown('signalbox_tool_queue_wait_seconds_count')).toBeGreaterThanOrEqual(2);
   expect(grown('signalbox_errors_total', { code: 'model_error' })).toBe(1);
   expect(grown('signalbox_errors_total', { code: 'model_not_found' })).toBe(2);
-  // The tool's failure, which the tools API answered with.
+  // The failure of the tool, which the tools API returned.
   expect(grown('signalbox_errors_total', { code: 'tool_failed' })).toBe(1);
   expect(after.gateway.get('signalbox_sessions')).toBeGreaterThan(before.gateway.get('signalbox_sessions')!);
   expect(after.gateway.has('signalbox_queue_jobs{state="waiting"}')).toBe(true);

@@ -51,7 +51,7 @@ const mixedTools = [
   functionTool('ask_person', { type: 'object', properties: { q: { type: 'string' } } }),
 ];
 
-/** Round 1: a server call alone; round 2: a server and a client call with the same id; then an answer. */
+/** Round 1: only a server call; round 2: a server and a client call with the same id; then an answer. */
 const mixedScript = rounds(
   { text: 'first', toolCalls: [{ id: 'call_0', name: 'read_file', arguments: { path: 'own.txt' } }] },
   {
@@ -102,7 +102,7 @@ verifies('chat.mixed.restored', 'two sessions, two gateways, the same history tw
       expect(seen ?? messages).toEqual(messages);
       seen = messages;
     }
-    // Turn 3: the whole history goes on, and is whole again.
+    // Turn 3 continues from the whole history, which is complete again.
     const third = await post(first!.url, '/v1/chat/completions', {
       ...follow,
       messages: [...history, { role: 'assistant', content: 'third' }, ...ask('and now?')],

@@ -1,4 +1,4 @@
-// Nobody who could run tools: refused at once, nothing left behind; what has a key goes on when a worker is there.
+// Without a worker, turns with tools are refused at once and leave nothing behind; turns with a key continue later.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
@@ -13,10 +13,10 @@ beforeAll(async () => {
     { toolCalls: [{ name: 'write_file', arguments: { path: 'a.txt', content: 'x', append: true } }] },
     { text: 'written' },
   );
-  // The tools stay known after their worker has gone.
+  // The tools stay known after their worker has stopped.
   box = await startSignalbox({ script, environment: { TOOLS_WORKER_WAIT_MS: '300' } });
   expect(await box.workers.pop()!.stop()).toBe(0);
-  // The gateway learns of it within seconds; until then a call waits for a worker to come.
+  // The gateway notices within seconds; until then, calls wait for a worker.
   const probe = { ...tool('probe'), timeout_ms: 300 };
   const refused = async () => (await post(box.url, '/api/tools/call', probe)).status;
   await vi.waitFor(async () => expect(await refused()).toBe(503), { timeout: 10_000, interval: 100 });

@@ -1,5 +1,5 @@
-// Real answers held against the OpenAPI document that the gateway serves: every operation is asked, and what it answers
-// must be of a status, a media type and a shape that the document says.
+// Compares real answers with the OpenAPI document that the gateway serves: every operation is called, and its answers must
+// have a documented status, media type and shape.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Document extends JsonObject {
 interface Request {
   path: string;
   body?: unknown;
-  /** As it is, not JSON. */
+  /** Sent as it is, not as JSON. */
   raw?: string;
   headers?: Record<string, string>;
 }
@@ -28,7 +28,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signalbox-open-api-'));
 let box: Signalbox;
 let document: Document;
 let ajv: Ajv2020;
-/** Each operation that was asked, with the statuses that came. */
+/** Each operation that was called, with the statuses it returned. */
 const met = new Map<string, Set<string>>();
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Members that the document does not name are refused, in our own shapes; those of the standards may have more. */
+/** Makes our own shapes refuse undocumented members; shapes of standards may have more. */
 function closed(value: Json, path: string): Json {
   if (Array.isArray(value)) return value.map((item, index) => closed(item, `${path}/${index}`));
   if (!isJsonObject(value)) return value;
@@ -67,7 +67,7 @@ function conforms(schema: string, value: unknown, where: string): void {
   expect(validate(value), `${where}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`).toBe(true);
 }
 
-/** Sends it, and holds the answer against `operation` (`GET /api/runs/{id}`). The parsed body, or its text. */
+/** Sends the request and checks the answer against `operation` (`GET /api/runs/{id}`). Returns its body. */
 async function ask(operation: string, request: Request): Promise<{ status: number; body: unknown; headers: Headers }> {
   const [method, template] = operation.split(' ') as [string, string];
   const { responses } = (document.paths[template] as JsonObject)[method.toLowerCase()] as unknown as Operation;
@@ -259,7 +259,7 @@ async function askKeys(): Promise<void> {
   await ask('DELETE /api/keys/{id}', { path: `/api/keys/${id}`, headers });
 }
 
-/** What would have to be held open, broken or changed to be met here. */
+/** Statuses that would require something held open, broken or changed. */
 const notMet = [
   'GET /mcp 200',
   'GET /sse 200',

@@ -1,4 +1,4 @@
-// What is the operator's, asked for from elsewhere: refused in the one shape of errors, by gateway and worker.
+// Operator routes requested from elsewhere: gateway and worker refuse with the same error shape.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
@@ -13,7 +13,7 @@ const paths = [
   '/api/servers',
   '/api/tools/changes',
 ];
-/** A proxy speaks for someone else: the address of the connection says nothing. */
+/** The header of a proxy, which makes the peer address meaningless. */
 const fromElsewhere = { 'x-forwarded-for': '203.0.113.9' };
 let box: Signalbox;
 

@@ -1,5 +1,5 @@
-// Ten times as many turns as a gateway takes, and one principal with more than its share: those above are refused while
-// the others still run, and leave nothing.
+// Ten times as many turns as a gateway accepts, and a principal above its share: the surplus is refused while the others
+// still run, and leaves nothing behind.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { StartedProcess } from '#libs/testing/services/start-process.js';
@@ -38,7 +38,7 @@ verifies('chat.overload', '200 turns at once where 20 are taken', async () => {
     if (answer.status !== 200) refusedSoFar += 1;
     return { name, ...answer };
   });
-  // The model has not said a word yet.
+  // The model has not sent anything yet.
   await expect.poll(() => refusedSoFar, { timeout: 20_000 }).toBe(names.length - limit);
   goOn();
   const [taken, refused] = [[], []] as Awaited<(typeof answers)[number]>[][];
@@ -68,7 +68,7 @@ const refusedAt: [path: string, body: object][] = [
   ['/mcp', toolCall],
 ];
 
-/** What refused it: each API has its own shape. */
+/** The code of the refusal; each API has its own shape. */
 async function refusal(url: string, path: string, body: object): Promise<unknown[]> {
   const headers = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' };
   const answer = await post(url, path, body, path === '/mcp' ? headers : {});
@@ -94,7 +94,7 @@ verifies('chat.overload.principal', 'two places, given back by an end, a caller 
   await box.upstream.received(asked + 2);
   const refusals = await Promise.all(refusedAt.map(([path, body]) => refusal(url, path, body)));
   expect(refusals).toEqual(refusedAt.map(([path]) => [path, 429, 'concurrency_exceeded', '1']));
-  // Nor by another gateway.
+  // Another gateway refuses it too.
   const [path, body] = refusedAt[0]!;
   expect(await refusal(another.url, path, body)).toEqual([path, 429, 'concurrency_exceeded', '1']);
   const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -103,7 +103,7 @@ verifies('chat.overload.principal', 'two places, given back by an end, a caller 
   await left;
   goOn();
   expect((await failing).status).toBe(502);
-  // Both have come back, and no more than both.
+  // Both places are free again, and no more than both.
   await expect.poll(async () => (await ask('plain')).status, { timeout: 10_000 }).toBe(200);
   hold();
   const before = box.upstream.requests.length;

@@ -1,4 +1,4 @@
-// docs/own-tools.md as its reader would do it: the files are written, checked, compiled and started.
+// Follows docs/own-tools.md: writes, checks, compiles and starts its files.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-/** As deep as `apps/questions`, and where `#libs` is found. */
+/** As deep as `apps/questions`, in a place where `#libs` resolves. */
 let folder: string;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const [file, code] of files) {
     await writeFile(join(folder, file), code);
     if (!file.endsWith('.ts')) continue;
-    // Compiled one by one: `tsc` would write all of `dist/libs` again, under the processes of other tests.
+    // Compiled one by one, because `tsc` would rewrite all of `dist/libs` while other tests run it.
     const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
     const compiled = ts.transpileModule(code, { compilerOptions }).outputText;
     await writeFile(join(folder, file.replace(/ts$/, 'js')), compiled);
@@ -110,7 +110,7 @@ for (const [era, connect] of Object.entries(overStdio)) {
         listTools: async () => (await client.listTools()).tools,
         call: (params) => client.callTool(params as never),
       });
-      // The log goes to standard error: standard output is the protocol's.
+      // The log goes to standard error, because standard output carries the protocol.
       await expect.poll(() => said, { timeout: 10_000 }).toMatch(/"tool":"analyze_question".*"tool call"/);
     } finally {
       await client.close();

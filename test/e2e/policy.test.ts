@@ -1,4 +1,4 @@
-// Rules of the policy on running processes: what callers see, what is refused, what the audit and the command line say.
+// Policy rules on running processes: what callers see, what is refused, and what the audit and the command line show.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const rules = [
   { name: 'moves', tool: 'workspace/move_file', effect: 'require_approval', reason: 'Moves a file' },
 ];
 
-/** In one step, as an editor does. */
+/** Replaces the file atomically, like an editor. */
 function write(text: string): void {
   writeFileSync(`${policyFile}~`, text);
   renameSync(`${policyFile}~`, policyFile);
@@ -84,7 +84,7 @@ verifies('policy.denied-invisible', 'not listed by /api/tools and /mcp, refused 
   expect(refused.body.error!.message).toContain('Nothing is deleted here');
   const inMcp = (await rpc('tools/call', { name: 'delete_file', arguments: { path: 'a' } })).result;
   expect(JSON.stringify(inMcp)).toContain('Nothing is deleted here');
-  // What is wrong with its arguments would tell of its schema.
+  // Errors about its arguments would reveal its schema.
   const unread = await call('delete_file', { nothing: 'of it' });
   expect(unread).toMatchObject({ status: 422, body: { error: { code: 'tool_denied' } } });
   expect(await decisions('deny')).toBe(before + 3);

@@ -1,5 +1,5 @@
-// A model without tool use behind the gateway: whatever is asked, the caller gets what a native model would have given.
-// One upstream plays both: it writes its calls as text where it is sent no tools.
+// A model without tool use behind the gateway: callers get what a native model would have given. One upstream plays both:
+// it writes calls as text if it gets no tools.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   box = await startSignalbox({ script: answer, gateways: 0 });
   const provider = { kind: 'openai', base_url: box.upstream.baseUrl, max_retries: 0 };
   const providers = {
-    // The name that the judges ask for.
+    // The name that the judges request.
     scripted: { ...provider, tools: 'prompted' },
     native: provider,
     toolless: { ...provider, tools: 'none' },
@@ -29,7 +29,7 @@ afterAll(() => box?.close());
 interface Round {
   text?: string;
   calls?: ScriptedToolCall[];
-  /** What only a model that writes its calls can say. */
+  /** Set for answers that only a model with calls as text can give. */
   written?: string;
 }
 
@@ -37,7 +37,7 @@ const lookup = (key: string) => ({ name: 'lookup', arguments: { key } });
 const clock = { name: 'get_time', arguments: { offset_ms: 0 } };
 const write = (content: string) => ({ name: 'write_file', arguments: { path: 'order.txt', content, append: true } });
 const yesterday = '请告诉我昨天的日期是什么时候？';
-/** By what the user said: the answers of the model, the last one again and again. */
+/** The model's answers by user message; the last one repeats. */
 const conversations: Record<string, Round[]> = {
   plain: [{ text: 'a < b, [1] and `code`\n' }],
   'a server tool': [{ text: 'Looking.', calls: [clock] }, { text: 'It is late.' }],
@@ -81,7 +81,7 @@ const lastMessages = () => messagesOf(box.upstream.requests.at(-1)!);
 const lastText = () => lastMessages().at(-1)!['content'] as string;
 
 const volatile = new Set(['id', 'created', 'duration_ms', 'run_id', 'session_id', 'tool_call_id', 'workspace_path']);
-/** Without what differs between two answers to the same question: ids and times. */
+/** Removes what differs between two answers to the same question: ids and times. */
 const settled = (value: unknown) =>
   JSON.parse(JSON.stringify(value), (key, member: unknown) => {
     if (volatile.has(key)) return undefined;
@@ -93,7 +93,7 @@ interface Told {
   delta?: { content?: string; tool_calls?: { index: number; function: { name?: string; arguments: string } }[] };
 }
 
-/** The events of an `/api` stream; text, and the arguments of a call, joined. */
+/** The events of an `/api` stream, with text and call arguments joined. */
 function joined(events: readonly JsonObject[]): unknown[] {
   const told: { key: string; text: string; name?: string | undefined; rest?: JsonObject }[] = [];
   for (const event of events) {

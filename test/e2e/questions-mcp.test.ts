@@ -1,4 +1,4 @@
-// What tool servers ask, passed on to the official MCP clients on /mcp, in both eras on either side.
+// Questions of tool servers, passed on to the official MCP clients on /mcp, with both eras on either side.
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { type Answered, askedClients, comesBack } from '../support/asking-clients.js';

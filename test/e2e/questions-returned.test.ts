@@ -1,4 +1,4 @@
-// What tool servers ask callers that do not stay: the OpenAI SDK, which comes back with the answer, and the tools API.
+// Questions of tool servers to callers that do not wait: the OpenAI SDK, which returns with the answer, and the tools API.
 import OpenAI from 'openai';
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';

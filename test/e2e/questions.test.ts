@@ -1,4 +1,4 @@
-// What tool servers ask while their calls run, on streams that stay open: answered by the API, on any gateway.
+// Questions of tool servers during calls on open streams, answered through the API of any gateway.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -54,7 +54,7 @@ for (const tool of ['book', 'book_http', 'book_new', 'book_new_http']) {
 verifies('questions.held', 'the time that a tool has stands still meanwhile', async () => {
   asking.called = { tool: 'book_brief', arguments: {} };
   const { text } = await held('brief', async (question) => {
-    // Longer than the tool may take.
+    // Longer than the tool's timeout.
     await delay(2_500);
     expect(await shown(question['id'] as string)).toMatchObject({ state: 'waiting' });
     await decide(question['id'] as string, ada);
@@ -139,7 +139,7 @@ verifies('questions.left', 'the caller goes: the call and its question are cance
   expect((await decide(id, ada)).status).toBe(409);
 });
 
-/** A call of the tools API that stays, answered with a name of its own. */
+/** A streamed call of the tools API, whose question is answered with a name of its own. */
 async function booked(tool: string, session: string, answer: (question: JsonObject) => Promise<unknown>) {
   const body = { name: tool, arguments: {}, session_id: session };
   for await (const event of eventsOf(asking.box.url, '/api/tools/call', body)) {
@@ -156,7 +156,7 @@ verifies('questions.bounded', 'sessions that share a connection are asked for th
     sessions.map((session) =>
       booked('book_http', session, async ({ id }) => {
         expect(await shown(id as string)).toMatchObject({ session_id: session });
-        // All wait at once.
+        // All of them wait at the same time.
         await new Promise<void>((resolve) => open.push(resolve) === sessions.length && open.forEach((each) => each()));
         await decide(id as string, { decision: 'approve', arguments: { name: session } });
       }),

@@ -1,4 +1,4 @@
-// More calls than the queue may hold: refused at once, with a time to come back; what was taken ends.
+// More calls than the queue may hold: the surplus is refused immediately with a retry time; accepted calls finish.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
@@ -37,7 +37,7 @@ verifies('tools.queue-full', 'the tools API, and a turn in which the model asks 
   await web.reached('/held');
   const refusals: { tookMs: number; retryAfter: number }[] = [];
   const taken: Promise<number>[] = [];
-  // One by one, until the queue is full and stays so.
+  // One by one, until the queue stays full.
   while (refusals.length < 5 && taken.length < 50) {
     const since = performance.now();
     const call = post(box.url, '/api/tools/call', { name: 'get_time', arguments: {} });
@@ -65,7 +65,7 @@ verifies('tools.queue-full', 'the tools API, and a turn in which the model asks 
   web.answer('/held');
   expect((await first).status).toBe(200);
   expect(await Promise.all(taken)).toEqual(Array(limit).fill(200));
-  // Refused ones are no open calls; each call has its one audit row.
+  // Refused calls leave no open calls; each call has exactly one audit row.
   const counted = await query<{ state: string; calls: string; audits: string }>(
     `select tool_calls.state, count(*) as calls, count(audit.call_id) as audits from tool_calls
      left join audit_events audit on audit.call_id = tool_calls.id group by tool_calls.state order by tool_calls.state`,

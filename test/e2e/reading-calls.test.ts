@@ -1,4 +1,4 @@
-// Calls that only read, by their tool or by their arguments: which run at once, in which order they are told, what is kept.
+// Read-only calls, by tool or by arguments: which run concurrently, in which order they are reported, and what is cached.
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import type { Script } from '#libs/testing/scripted-upstream.js';
@@ -39,7 +39,7 @@ verifies('chat.auto.call-order', 'the first call ends last', async () => {
   const { events } = await readSse(response, (event) => {
     if (event['type'] !== 'tool_result') return;
     ended.push(event['tool_call_id']);
-    // The other one has ended: now the first may.
+    // The other call has ended: now the first one may end.
     void web.reached('/slow').then(() => web.answer('/slow'));
   });
   const { calls } = (events.at(-1) as unknown as Completion).tool_execution!;
@@ -67,7 +67,7 @@ verifies('tools.calls-that-read', 'fetches that only read are under way at once,
   expect(journaled).toEqual([true, true, false, false].map((safe) => ({ safe })));
 });
 
-/** Whether it was answered from a kept result. */
+/** Whether it was answered from the cache. */
 async function isKept(session_id: string, name: string, args: object): Promise<unknown> {
   const answer = await postJson(`${box.url}/api/tools/call`, { name, arguments: args, session_id });
   const body = (await answer.json()) as { success: boolean; cached: boolean };
@@ -87,6 +87,10 @@ verifies('tools.results-kept', 'of builtin tools that read, for their session wh
   for (const session of ['one', 'two']) {
     expect(await isKept(session, 'write_file', { ...file, content: session })).toBe(false);
     expect(await isKept(session, 'write_file', { ...file, content: session })).toBe(false);
+    expect(await isKept(session, 'read_file', file)).toBe(false);
+    await expect.poll(() => isKept(session, 'read_file', file)).toBe(true);
+    // Another file by the same name has a result of its own.
+    expect(await isKept(session, 'write_file', { ...file, content: `${session} again` })).toBe(false);
     expect(await isKept(session, 'read_file', file)).toBe(false);
     await expect.poll(() => isKept(session, 'read_file', file)).toBe(true);
   }

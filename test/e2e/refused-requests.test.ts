@@ -15,11 +15,11 @@ interface Answer {
   head: string;
   body: string;
   text: string;
-  /** How many answers came. */
+  /** The number of answers. */
   answers: number;
 }
 
-/** Bytes in, all that comes until the server closes (or says nothing for a while). */
+/** Sends bytes and returns everything received until the server closes (or is silent for a while). */
 async function send(url: string, ...pieces: (string | Buffer)[]): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -145,7 +145,7 @@ verifies('chat.errors.broken-requests', 'each has one log line, and none of them
 test('garbage behind an answer that has begun is not answered into it', async () => {
   const body = JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'hi' }] });
   const answer = await send(box.url, chat(`Content-Length: ${body.length}`, body), 'canary\r\n\r\n');
-  // The answer had not begun, or it was whole, or it was cut: never a head inside a body.
+  // Either there is no answer, or a whole one, or a cut one: never a response head inside a body.
   const [first, ...more] = answer.text.split(/(?=HTTP\/1\.1 )/);
   expect([200, 400]).toContain(answer.status);
   if (more.length > 0) expect(first).toMatch(/\r\n0\r\n\r\n$/);

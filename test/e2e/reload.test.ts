@@ -1,4 +1,4 @@
-// Tool servers that are added, changed and removed in the file of a running worker.
+// Tool servers added, changed and removed in the configuration file of a running worker.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const server = (name: string, env: Record<string, string> = {}) => ({
   tools: { include: ['where', 'echo', 'held'], rename: { where: `${name}_where`, held: `${name}_held` } },
 });
 
-/** In one step, as an editor does. */
+/** Replaces the file atomically, like an editor. */
 function write(text: string): void {
   writeFileSync(`${file}~`, text);
   renameSync(`${file}~`, file);
@@ -79,7 +79,7 @@ verifies(
 
 verifies('tools.reload', 'changed: a new instance for the next call, the unchanged one stays', async () => {
   const before = await Promise.all(['steady', 'other'].map(where));
-  // Nobody watches the files of secrets: this is what the signal is for.
+  // Files of secrets are not watched, which is why the signal exists.
   writeFileSync(secret, 'canary-greeting-two');
   box.workers[0]!.kill('SIGHUP');
   box.gateways[0]!.kill('SIGHUP');

@@ -1,5 +1,5 @@
-// The official OpenAI SDK, two major versions, judges /v1/responses of a running gateway: text, server tools, tools of
-// its own and both, streamed and not, conversations by id; what is cut or wrong must throw.
+// Two major versions of the official OpenAI SDK judge /v1/responses of a running gateway: text, server tools, their own
+// tools and both, streamed and not, conversations by id; broken answers and errors must throw.
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -60,7 +60,7 @@ for (const judge of responsesJudges) {
 
   verifies('apis.responses.cut', judge.name, async () => {
     for (const [what, [, code]] of Object.entries(breaks)) {
-      // Told in time by another provider's settings: sdk-cut.test.ts.
+      // Covered in sdk-cut.test.ts, with a provider that has shorter timeouts.
       if (what === 'silent for too long') continue;
       for (const question of [ask(what), ask(`second: ${what}`, offered)]) await expectThrown(judge, question, code);
     }

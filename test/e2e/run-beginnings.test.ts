@@ -26,7 +26,7 @@ const ask = (headers: Record<string, string> = {}) => {
   return post(box.url, '/v1/chat/completions', body, headers);
 };
 
-/** Meanwhile no run can be written; for no longer than the store's deadline. */
+/** Blocks writes of runs during `work`, which must take less than the store's deadline. */
 async function withRunsLocked<T>(work: () => Promise<T>): Promise<T> {
   await store.query('begin');
   await store.query('lock table runs in exclusive mode');
@@ -44,7 +44,7 @@ const untilSomethingWaits = () =>
         (await store.query(`select from pg_locks where not granted and relation = 'runs'::regclass`)).rowCount,
       { timeout: 5_000, interval: 20 },
     )
-    // What looks for runs of dead processes waits too.
+    // The search for runs of dead processes waits as well.
     .toBeGreaterThan(0);
 
 const asked = () => box.upstream.requests.length;
@@ -59,7 +59,7 @@ verifies('chat.runs.begin', 'the model is asked meanwhile', async () => {
   });
   const { status, headers } = await answer.answering;
   expect(status).toBe(200);
-  // The end may be written behind the answer.
+  // The end may be written after the answer.
   await expect.poll(runs, { timeout: 5_000 }).toEqual([{ state: 'done' }]);
   const { rows } = await store.query<{ id: string }>('select id from runs');
   expect(rows).toEqual([{ id: headers.get('x-run-id') }]);

@@ -47,7 +47,7 @@ interface RunState {
 }
 const runState = async (url: string, id: string) => (await (await fetch(`${url}/api/runs/${id}`)).json()) as RunState;
 
-/** A tool that waits until the test lets it go. */
+/** A tool that waits until the test releases it. */
 const waiting = () =>
   rounds({ text: 'wait', toolCalls: [{ name: 'fetch', arguments: { url: `${webUrl}/` } }] }, { text: 'went on' });
 
@@ -62,7 +62,7 @@ verifies('chat.runs.state', 'done, with what it took', async () => {
   script = rounds({ toolCalls: [{ name: 'get_time', arguments: {} }] }, { text: 'now' });
   const answer = await post(box.url, chat, { messages: ask('t'), tools: [workspaceTools], session_id: 'state' });
   const id = answer.headers.get('x-run-id')!;
-  // The gateway that ran it waits until the end is written; another one may find it running for a moment.
+  // The gateway that ran it waits until its end is written; another one may see it running for a moment.
   expect((await runState(box.url, id)).state).toBe('done');
   expect(await runState(other(), id)).toMatchObject({
     id,
@@ -143,7 +143,7 @@ verifies(
     caller.abort();
     await expect(first).rejects.toThrow();
     await expect.poll(state).toBe('interrupted');
-    // This one leaves too, while a call of the last round runs yet: as it would after its gateway's death.
+    // Leaves too, while a call of the last round still runs, as if its gateway had died.
     const lastCallIs = (journaled: string) =>
       box.rows("update tool_calls set state = $2 where run_id = $1 and name = 'fetch'", [run!.id, journaled]);
     await lastCallIs('dispatched');
@@ -161,7 +161,7 @@ verifies(
     await lastCallIs('cancelled');
     held = [];
     const again = readSse(await postJson(`${other()}${chat}`, body, headers));
-    // The second round's tool was cancelled with the caller; its result says so, and the model is asked again.
+    // The second round's tool was cancelled with the caller. Its result says so, and the model is called again.
     const { events, done, ids } = await again;
     expect(done).toBe(true);
     expect(events.at(-1)).toMatchObject({ type: 'done', finish_reason: 'stop' });
@@ -182,7 +182,7 @@ verifies('reliability.given-up-and-back', 'its own gateway is asked again, befor
   const first = again();
   const released = await heldRequest();
   const second = again();
-  // As the others do with a run whose gateway is stopped for a while.
+  // What other processes do to a run whose gateway is suspended.
   await box.rows("update runs set state = 'interrupted', ended_at = now() where idempotency_key = 'paused'");
   const third = again();
   const states = () => box.rows<{ state: string }>("select state from runs where idempotency_key = 'paused'");
@@ -278,7 +278,7 @@ verifies('reliability.few-database-connections', 'two gateways and a worker, 64 
     const statuses = await Promise.all(urls.map(callTool));
     expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
   }
-  // Idle ones are kept for half a minute and more.
+  // Idle connections are kept for half a minute and longer.
   const rows = await box.rows<{ count: number }>(
     `select count(*)::int as count from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() group by application_name`,

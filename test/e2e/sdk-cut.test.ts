@@ -1,4 +1,4 @@
-// An upstream that breaks off in the middle of its answer, in every way it can: no SDK may take what it has heard for
+// An upstream that breaks off in the middle of its answer, in every possible way: no SDK may take the part it received for
 // the whole answer.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -26,7 +26,7 @@ afterAll(() => box?.close());
 const offered = { tools: [{ type: 'mcp', server_label: 'workspace', allowed_tools: ['get_time'] }] };
 const judges = [...openAiJudges, ...aiSdkJudges, ...langChainJudges];
 
-// Each is a conversation of its own, and waits now and then.
+// Each is a separate conversation that waits now and then.
 describe.concurrent('every break, as every SDK tells it', () => {
   for (const path of ['/v1', '/api']) {
     for (const judge of judges) {

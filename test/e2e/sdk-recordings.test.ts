@@ -1,5 +1,5 @@
-// The Vercel AI SDK side by side: what it makes of a recorded answer when it asks the provider itself is what it makes of
-// it through the gateway. Skipped by name where the recordings are not at hand.
+// Recorded answers read by the Vercel AI SDK must be the same directly from the provider and through the gateway. Skipped
+// by name without the recordings.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { aiSdkJudges } from '../support/agent-judges.js';
@@ -11,7 +11,7 @@ const files = Object.keys(expectedAnswers).filter((file) => file.startsWith('ope
 const isStream = (file: string) => file.endsWith('.chunks.txt');
 const providerOf = (file: string) => file.replace(/^openai\//, '').replaceAll('.', '-');
 
-/** What that SDK does not take from Mistral itself: a call without a type, content in parts. The gateway's answer it does. */
+/** Mistral's answers that the SDK can only read through the gateway: a call without a type, content in parts. */
 const unreadable = new Set([
   '@ai-sdk/openai, generateText: openai/mistral-tool-call.json',
   '@ai-sdk/openai, streamText: openai/mistral-tool-call.chunks.txt',

@@ -1,5 +1,5 @@
-// The SDKs that people use, as they come from their registries, judge the answers of a running gateway on both paths:
-// one message, one finish reason, the usage of all rounds, no call that is not the caller's.
+// Widely used SDKs, as published, judge the answers of a running gateway on both paths: one message, one finish reason, the
+// usage of all rounds, only the caller's own calls.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { postJson, readSse } from '#libs/testing/read-sse.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
@@ -18,7 +18,7 @@ afterAll(() => box?.close());
 
 interface Dialect {
   path: '/v1' | '/api';
-  /** Ways to ask that `get_time` runs at the server. */
+  /** Ways to request that `get_time` runs on the server. */
   serverTools: [string, Pick<Question, 'tools' | 'extra'>][];
 }
 const mcpEntry = { tools: [{ type: 'mcp', server_label: 'workspace', allowed_tools: ['get_time'] }] };

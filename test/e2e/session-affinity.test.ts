@@ -1,4 +1,4 @@
-// A server that keeps something a session, three workers, two gateways: all calls of a session run where its lease is.
+// A server with state per session, three workers, two gateways: all calls of a session run where its lease is.
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
@@ -11,7 +11,7 @@ import { post } from '../support/scripts.js';
 import { offeredTools } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
-/** 1,000 calls of 50 sessions are what is promised; every run proves fewer. */
+/** The promise is for 1,000 calls of 50 sessions; each run checks fewer. */
 const loadSize = {
   calls: Number(process.env['AFFINITY_CALLS'] ?? 120),
   sessions: Number(process.env['AFFINITY_SESSIONS'] ?? 10),
@@ -43,9 +43,9 @@ beforeAll(async () => {
       }),
     },
   });
-  // A pool: tests ask side by side.
+  // A pool, because tests run queries concurrently.
   database = new pg.Pool({ connectionString: box.databaseUrl, max: 1 });
-  // The gateways are ready before it has started; by its bare name it is listed, by the longer one it is called below.
+  // The gateways are ready before the server, which is listed by its bare name and called below by the longer one.
   const patient = { timeout: 60_000, interval: 100 };
   for (const { url } of box.gateways) {
     await vi.waitUntil(async () => (await offeredTools(url)).has('read_graph'), patient);
@@ -60,11 +60,11 @@ afterAll(async () => {
 interface Ran {
   id: string;
   worker: string;
-  /** The queues that had it under its own id, of the last calls. */
+  /** The queues that held it under its own id; known for recent calls only. */
   queues: string[];
 }
 
-/** By one gateway or the other; resolves when it has succeeded. */
+/** Calls through either gateway; resolves on success. */
 async function call(session: string, name: string, args: object = {}, gateway = 0): Promise<void> {
   const body = { name, arguments: args, session_id: session };
   const answer = await post(box.gateways[gateway]!.url, '/api/tools/call', body);
@@ -77,7 +77,7 @@ async function ranIn(session: string): Promise<Ran[]> {
   return Promise.all(rows.map(async (row) => ({ ...row, queues: await queuesOf(row.id) })));
 }
 
-/** By the events that BullMQ keeps of each queue. */
+/** Uses the events that BullMQ keeps for each queue. */
 async function queuesOf(id: string): Promise<string[]> {
   if (box.redis !== undefined) {
     const { client } = box.redis;
@@ -95,11 +95,11 @@ async function leaseOf(session: string): Promise<{ worker: string; fence: bigint
   return rows[0] && { worker: rows[0].worker, fence: BigInt(rows[0].fence) };
 }
 
-/** The process that ran the session's calls so far: the one that logged them. */
+/** The process that ran the session's calls so far, according to the logs. */
 async function processOf(session: string): Promise<StartedProcess> {
   const logged = ({ log }: StartedProcess) =>
     log.some((line) => line['message'] === 'tool call' && line['sessionId'] === session);
-  // A line of the log comes after its answer.
+  // The log line is written after the answer.
   return vi.waitFor(
     () => {
       const found = box.workers.find(logged);
@@ -119,7 +119,7 @@ verifies('tools.session-affinity', 'four sessions, both gateways, calls at once 
   for (const session of sessions) {
     const ran = await ranIn(session);
     expect(new Set(ran.map(({ worker }) => worker))).toEqual(new Set([(await leaseOf(session))!.worker]));
-    // Its gateway knows the way by now.
+    // By now the gateway sends calls directly to the worker.
     expect(ran.at(-1)!.queues).toEqual([`tools-${ran[0]!.worker}`]);
   }
 });
@@ -127,7 +127,7 @@ verifies('tools.session-affinity', 'four sessions, both gateways, calls at once 
 verifies('tools.stateless-anywhere', 'shared calls take no lease and the common queue', async () => {
   await Promise.all(Array.from({ length: 12 }, () => call('free', 'get_time')));
   expect(await leaseOf('free')).toBeUndefined();
-  // Those that went together are not in it under their own ids; in a worker's queue they would be.
+  // Combined calls are not in the queue under their own ids; in a worker's queue they would be.
   expect((await ranIn('free')).flatMap(({ queues }) => queues).filter((queue) => queue !== 'tools')).toEqual([]);
 });
 
@@ -145,13 +145,13 @@ verifies('sessions.deleted-everywhere', 'used at one gateway, deleted at the oth
   expect(found?.map(({ path }) => path)).toEqual(['own', 'put', 'shared']);
 });
 
-/** What runs in the directory, also when that has been removed or renamed. */
+/** Processes that run in the directory, even if it has been removed or renamed. */
 function processesIn(directory: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
       return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(directory);
     } catch {
-      // It has ended, or is none of ours.
+      // It has ended, or belongs to another user.
       return false;
     }
   });
@@ -200,7 +200,7 @@ verifies('reliability.session-moves-in-order', 'its worker is told to stop while
   await web.reached('/held');
   const ended = holder.stop();
   await holder.logged((line) => line['message'] === 'stopping: SIGTERM');
-  // By both ways: straight to the worker that leaves, and through the common queue.
+  // Both ways: directly to the stopping worker, and through the common queue.
   const next = [call('moving', 'own__get_time', {}, 0), call('moving', 'own__get_time', {}, 1)];
   await box.startWorker();
   expect((await ranIn('moving')).filter(({ worker }) => worker !== null && worker !== before.worker)).toEqual([]);
@@ -213,7 +213,7 @@ verifies('reliability.session-moves-in-order', 'its worker is told to stop while
   expect(after.fence).toBeGreaterThan(before.fence);
   const workers = (await ranIn('moving')).map(({ worker }) => worker);
   expect([workers[0], workers[1], workers.at(-1)]).toEqual([before.worker, before.worker, after.worker]);
-  // What it had taken before it heard of its stop, it still runs.
+  // The stopping worker finishes what it took before the stop.
   for (const worker of workers.slice(2, -1)) expect([before.worker, after.worker]).toContain(worker);
 });
 
@@ -242,14 +242,14 @@ verifies('reliability.session-taken-over', 'its worker is killed', async () => {
     .toBe(0);
 });
 
-/** What a session's memory holds, by the names of its entities. */
+/** The contents of a session's memory, as entity names. */
 async function remembered(session: string, gateway: number): Promise<string[]> {
   const body = { name: 'memory__read_graph', arguments: {}, session_id: session };
   const { entities } = JSON.parse(await answered(body, gateway)) as { entities: { name: string }[] };
   return entities.map(({ name }) => name);
 }
 
-/** @throws Error with the code of a call that did not succeed. */
+/** @throws Error with the code of a failed call */
 async function answered(body: object, gateway: number): Promise<string> {
   const answer = await fetch(`${box.gateways[gateway]!.url}/api/tools/call`, {
     method: 'POST',
@@ -271,7 +271,7 @@ verifies(
     await box.startWorker();
     const offered = async () => (await offeredTools(box.url)).get('read_graph')?.available;
     await expect.poll(offered, { timeout: 60_000, interval: 100 }).toBe(true);
-    /** Calls that ran when their worker was killed: nobody knows whether they took effect. */
+    /** Calls that were running when their worker was killed, with an unknown effect. */
     const unknown: string[] = [];
     let killed: StartedProcess | undefined;
     const live = async (session: string) => {
@@ -304,14 +304,14 @@ verifies(
     };
     await Promise.all(names.map(live));
     await killed!.ended;
-    // At most the one call that each session had under way in that worker.
+    // At most the one call that each session was running in that worker.
     expect(unknown.length).toBeLessThanOrEqual(sessions);
     const workers = new Set<string>();
     for (const session of names) {
       const ran = await ranIn(session);
       expect(ran).toHaveLength(rounds * 2);
       for (const { worker } of ran) workers.add(worker);
-      // Whoever has it has it to the end.
+      // A worker that has the session keeps it to the end.
       const moves = ran.filter(({ worker }, index) => index > 0 && worker !== ran[index - 1]!.worker);
       expect(moves.length, session).toBeLessThanOrEqual(1);
     }

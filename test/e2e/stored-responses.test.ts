@@ -1,5 +1,5 @@
-// What else the official SDKs ask of the two APIs: the input of a stored response, its stream told again, its cancelling,
-// and the tokens of a request before it is made.
+// Further requests of the official SDKs: the input of a stored response, its stream from the start, cancelling it, and
+// counting the tokens of a request.
 import Anthropic, { type APIError } from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
@@ -67,7 +67,7 @@ verifies('apis.responses.retrieval', 'what was asked, item by item, with what wa
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   const newest = await client.responses.inputItems.list(second.id, { limit: 1 });
   expect(newest).toMatchObject({ data: [all.at(-1)], has_more: true });
-  // What was told may be asked again.
+  // Items of earlier answers may be sent again.
   const again = await create({ input: all.slice(0, 5) });
   expect(again.status).toBe('completed');
   for (const query of [{ limit: 0 }, { limit: 101 }, { order: 'up' }, { after: 'msg_none' }]) {
@@ -141,7 +141,7 @@ verifies('apis.count-tokens', 'a model that counts none, and what is wrong', asy
   const anthropic = new Anthropic({ baseURL: url, apiKey: 'sk-any', maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'x' }];
   for (const [body, named] of [
-    [{ model: 'scripted/model', messages }, 'count no tokens'],
+    [{ model: 'scripted/model', messages }, 'cannot count the tokens'],
     [{ model: 'claude/claude-x', messages: [] }, 'messages'],
   ] as const) {
     const error: unknown = await anthropic.messages

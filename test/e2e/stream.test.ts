@@ -1,4 +1,4 @@
-// The bytes of a stream as they arrive: nothing is collected, silence is broken, an error is the last word.
+// The bytes of a stream as they arrive: nothing is buffered, keep-alives break silence, and an error comes last.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -10,12 +10,12 @@ import { functionTool, user } from '../support/chat-client.js';
 import { verifies } from '../verifies.js';
 
 let box: Signalbox;
-/** A second gateway that is quick to break silence. */
+/** A second gateway with a short keep-alive interval. */
 let nervous: string;
 /** A page that is sent when `page.send` is called. */
 let slowPage: Server;
 let sendPage: () => void = () => undefined;
-/** What the upstream plays next. */
+/** The upstream's next answer. */
 let next: (request: ReceivedRequest) => ScriptedAnswer;
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ const frame = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
 
-/** Bytes of an answer as they come. */
+/** The bytes of an answer as they arrive. */
 class Arriving {
   text = '';
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -62,7 +62,7 @@ class Arriving {
     this.reader = answer.body!.getReader();
   }
 
-  /** Reads on until the text is there. @throws when it is not after `timeoutMs`, or the answer ended before */
+  /** Reads until the text has arrived. @throws Error after `timeoutMs`, or if the answer ended before */
   async until(expected: string | RegExp, timeoutMs = 5_000): Promise<void> {
     const deadline = AbortSignal.timeout(timeoutMs);
     const late = new Promise<never>((_resolve, reject) => {
@@ -106,7 +106,7 @@ for (const path of ['/v1', '/api']) {
   for (const [what, offer] of offers) {
     verifies('chat.stream.arrival', `text, ${path}, ${what}`, async () => {
       const [first, second] = [gate(), gate()];
-      // The upstream says nothing more until its words have arrived at the client.
+      // The upstream waits until its words have arrived at the client.
       next = () => ({
         chunks: [
           frame({ role: 'assistant', content: '' }),
@@ -200,7 +200,7 @@ for (const path of ['/v1', '/api']) {
       before: first.opened,
       chunks: [frame({ content: 'word-a' }), second.opened, frame({ content: 'word-b' }, 'stop'), 'data: [DONE]\n\n'],
     });
-    // The headers come though the upstream has not even begun.
+    // The headers arrive before the upstream has started to answer.
     const stream = await ask(path, {}, nervous);
     expect(stream.answer.headers.get('content-type')).toBe('text/event-stream');
     await stream.until(/(?:: keep-alive\n\n){2}/);
@@ -296,7 +296,7 @@ verifies(
   'reliability.stuck-readers',
   'a turn: its upstream is left, its run says so, and can be read again',
   async () => {
-    // More than the system keeps for a connection: what is not taken waits in the gateway.
+    // More than the system buffers for a connection, so that the rest waits in the gateway.
     const piece = frame({ content: 'x'.repeat(60_000) });
     next = () => ({ chunks: Array.from({ length: 600 }, () => piece), end: 'stall' });
     const number = box.upstream.requests.length + 1;

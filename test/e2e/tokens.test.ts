@@ -1,4 +1,4 @@
-// Tokens of an OIDC issuer in place of keys: every route, roles in the policy, one person with a key and a token.
+// Tokens of an OIDC issuer instead of keys: every route, roles in the policy, one principal with a key and a token.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

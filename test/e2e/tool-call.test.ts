@@ -34,7 +34,7 @@ afterAll(async () => {
   await services?.close();
 });
 beforeEach(async () => {
-  // A test that gave the worker up has left the gateway to see it again.
+  // After a test that gave up the worker, the gateway needs to see it again.
   await vi.waitFor(() => expect(gateway.runner.hasWorker()).toBe(true), { timeout: 10_000 });
   worker.probe.effects.length = 0;
   worker.probe.aborted.length = 0;
@@ -57,7 +57,7 @@ async function call(name: string, { args = {}, context, sessionId = 'sess_a', ti
   return prepared.run(onProgress ?? (() => undefined));
 }
 
-/** The state of a call in the journal, and how many audit rows it has. */
+/** The state of a call in the journal, and the number of its audit rows. */
 async function journaled(callId: string): Promise<[string, number] | undefined> {
   const [row] = await services.rows<{ state: string; audits: string }>(
     'select state, (select count(*) from audit_events where call_id = $1) as audits from tool_calls where id = $1',
@@ -237,7 +237,7 @@ async function deliveredTwice(given: { givenUp: boolean }) {
     requestContext(),
   );
   let other: TestWorker | undefined;
-  // Opened when the first one has the call, or it might take it itself.
+  // Opened only after the first worker has the call, which it might take otherwise.
   const again = async () => {
     other = await openWorker(services);
     // What a reaper does to a worker that stopped.
@@ -262,7 +262,7 @@ async function deliveredTwice(given: { givenUp: boolean }) {
   }
 }
 
-/** One that was given up registers again with its next heartbeat, and is seen with the gateway's next look. */
+/** A worker that was given up registers again with its next heartbeat, and the gateway sees it at its next check. */
 async function untilWorkerIsKnown(): Promise<void> {
   const known = () => services.rows('select id from processes where id = $1', [worker.id]);
   await expect.poll(known, { timeout: 10_000 }).toHaveLength(1);

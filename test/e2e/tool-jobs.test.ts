@@ -17,7 +17,7 @@ async function call(name: string, text: string) {
   return prepared.run(() => undefined);
 }
 
-/** The state of a call in the journal, and how many audit rows it has. */
+/** The state of a call in the journal, and the number of its audit rows. */
 async function journaled(callId: string): Promise<[string, number] | undefined> {
   const [row] = await path.services.rows<{ state: string; audits: string }>(
     'select state, (select count(*) from audit_events where call_id = $1) as audits from tool_calls where id = $1',
@@ -51,14 +51,14 @@ const jobOf = async (callId: string): Promise<ToolJob> => {
   return row!.job;
 };
 
-/** A call that no queue has. */
+/** Plans a call without putting it into a queue. */
 async function planned(name: string, text = 'planned'): Promise<{ id: string }> {
   const request = { name, argumentsText: JSON.stringify({ text }), sessionId: 'sess_a' };
   const { context } = await path.gateway.calls.prepare(request, requestContext());
   return { id: context.callId };
 }
 
-/** With what JSON, PostgreSQL and UTF-8 make larger. */
+/** Includes characters that grow when encoded by JSON, PostgreSQL or UTF-8. */
 const largeText = 'NUL \u0000, half a pair \ud800, "é"'.repeat(1_000);
 
 verifies('tools.large-arguments-by-journal', 'of a safe call and of an unsafe one; small ones go along', async () => {
@@ -124,7 +124,7 @@ verifies('tools.cancelled-not-started', 'its worker has heard of it, or has not 
 });
 
 verifies('sessions.made-with-the-call', 'its worker is told at once, or late', async () => {
-  /** Where a call whose session is said to be elsewhere leaves its whole result. */
+  /** Where a call whose session is elsewhere leaves its whole result. */
   const keptIn = async (queuedMsAgo: number): Promise<string[]> => {
     const sessionId = `made-${queuedMsAgo}`;
     const request = {

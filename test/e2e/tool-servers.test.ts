@@ -1,4 +1,4 @@
-// Tool servers that are started by a command or stand behind an address, through gateway, queue and worker.
+// Tool servers started by a command or reached at an address, through gateway, queue and worker.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const call = (name: string, args: object, session = 'sess_e2e') =>
 const offered = () => offeredTools(box.url);
 const metric = (series: string) => metricOf(box.workers.at(-1)!.url, series);
 
-/** A scrape leaves out what could not be counted in time. */
+/** Metrics that could not be collected in time are missing from a scrape. */
 const processes = async () => {
   let count = NaN;
   await expect.poll(async () => (count = await metric('signalbox_mcp_processes')), long).not.toBeNaN();
@@ -62,9 +62,9 @@ beforeAll(async () => {
     common: { ...hostile, scope: 'shared', tools: { exclude: ['hang'] } },
     web: { url: `http://127.0.0.1:${port.toString().trim()}/mcp` },
     modern: { command: 'node', args: [fixture('new-sdk')], tools: { rename: { add: 'add_modern' } } },
-    // It could read the workspaces of all sessions.
+    // Refused, because it could read the workspaces of all sessions.
     unsafe: { command: 'node', args: [fixture('hostile')], paths: { read: ['/'] } },
-    // Where nobody listens.
+    // An address where nothing listens.
     away: { url: 'http://127.0.0.1:9/mcp' },
   };
   box = await startSignalbox({
@@ -199,7 +199,7 @@ verifies('tools.changes-held', 'of a server that now serves another definition, 
     },
   ]);
   expect(await call('brandNew', {})).toMatchObject({ status: 404, body: { error: { code: 'tool_not_found' } } });
-  // What is validated is what was approved, though the server wants something else by now.
+  // Arguments are validated against the approved schema, although the server has changed it.
   expect(await call('echo', { text: 'as before' })).toMatchObject({ status: 200, body: { content: 'as before' } });
   expect(await metric('signalbox_tool_changes_total{grade="contract",outcome="held"}')).toBe(1);
   expect(await metricOf(box.url, 'signalbox_tool_changes_held')).toBe(2);
@@ -251,7 +251,7 @@ verifies('tools.pool-spares', 'through the queue: the directory that it was born
   });
   expect((await call('write_file', { path: 'x.txt', content: 'x' }, 'sess_warm')).status).toBe(200);
   expect(await outcomes()).toEqual([1, NaN]);
-  // A session that has its directory already starts one there.
+  // A session that already has a directory starts one there.
   await call('write_file', { path: 'x.txt', content: 'x' }, 'sess_cold');
   await expect.poll(() => metric('signalbox_mcp_instances{server="warm",state="spare"}'), long).toBe(1);
   const second = await call('warm', {}, 'sess_cold');
@@ -275,7 +275,7 @@ verifies('tools.nothing-left-alive', 'thirty sessions leave no instance, process
     }
     await expect.poll(open, long).toEqual([0, 0, 0, 0]);
   };
-  /** A scrape reads /proc and holds a few meanwhile. */
+  /** A scrape itself opens some while it reads /proc. */
   const descriptors = async () => {
     const looks: number[] = [];
     for (let look = 0; look < 10; look += 1) {
@@ -288,14 +288,14 @@ verifies('tools.nothing-left-alive', 'thirty sessions leave no instance, process
   const before = { processes: await processes(), descriptors: await descriptors() };
   await sessions('sess_soak', 30);
   expect(await processes()).toBe(before.processes);
-  // Connections to the database come and go; each instance would have left three.
+  // The number of database connections varies; each leaked instance would have left three.
   expect(await descriptors()).toBeLessThan(before.descriptors + 15);
   expect(await metric('signalbox_mcp_connects_total{server="brief",outcome="connected"}')).toBe(35);
   expect(await metric('signalbox_mcp_instances_closed_total{server="brief",reason="idle"}')).toBe(35);
 });
 
 verifies('tools.nothing-left-alive', 'a worker that is killed, a worker that stops', async () => {
-  // The third has shed its environment, its session and its parents.
+  // The third process has cleared its environment and left its session and its parents.
   const family = async () => {
     const said = [await call('family', {}), await call('vanished', {})];
     return said.flatMap(({ body }) => body.content!.split(' ').map(Number));
@@ -307,7 +307,7 @@ verifies('tools.nothing-left-alive', 'a worker that is killed, a worker that sto
   const [first] = box.workers;
   first!.kill('SIGKILL');
   await first!.ended;
-  // Their launchers see the end of the worker; nobody else has to look for them.
+  // Their launchers notice the worker's end by themselves.
   await vi.waitFor(() => expect([...left, polite].map(isAlive)).toEqual([false, false, false, false]), long);
   const next = await box.startWorker();
   await vi.waitFor(async () => expect((await offered()).get('family')?.available).toBe(true), long);

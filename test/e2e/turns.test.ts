@@ -116,7 +116,7 @@ verifies('chat.auto.parallel', 'those that only read do not wait for each other'
     return told.map((event) => event['status'] ?? 'result');
   };
   const oneByOne = ['queued', 'result', 'queued', 'result', 'queued', 'result'];
-  // In whatever order: a quick tool may end before another has been told.
+  // In any order: a quick tool may end before another is reported.
   expect(await kinds(true)).not.toEqual(oneByOne);
   expect(await kinds(false)).toEqual(oneByOne);
 });

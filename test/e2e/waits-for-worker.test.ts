@@ -1,4 +1,4 @@
-// The only worker stops and another comes: calls wait for it, as long as they may.
+// The only worker stops and another starts: calls wait for it, as long as they may.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -38,7 +38,7 @@ async function withoutWorker(): Promise<void> {
   await expect.poll(() => gateway.runner.hasWorker(), { timeout: 10_000 }).toBe(false);
 }
 
-/** A call as a turn makes it: journaled before it waits. */
+/** Plans a call like a turn does: journaled before it waits. */
 async function planned(given: Partial<CallContext> = {}, timeoutMs?: number) {
   const found = gateway.catalog.find('append')!;
   const tool = { ...found, timeoutMs: timeoutMs ?? found.timeoutMs };

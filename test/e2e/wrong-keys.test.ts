@@ -1,4 +1,4 @@
-// A thousand wrong keys from a few addresses, put to two gateways in turn.
+// A thousand wrong keys from a few addresses, sent to two gateways in turn.
 import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { mintKey } from '#libs/access/api-key.js';
@@ -27,7 +27,7 @@ async function makeKey(): Promise<string> {
   return (JSON.parse(stdout) as { key: string }).key;
 }
 
-/** From a loopback address of its own, which is what the gateway sees. */
+/** Sent from its own loopback address, which the gateway sees. */
 function status(gateway: number, key: string, from: string, forwardedFor?: string): Promise<number> {
   const headers = {
     authorization: `Bearer ${key}`,

@@ -1,4 +1,4 @@
-// The wall clocks of a gateway and a worker are set by an hour, ahead and back, while a call and a turn are under way.
+// The wall clocks of a gateway and a worker are set forward and back by an hour during a call and a turn.
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -41,7 +41,7 @@ async function jump(each: StartedProcess): Promise<void> {
   await expect.poll(() => each.stray.slice(before).join('\n'), { timeout: 15_000 }).toContain('the clock is');
 }
 
-/** A turn in whose course each of its calls has run. */
+/** Expects a turn in which each call has run. */
 async function expectTurn(name: string): Promise<void> {
   const { status, body } = await post(box.url, '/api/chat/completions', turnOf(name), { 'idempotency-key': name });
   expect([name, status, body.choices?.[0]?.message.content]).toEqual([name, 200, `done ${name}`]);
@@ -50,7 +50,7 @@ async function expectTurn(name: string): Promise<void> {
 
 verifies('reliability.clock-jump', 'ahead and back, the gateway’s and the worker’s against each other', async () => {
   const [gateway, worker] = [box.gateways[0]!, box.workers[0]!];
-  // An unsafe call and a turn that are under way.
+  // An unsafe call and a turn, both under way.
   const args = { url: `${web.url}/held`, method: 'POST' };
   const call = postJson(`${box.url}/api/tools/call`, { name: 'fetch', arguments: args, timeout_ms: 120_000 });
   await web.reached('/held');
@@ -58,11 +58,11 @@ verifies('reliability.clock-jump', 'ahead and back, the gateway’s and the work
   await box.upstream.received(2);
 
   await Promise.all([jump(gateway), jump(worker).then(() => jump(worker))]);
-  // What it still has to do is not too late.
+  // The rest of its work is still in time.
   release();
   await turn;
   await expectTurn('gateway-ahead');
-  // What is waited for is time itself: whoever could be given up, is.
+  // Waits for time itself: any process that could be given up would be by then.
   await delay(processExpiryMs + 2_000);
   await Promise.all([jump(gateway), jump(worker)]);
   await expectTurn('worker-ahead');

@@ -1,4 +1,4 @@
-// The embedded PostgreSQL and the end of those who own it; as an ordinary user; with binaries that cannot be written.
+// The embedded PostgreSQL: when its owner dies, as an ordinary user, and with binaries that cannot be written.
 import { execFileSync } from 'node:child_process';
 import { chmod, chown, cp, mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -112,7 +112,7 @@ describe.skipIf(!canBeNobody())(
   },
 );
 
-/** As npm leaves it when it runs no install scripts, below a directory that only its owner, root, can write. */
+/** As npm installs it without install scripts, in a directory that only its owner, root, can write. */
 async function copyWithoutLinks(native: string): Promise<void> {
   const original = findNativeDirectory();
   await cp(original, native, { recursive: true, verbatimSymlinks: true });
@@ -122,7 +122,7 @@ async function copyWithoutLinks(native: string): Promise<void> {
   await chmod(join(native, 'lib'), 0o555);
 }
 
-/** Whether a test may become nobody, and nobody may read the program. */
+/** Whether the test can switch to the user `nobody`, which can read the program. */
 function canBeNobody(): boolean {
   if (process.getuid?.() !== 0) return false;
   try {

@@ -11,7 +11,7 @@ let box: Signalbox;
 let script: Script;
 const dead = new Set<number>();
 const alive = () => box.gateways.filter((gateway) => !dead.has(gateway.pid));
-/** Whoever must be known dead, is: a lease lasts 6 s, and is judged after a whole watch of 6 s. */
+/** Time after which a dead process is known as dead: a lease lasts 6 s, and is judged after watching for 6 s. */
 const recoveryMs = 15_000;
 
 beforeAll(async () => {
@@ -79,7 +79,7 @@ verifies(
     const answers = await Promise.all(points.map((point) => insist(point, 1)));
     expect(performance.now() - began).toBeLessThan(withinMs(recoveryMs));
     expect(answers).toEqual(points.map((point) => `done ${point}`));
-    // It died with its calls planned and none of them in the queue: they ran when the run went on.
+    // It died with its calls planned but not queued: they ran when the run was continued.
     expect(await effectsOf(alive()[0]!.url, 'after-plan')).toEqual(['0', '1']);
     await expectOneRecordEach(box, recoveryMs);
     await expectEffectsAsRecorded(box);
@@ -87,12 +87,12 @@ verifies(
   240_000,
 );
 
-/** A client that does not give up: the same key until it is answered, on any gateway that is there. */
+/** A persistent client: repeats the same key on any available gateway until it is answered. */
 async function insist(name: string, at: number): Promise<string> {
   const until = Date.now() + 120_000;
   for (let attempt = at; ; attempt++) {
     try {
-      // For a moment there may be none: the next one is on its way.
+      // There may be no gateway for a moment, until the next one has started.
       const { url } = alive()[attempt % alive().length] ?? { url: 'http://127.0.0.1:1' };
       const { status, body } = await post(url, '/api/chat/completions', turnOf(name), { 'idempotency-key': name });
       if (status === 200) return body.choices[0]!.message.content ?? '';

@@ -1,4 +1,4 @@
-// Built processes with `workspaces.quota: hard` where they may not mount: as root without its capabilities, and not as root.
+// Built processes with `workspaces.quota: hard` that may not mount: as root without capabilities, and not as root.
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A gateway dies while a keyed tool call runs: whoever is asked again has its outcome, and the tool ran once.
+// A gateway dies while a keyed tool call runs: a retry on any gateway gets its outcome, and the tool ran once.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -38,7 +38,7 @@ for (const when of ['during', 'after'] as const) {
     const json = call(box.gateways[0]!.url, path, { key });
     const stream = call(box.gateways[1]!.url, path, { key, accept: 'text/event-stream' });
     if (when === 'during') {
-      // Past the lease of the gateway: its run is interrupted by now, its call is not.
+      // Past the gateway's lease: its run is interrupted by now, its call is not.
       await new Promise((resolve) => setTimeout(resolve, 10_000));
       web.answer(path);
     }
@@ -62,7 +62,7 @@ verifies('reliability.keyed-call-once', 'a long one stays its gateway’s own, a
   await client.connect();
   const state = async () =>
     (await client.query<{ state: string }>('select state from runs where idempotency_key = $1', [key])).rows[0]!.state;
-  // Longer than gateways take to look for runs that nobody runs.
+  // Longer than the interval in which gateways look for orphaned runs.
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   expect(await state()).toBe('running');
   web.answer(path);

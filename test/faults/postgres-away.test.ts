@@ -1,4 +1,4 @@
-// PostgreSQL goes away from under a gateway and a worker, refusing or silent, and comes back.
+// PostgreSQL becomes unavailable for a gateway and a worker, refusing connections or silent, and returns.
 import { rm, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished } from 'vitest';
@@ -28,7 +28,7 @@ function through({ port }: FaultProxy): string {
   return proxied.href;
 }
 
-/** What the web holds holds the model too. */
+/** Holding a path of the web server also holds the model. */
 async function answer({ body }: ReceivedRequest): Promise<ScriptedAnswer> {
   if (JSON.stringify(body['messages']).includes('held')) await fetch(`${web.url}/model`);
   return { text: 'plain' };
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const environment = { TOOLS_FETCH_ALLOW: '127.0.0.1', METRICS_TOKEN: 'a-token-of-the-operator' };
   box = await startSignalbox({ gateways: 0, workers: 0, script: answer, environment });
   proxy = await openFaultProxy(database());
-  // Two: a job whose lock ran out may come to the other one.
+  // Two workers: a job whose lock expired may go to the other one.
   workers = await Promise.all([1, 2].map(() => box.startWorker({ DATABASE_URL: through(proxy) })));
   gateway = await box.startGateway({ DATABASE_URL: through(proxy) });
   await toolsReady(gateway.url);
@@ -57,8 +57,7 @@ const timed = (path: string, body: object) => probe.post(path, body);
 const post = (path: string) => ({ name: 'fetch', arguments: { url: `${web.url}${path}`, method: 'POST' } });
 const workspace = [{ type: 'mcp', server_label: 'workspace' }];
 
-/** Outcomes that wait on disk, of both workers as each tells. */
-/** As each worker tells them: they share the directory. */
+/** Outcomes spooled to disk, as each worker reports them: they share the directory. */
 async function spoolRows(): Promise<number[]> {
   const headers = { authorization: 'Bearer a-token-of-the-operator' };
   const rows = workers.map(async ({ url }) => {
@@ -77,7 +76,7 @@ verifies('reliability.start-waits-for-store', 'a gateway and a worker begin whil
     onTestFinished(() => later.close());
     later.refuse();
     const starting = box[of]({ DATABASE_URL: through(later) });
-    // It has been refused and has come again.
+    // It was refused and has retried.
     await expect.poll(() => later.asked, { timeout: 60_000 }).toBeGreaterThan(1);
     later.restore();
     return starting;
@@ -121,7 +120,7 @@ for (const [path, how, awayMs] of [
     proxy[how]();
     web.answer(path);
     await expect.poll(spoolRows, { timeout: 15_000 }).toEqual(workers.map(() => 1));
-    // What is waited for is time itself: leases and locks must run out.
+    // Waits for time itself: leases and locks must expire.
     await new Promise((resolve) => setTimeout(resolve, awayMs));
     proxy.restore();
     const { status, told } = await call;

@@ -1,4 +1,4 @@
-// What runs on this machine, as tests see it: programs of ours and what they leave behind.
+// Processes on this machine: our programs, and what they leave behind.
 import { execFileSync, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -9,9 +9,9 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Program {
   process: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** All that it wrote so far. */
+  /** Everything that it has written so far. */
   lines: string[];
-  /** Resolves with the first line, past or to come, that matches; rejects when the program ends without one. */
+  /** Resolves with the first matching line, past or future; rejects if the program ends without one. */
   line(pattern: RegExp): Promise<string>;
   /** Resolves with the exit status. */
   ended: Promise<number | null>;
@@ -19,7 +19,7 @@ export interface Program {
 
 export function run(command: readonly string[], environment: Record<string, string> = {}): Program {
   const [file = '', ...args] = command;
-  // In a group of its own, so that a test can press Ctrl-C: the terminal signals the group.
+  // In its own process group, so that a test can press Ctrl-C: the terminal signals the group.
   const child = spawn(file, args, {
     cwd: root,
     env: { ...process.env, ...environment },
@@ -57,31 +57,31 @@ export function run(command: readonly string[], environment: Record<string, stri
   return { process: child, lines, line, ended };
 }
 
-/** As a terminal does on Ctrl-C: everyone in the foreground group is told. */
+/** Signals the whole foreground group, as a terminal does on Ctrl-C. */
 export function pressControlC({ process: child }: Program): void {
   process.kill(-child.pid!, 'SIGINT');
 }
 
-/** Ends what a test left running, with its group, and waits for it. */
+/** Ends programs that a test left running, with their groups, and waits for them. */
 export async function killAll(programs: Program[]): Promise<void> {
   for (const { process: child, ended } of programs) {
     try {
       process.kill(-child.pid!, 'SIGKILL');
     } catch {
-      // Nobody is left of it.
+      // The whole group has ended.
     }
     await ended;
   }
 }
 
-/** Command lines of living processes that hold the text. */
+/** Command lines of running processes that contain the text. */
 export function processesWith(text: string): string[] {
   return execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes(text) && !/^\s*\d+\s+Z/.test(line) && !line.includes('ps -eo'));
 }
 
-/** Strangers' ends have no event: looks until none is left or the deadline has passed, and returns what is left. */
+/** Polls until no such process is left (no event says so), or returns the rest at the deadline. */
 export async function untilNoneWith(text: string, deadlineMs = 20_000): Promise<string[]> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// Questions of tool servers that nobody answers, and those whose worker or gateway dies while they wait.
+// Questions of tool servers that nobody answers, and questions whose worker or gateway dies.
 import { expect } from 'vitest';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { toolsReady } from '#libs/testing/services/start-signalbox.js';
@@ -11,7 +11,7 @@ askingServersOfFile();
 
 const lives = { timeout: 40_000, interval: 200 };
 
-/** What a stream of the tools API is told; `asked` gets the id of each question. */
+/** Collects the events of a tools API stream; `asked` gets the id of each question. */
 async function told(url: string, tool: string, asked: (id: string) => unknown): Promise<JsonObject> {
   const body = { name: tool, arguments: {}, session_id: `faults_${tool}` };
   for await (const event of eventsOf(url, '/api/tools/call', body)) {
@@ -83,7 +83,7 @@ verifies(
       }
     }).rejects.toThrow();
     let text = '';
-    // Until somebody has noticed its end, the other one follows what is stored of it.
+    // Until the death is noticed, the other gateway follows the stored events.
     await expect
       .poll(async () => {
         for await (const event of eventsOf(asking.box.gateways[1]!.url, '/api/chat/completions', body, { headers })) {

@@ -1,4 +1,4 @@
-// Three gateways and three workers, sixty turns under way at any moment, every process replaced in order.
+// Three gateways and three workers, sixty concurrent turns, and every process replaced in order.
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
@@ -8,9 +8,9 @@ import { KeyedClients, sharedAndOwnServer, twoEffects } from '../support/keyed-c
 import { verifies } from '../verifies.js';
 
 const atOnce = 60;
-/** Upstreams take their time: turns are long enough to be met by a stop. */
+/** Upstreams answer slowly, so that stops hit turns in progress. */
 const thinkingMs = 1_000;
-/** A lease lasts 6 s, and is judged after a whole watch of 6 s; twice that on a busy machine. */
+/** A lease lasts 6 s, and is judged after watching for 6 s; doubled for busy machines. */
 const recoveryMs = 30_000;
 
 let box: Signalbox;
@@ -26,7 +26,7 @@ beforeAll(async () => {
       return twoEffects(request);
     },
     environment: {
-      // A busy machine is not what this is about.
+      // A busy machine must not fail this test.
       DATABASE_TIMEOUT_MS: '10000',
       MCP_SERVERS: sharedAndOwnServer,
     },
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 interface Connections {
-  /** The most that any process of ours had open at a look. */
+  /** The maximum of open connections of any process. */
   most(): number;
   stop(): Promise<void>;
 }
@@ -68,7 +68,7 @@ async function watchConnections(url: string): Promise<Connections> {
   };
 }
 
-/** The oldest goes on until it has ended, only then does another come: the database has room for so many. */
+/** Starts the replacement only after the old one has ended, because the database has no room for both. */
 async function replace(kind: 'gateway' | 'worker', old: StartedProcess): Promise<number | null> {
   const code = await old.stop();
   const list = kind === 'gateway' ? box.gateways : box.workers;
@@ -79,10 +79,10 @@ async function replace(kind: 'gateway' | 'worker', old: StartedProcess): Promise
   return code;
 }
 
-/** A deadline of the store that a busy machine missed: the turn was refused or goes on with its next try. */
+/** A busy machine may miss the store's deadline; the turn is refused, or continues with its next attempt. */
 const busy = 'store_unavailable';
 
-/** How the turns of a process ended, by its own log. */
+/** How the turns of a process ended, according to its log. */
 const outcomesIn = ({ log }: StartedProcess) =>
   log
     .filter((line) => line['message'] === 'chat')
@@ -101,7 +101,7 @@ verifies(
   async () => {
     const clients = new KeyedClients({
       prefix: 'rolled-',
-      // A stopping one stays on the list until it has been replaced, as it would for a client that knows no better.
+      // A stopping gateway stays on the list until it is replaced, as for a client that does not know.
       gateways: box.gateways,
       atOnce,
       sessions: 20,
@@ -116,8 +116,8 @@ verifies(
     expect(clients.failures).toEqual([]);
     const everyone = [...replaced, ...box.gateways, ...box.workers];
     expect(everyone.flatMap(errorsIn)).toEqual([]);
-    // None was begun twice: each turn that was taken was answered by who took it.
-    // A line of the log comes after its answer.
+    // No turn ran twice: each accepted turn was answered by the gateway that accepted it.
+    // The log line is written after the answer.
     const told = () => everyone.flatMap(outcomesIn);
     await expect.poll(() => told().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(clients.answers.length);
     expect(told()).toEqual(clients.answers.map(() => 'ok'));

@@ -1,5 +1,5 @@
-// What a machine runs out of, taken from processes that run: space for files (RLIMIT_FSIZE 0: no byte can be written) and
-// file descriptors (RLIMIT_NOFILE where the next one would be: no file or connection can be opened).
+// Running processes run out of resources: disk space (RLIMIT_FSIZE 0: no byte can be written) and file descriptors
+// (RLIMIT_NOFILE at the next number: no file or connection can be opened).
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
@@ -19,7 +19,7 @@ let box: Signalbox;
 const session_id = 'scarce';
 
 beforeAll(async () => {
-  // A write beyond the limit comes with a signal, which a full disk does not send.
+  // A write beyond the limit raises a signal, which a full disk does not.
   const heard = `data:text/javascript,process.on('SIGXFSZ',()=>{})`;
   const environment = { NODE_OPTIONS: `--import=${heard}`, TOOLS_MAX_RESULT_BYTES: '2000' };
   box = await startSignalbox({ script: () => ({ text: 'plain' }), environment });
@@ -32,13 +32,13 @@ afterAll(() => box?.close());
 const openFiles = 1_024;
 const everyone = () => [box.gateways[0]!, box.workers[0]!];
 
-/** No descriptor is left below its number: the next one that is opened is one too many. */
+/** The lowest free descriptor number: with this limit, the next open fails. */
 function lowestFree({ pid }: StartedProcess): number {
   const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
   for (let number = 0; ; number += 1) if (!open.has(number)) return number;
 }
 
-/** The soft limits only: they can be raised again. */
+/** Sets only the soft limits, which can be raised again. */
 function limit({ pid }: StartedProcess, ...limits: string[]): void {
   execFileSync('prlimit', ['--pid', String(pid), ...limits]);
 }
@@ -76,13 +76,13 @@ verifies('reliability.disk-full', 'of a worker that writes and of a gateway that
     const refused = await upload(path, 'after');
     expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: 'workspace_unavailable' } }]);
   }
-  // Readiness is kept for a second.
+  // Readiness is cached for a second.
   for (const each of everyone()) await expect.poll(() => workspacesOf(each)).toMatchObject({ status: 'degraded' });
-  // Nothing that was there is lost, no half file is left, and what needs no space goes on.
+  // Existing data is intact, there are no partial files, and operations without disk use still work.
   expect(await (await fetch(fileUrl('kept.txt'))).text()).toBe('before\n'.repeat(1_000));
   expect(await (await fetch(fileUrl('uploaded.txt'))).text()).toBe('before');
   expect((await fetch(fileUrl('new.txt'))).status).toBe(404);
-  // Its whole text cannot be kept beside it.
+  // There is no room to keep its full text.
   expect(await call('read_file', { path: 'kept.txt' })).toMatchObject({ success: true });
   expect(await chatWorks()).toBe(true);
 
@@ -116,7 +116,7 @@ verifies('tools.workspace-free-reserve', 'to the caller, the model, in readiness
       expect([status, checks.find(({ name }) => name === 'workspaces')?.status]).toEqual(['degraded', 'degraded']);
     }
     const metrics = async ({ url }: StartedProcess) => (await fetch(`${url}/metrics`)).text();
-    // One of the upload, one of the call.
+    // One for the upload, one for the call.
     expect(await metrics(full.gateways[0]!)).toMatch(/errors_total\{[^}]*code="workspace_disk_full"[^}]*\} 2$/m);
     expect(await metrics(full.workers[0]!)).toMatch(/signalbox_workspace_free_bytes \d/);
   } finally {
@@ -134,7 +134,7 @@ verifies('reliability.no-descriptors', 'of a worker: the call fails with a reaso
   await expectOneRecordEach(box, 10_000);
 });
 
-/** Asks on a connection of its own, which stays open: the status, or undefined where it was closed instead. */
+/** Sends a request on its own connection, which stays open. The status is undefined if the connection was closed. */
 function hold(url: string, text: string): { socket: Socket; status: Promise<number | undefined> } {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -158,7 +158,7 @@ verifies('reliability.connections', 'of a gateway and a worker that many connect
     const refusals = log.filter(({ message }) => String(message).startsWith('connections were refused'));
     expect(refusals[0]).toMatchObject({ level: 'warn', metadata: { connections: 256, openFiles: 512 } });
     expect(refusals.length).toBeLessThan(10);
-    // Whoever is in is served, with all that it takes.
+    // Accepted connections are served with everything they need.
     const [{ socket }] = held.filter((each) => !each.socket.destroyed) as [(typeof held)[number]];
     const answered = once(socket, 'data');
     socket.write(alive.replace('live', 'ready'));

@@ -1,4 +1,4 @@
-// SIGTERM while something is under way: no new work, what runs ends, status 0; a second one ends it now.
+// SIGTERM during work: no new work is accepted, running work ends, status 0; a second signal ends it immediately.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';

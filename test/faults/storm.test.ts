@@ -1,6 +1,6 @@
-// Three gateways and three workers with turns under way at every moment, while processes are killed and stopped and
-// connections cut at random. Whatever happened, journal, audit and effects must agree afterwards.
-// A longer one: STORM_SECONDS=600 npm run test:faults -- test/faults/storm.test.ts; STORM_SEED repeats the order of one.
+// Three gateways and three workers under constant load, while processes are killed and stopped and connections cut at
+// random. Afterwards journal, audit and effects must agree. STORM_SECONDS=600 npm run test:faults --
+// test/faults/storm.test.ts runs longer; STORM_SEED repeats an order.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFailed } from 'vitest';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
@@ -14,16 +14,16 @@ const whole = inject('extent') === 'whole';
 const atOnce = whole ? 200 : 60;
 const stormMs = 1_000 * Number(process.env['STORM_SECONDS'] ?? (whole ? 60 : 12));
 const seed = Number(process.env['STORM_SEED'] ?? Date.now() % 1_000_000);
-/** Upstreams take their time: turns are long enough to be met. */
+/** Upstreams answer slowly, so that faults hit turns in progress. */
 const thinkingMs = 1_000;
 const betweenMs = 2_000;
-/** Past the expiry of a lease, 6 s, at the longest: who is given up and who is not. */
+/** At most a little longer than a lease (6 s), so that some processes are given up and some are not. */
 const longestStopMs = 9_000;
 const recoveryMs = 60_000;
 
 let box: Signalbox;
 const proxies: FaultProxy[] = [];
-/** For every process: its stores behind the proxies. */
+/** Settings that put each process's stores behind the proxies. */
 const proxied: Record<string, string> = {};
 const startOne = (of: 'gateways' | 'workers') =>
   of === 'gateways' ? box.startGateway(proxied) : box.startWorker(proxied);
@@ -37,7 +37,7 @@ beforeAll(async () => {
       return twoEffects(request);
     },
     environment: {
-      // A busy machine is not what this is about.
+      // A busy machine must not fail this test.
       DATABASE_TIMEOUT_MS: '10000',
       MCP_SERVERS: sharedAndOwnServer,
     },
@@ -89,7 +89,7 @@ class Storm {
     }
     const of = this.below(2) === 0 ? 'gateways' : 'workers';
     const victims = box[of].filter((each) => !this.stopped.has(each));
-    // One of each kind stays: what nobody serves is another test's.
+    // At least one of each kind stays; a total outage is covered by another test.
     if (victims.length < 2) return;
     const victim = victims[this.below(victims.length)]!;
     this.told.push(`${kind} ${of}`);
@@ -116,7 +116,7 @@ class Storm {
   }
 }
 
-/** Numbers from 0 up to 1 that a seed repeats (mulberry32). */
+/** Reproducible random numbers in [0, 1) from a seed (mulberry32). */
 function seededRandom(from: number): () => number {
   let state = from;
   return () => {

@@ -1,4 +1,4 @@
-// The supervisor of `npm start` on real processes: restarts, giving up, order at the end, and nothing left behind.
+// The supervisor of `npm start` with real processes: restarts, giving up, shutdown order, and nothing left behind.
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { verifies } from '../verifies.js';
 import { killAll, pressControlC, root, run, untilNoneWith, type Program } from './processes.js';
 
 const fixture = join(root, 'test/faults/fixtures/supervise.mjs');
-/** Handed on, never connected to: the stand-in services need no database. */
+/** Passed on, but never connected to: the stand-in services need no database. */
 const givenPatterns = 'postgres://given.invalid/database';
 
 const stoppedInOrder = ['gateway stopping: SIGTERM', 'gateway stopped', 'worker stopping: SIGTERM', 'worker stopped'];
@@ -142,7 +142,7 @@ verifies('operations.start-leaves-nothing', 'kill -9 of the supervisor', async (
 });
 
 verifies('operations.start-leaves-nothing', 'kill -9 of the npm above a shell above it', async () => {
-  // What npm does: a process that starts a shell that starts the supervisor and outlives npm.
+  // Like npm: a process that starts a shell, which starts the supervisor and outlives npm.
   const npm = supervise({ underNpm: true }, `/bin/sh -c '"$0" "$@"; exit $?' "$0" "$@"; exit $?`);
   await npm.line(/^ready$/);
   npm.process.kill('SIGKILL');
@@ -158,7 +158,7 @@ test('a stop while it starts leaves nothing', async () => {
   expect(await untilNoneWith(directory, 0)).toEqual([]);
 });
 
-/** The services tell a file, which has no events that can be relied on everywhere. */
+/** Polls a file that the services write, because file events are not reliable everywhere. */
 async function countOf(start: string, count: number): Promise<void> {
   await expect
     .poll(async () => (await events()).filter((line) => line.startsWith(start)).length, { timeout: 20_000 })

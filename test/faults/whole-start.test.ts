@@ -21,7 +21,7 @@ const onRequest: (() => void)[] = [];
 let asked = 0;
 let held = 0;
 
-/** What a turn of that name waits for, if it does. */
+/** The answer to a turn of that name, after a wait if the name asks for one. */
 function answer(request: ReceivedRequest): ScriptedAnswer | Promise<ScriptedAnswer> {
   const name = messagesOf(request)[0]!['content'] as string;
   if (name.startsWith('tool_')) return { toolCalls: [{ name: 'fetch', arguments: { url: `${web.url}/held` } }] };
@@ -64,7 +64,7 @@ verifies('operations.start-gives-back', 'as each process was started', () => {
   }
 });
 
-/** The same key until it is answered: what a client of a durable service does. */
+/** Repeats the same key until it is answered, like a client of a durable service. */
 async function insist(name: string): Promise<string> {
   const until = Date.now() + 90_000;
   for (;;) {
@@ -118,7 +118,7 @@ verifies(
     });
     await expect.poll(() => [held, web.count('/held')], { timeout: 30_000 }).toEqual([30, 30]);
 
-    // Its end is not waited for: the services hold its output open, and so its end is theirs.
+    // Not awaited, because the services keep its output open until they end too.
     whole.kill('SIGKILL');
     await expect.poll(() => whole.leftovers(), { timeout: 10_000 }).toEqual([]);
     expect(await Promise.all(ends)).toEqual(waiting.map(() => 503));

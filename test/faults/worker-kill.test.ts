@@ -1,5 +1,5 @@
-// A worker that kills itself at each point of a call, and the one that comes after it. Mostly time passes here, for locks
-// and leases to run out: each case has a database of its own, and several wait at once.
+// A worker kills itself at each point of a call, and another one follows. Mostly waits for locks and leases to expire: each
+// case has its own database, and several run concurrently.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject } from 'vitest';
@@ -16,7 +16,7 @@ import { verifies } from '../verifies.js';
 
 const inPart = inject('extent') === 'part';
 const session = 'killed';
-/** Up to three processes after each other, while others start theirs. */
+/** Up to three processes in sequence, while other cases start theirs. */
 const caseMs = 300_000;
 
 interface Scene {
@@ -26,7 +26,7 @@ interface Scene {
 }
 
 async function onScene(play: (scene: Scene) => Promise<void>): Promise<void> {
-  // A busy machine is not what this is about.
+  // A busy machine must not fail this test.
   const patient = { DATABASE_TIMEOUT_MS: '10000' };
   const services = await openServices(patient);
   const workers: StartedProcess[] = [];
@@ -36,7 +36,7 @@ async function onScene(play: (scene: Scene) => Promise<void>): Promise<void> {
     closing.push(() => gateway.close());
     const { database, backing } = services;
     const publishOutcome = publishReapedCall(backing.channels);
-    // As every gateway has one: who died is judged while the next worker still starts.
+    // Runs as in every gateway: the death is judged while the next worker still starts.
     const reaper = new Reaper({ database, queue: backing.queue, logger: silentLogger, publishOutcome });
     reaper.start();
     closing.push(() => reaper.close());
@@ -66,7 +66,7 @@ interface Survival {
   tookMs: number;
 }
 
-/** One call; its worker kills itself at the point, another one comes. */
+/** One call, whose worker kills itself at the given point before another starts. */
 async function survive(scene: Scene, tool: 'write_file' | 'read_file', point: WorkerFaultPoint): Promise<Survival> {
   const { gateway, start, services } = scene;
   const first = await start(point);
@@ -83,7 +83,7 @@ async function survive(scene: Scene, tool: 'write_file' | 'read_file', point: Wo
   return { outcome, id, tookMs };
 }
 
-/** A call may be judged before its job comes again: that delivery must change nothing either. */
+/** The call may be judged before its job is delivered again; that delivery must not change anything. */
 async function untilQueueIsEmpty({ backing }: Services): Promise<void> {
   const isEmpty = async () => {
     const { waiting, active } = await backing.queue.counts(AbortSignal.timeout(2_000));
@@ -145,7 +145,7 @@ describe.concurrent('a worker is killed', () => {
             requestContext(),
           );
           expect((await setUp.run(() => undefined)).outcome.state).toBe('completed');
-          // A worker that is killed before it acknowledged would leave this call's job to the worker with the fault.
+          // A worker killed before it acknowledged would leave this call's job to the next worker with the fault.
           await untilQueueIsEmpty(services);
           healthy.kill('SIGKILL');
           await healthy.ended;

@@ -1,5 +1,5 @@
-// A worker that stands still for longer than its lease, by SIGSTOP or because its event loop is blocked: it is given up,
-// its late outcome is dropped, and it serves again afterwards.
+// A worker that stops for longer than its lease, through SIGSTOP or a blocked event loop: it is given up, its late outcome
+// is dropped, and it serves again afterwards.
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -46,7 +46,7 @@ async function recorded(callId: string) {
   }
 }
 
-/** The loop of a real worker, held by a statement that a debugger runs in it. */
+/** Blocks the event loop of a real worker with a statement that a debugger runs in it. */
 async function blockLoop(ms: number): Promise<void> {
   const told = box.workers[0]!.stray.find((line) => line.startsWith('Debugger listening on '));
   const socket = new WebSocket(told!.replace('Debugger listening on ', ''));
@@ -101,7 +101,7 @@ for (const [how, stop] of Object.entries(still)) {
     await expect.poll(again, { timeout: 15_000, interval: 200 }).toBe(200);
     expect(await recorded(id)).toEqual({ audits: ['indeterminate'], state: 'indeterminate' });
     expect(web.count(path)).toBe(1);
-    // Unsafe calls too: it is known as alive, and keeps what it claims.
+    // Unsafe calls too: the worker counts as alive, and keeps its claims.
     const next = call(
       { name: 'fetch', arguments: { url: `${web.url}${path}-next`, method: 'POST' } },
       'application/json',

@@ -1,4 +1,4 @@
-// A directory of the workspaces that cannot be used: a file stands in its way, which stops root too.
+// An unusable workspaces directory: a file is in its place, which stops even root.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';

@@ -64,6 +64,7 @@ export const operationsRequirements = {
     'the services of npm start have an allocator that gives back what is free, as in the image',
   'operations.start-gives-up': 'npm start ends everything, with the reason, when a part ends five times in a row',
   'operations.start-leaves-nothing': 'however npm start ends, nothing of it keeps running',
+  'operations.replay': 'npm run replay runs a stored turn against its recorded results, and shows both side by side',
   'operations.start-one-key-press': 'one Ctrl-C that arrives twice is one',
   'operations.start-ready': 'npm start calls ready what answers on its own port itself',
   'operations.start-reloads': 'npm start passes SIGHUP on to its services; the end of its terminal still stops it',

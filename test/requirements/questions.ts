@@ -17,4 +17,14 @@ export const questionRequirements = {
   'questions.word-lost': 'a gateway that was not told of a question finds it, before it gives the call up',
   'questions.worker-died':
     'a call whose worker dies while it asks ends as any other, and nobody can answer it any more',
+  'sampling.answered':
+    'what an allowed tool server asks a model is answered by the gateway that has the call, in both eras and over every transport; counted, audited and shown to nobody',
+  'sampling.models':
+    'hints choose among the models that the server’s settings and the caller’s key allow; where none is allowed no model is asked',
+  'sampling.refused':
+    'a tool server that may not ask models, or none that answers, is told so, and never what the upstream said',
+  'sampling.bounded': 'what a call asks models is bounded in number, size, kind and tokens',
+  'sampling.held': 'the time of a tool stands still while a model works for it',
+  'sampling.cancelled': 'a call that ends takes what it asked a model along, up to the upstream',
+  'sampling.gateway-died': 'a tool whose gateway dies while a model works is told that no model answers, and goes on',
 } as const;

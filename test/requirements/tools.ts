@@ -56,6 +56,8 @@ export const toolRequirements = {
   'tools.egress-works': 'what a tool server may reach it reaches by CONNECT and by plain HTTP, with the usual clients',
   'tools.fetch-bounded': 'what fetch reads is bounded in size, time and redirects, and leaves no half file',
   'tools.fetch-guarded': 'fetch reaches no private or reserved address that the operator has not allowed',
+  'tools.fetch-validates':
+    'fetch asks again for a page that it has read only if the page has changed, and stores none that must not be stored',
   'tools.fetch-works': 'fetch returns the text of an answer or saves it to a file',
   'tools.files-conditional': 'files have strong validators, and conditional requests are honoured without a race',
   'tools.files-confined': 'no address of the files endpoints reaches outside the own session',
@@ -95,6 +97,8 @@ export const toolRequirements = {
     'without a worker a tool call waits for one for a while, then is refused and leaves nothing behind',
   'tools.nothing-left-alive': "no process of a tool server outlives its use, its worker's stop, or its worker's death",
   'tools.own-server-documented': 'the server of docs/own-tools.md compiles and does what the page says',
+  'tools.own-server-asks':
+    'a tool of ours asks its client by what it returns, in both eras, and what it keeps meanwhile cannot be changed',
   'tools.own-server-http':
     'a server made with the decorators serves Streamable HTTP to clients of both eras, to allowed callers only, and stops in order',
   'tools.param-headers':

@@ -51,7 +51,7 @@ export const aiSdkJudges: Judge[] = providers.flatMap(([name, open]) => {
   ];
 });
 
-/** All parts of a stream. The SDK shows an error as a part of it: whoever reads on text alone would be told by `onError`. */
+/** All parts of a stream, including errors, which readers of the text alone would only get through `onError`. */
 async function readParts(options: Parameters<typeof streamText>[0]) {
   let told: unknown;
   const result = streamText({ ...options, onError: ({ error }) => void (told = error) });
@@ -81,7 +81,7 @@ interface AiSdkResult {
 
 const heardOf = ({ text, toolCalls, usage }: AiSdkResult, finishReasons: string[]): Heard => ({
   text,
-  // Its own spelling.
+  // The SDK spells them with a dash.
   finishReasons: finishReasons.map((reason) => reason.replace('-', '_')),
   calls: toolCalls.map((call) => ({ name: call.toolName, arguments: call.input })),
   usage:

@@ -1,4 +1,4 @@
-// Test support: the official Anthropic SDK, whole, iterated and through its own accumulators and tool loop.
+// Test support: the official Anthropic SDK: whole answers, iterated streams, its accumulators and its tool loop.
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { fetchWith, type Heard, type Judge, type JudgeTool, type Question } from './chat-judge.js';
@@ -80,7 +80,7 @@ function heardOf(message: Anthropic.Message): Heard {
   };
 }
 
-/** As the documentation of the API tells the stream, without a question mark more than needed. */
+/** Reads the stream as documented, with no more optional chaining than the types require. */
 async function iterate(question: Question): Promise<Heard> {
   const heard: Heard = { text: '', finishReasons: [], calls: [], usage: undefined };
   const texts: string[] = [];

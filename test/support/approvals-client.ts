@@ -1,4 +1,4 @@
-// A Signalbox whose policy asks for approvals, and what tests do with those.
+// A Signalbox whose policy requires approvals, and what its tests need.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ export interface ShownApproval extends JsonObject {
   arguments: JsonObject;
 }
 
-/** Files below `etc/` are never written, others once somebody has approved it. */
+/** Files below `etc/` are never written; other files only after an approval. */
 const rules = [
   { name: 'never', tool: 'workspace/write_file', arguments: [{ path: '$.path', prefix: 'etc/' }], effect: 'deny' },
   { name: 'writes', tool: 'workspace/write_file', effect: 'require_approval', reason: 'Writes a file' },
 ];
 
-/** Decides by the API. */
+/** Decides through the API. */
 export async function decideAt(url: string, id: string, body: object) {
   const answer = await fetch(`${url}/api/approvals/${id}`, {
     method: 'POST',
@@ -47,7 +47,7 @@ export async function startAskingSignalbox(options: SignalboxOptions = {}, appro
   const url = () => box.gateways.at(-1)!.url;
   return {
     box,
-    /** Of the gateway that was started last. */
+    /** The URL of the gateway that was started last. */
     url,
     follow: (next: Script) => (script = next),
     close: async () => {
@@ -69,7 +69,7 @@ export const write = (path: string, content = 'one') => ({
   arguments: { path, content, append: true },
 });
 
-/** Asks for one write, then says what became of it. */
+/** A script that asks for one write, then reports its result. */
 export const writing = (path: string) =>
   rounds({ text: 'I will write. ', toolCalls: [write(path)] }, (request) => ({
     text: `Result: ${messagesOf(request).at(-1)!['content'] as string}`,

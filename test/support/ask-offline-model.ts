@@ -1,4 +1,4 @@
-// Test support: asks the offline model as a gateway would, and the tools that requests are tried against.
+// Test support: asks the offline model like a gateway, and the tools for the test requests.
 import type { ChatMessage, ToolCall } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
@@ -169,7 +169,7 @@ export const everything = [
   calculator,
 ];
 
-/** Runs the loop as a gateway or caller would, with results by tool name. */
+/** Runs the loop like a gateway or caller, with canned results by tool name. */
 export async function converse(
   request: string,
   tools: ToolDefinition[],

@@ -1,4 +1,4 @@
-// The official MCP clients with somebody who answers questions: both eras, every transport, and through the bridge.
+// The official MCP clients with a user who answers questions: both eras, every transport, and through the bridge.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -17,7 +17,7 @@ export type Answered = {
   content?: Record<string, string | number | boolean | string[]>;
 };
 
-/** `signal`: the server has taken its question back. */
+/** `signal` aborts if the server withdraws its question. */
 export type Answers = (asked: Asked, signal: AbortSignal) => Answered | Promise<Answered>;
 
 export interface AskedCaller {
@@ -71,5 +71,5 @@ export const askedBridges = {
   'the bridge, as before 2026': newClient('legacy', 'bridge'),
 };
 
-/** Those that answer by making their call again: a question cannot be taken back from them. */
+/** Clients that answer by repeating their call: a question cannot be withdrawn from them. */
 export const comesBack = (name: string): boolean => name.endsWith('2026-07-28');

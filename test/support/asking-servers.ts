@@ -17,7 +17,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signalbox-questions-'));
 export const long = { timeout: 25_000, interval: 100 };
 let http: ChildProcessWithoutNullStreams[];
 
-/** `called`: what the model calls. */
+/** `called`: the tool that the model calls. */
 export const asking = { box: undefined as unknown as Signalbox, called: { tool: 'book', arguments: {} as JsonObject } };
 
 const listening = async (name: string) => {
@@ -27,7 +27,7 @@ const listening = async (name: string) => {
 };
 const renamed = (to: string, from = 'book') => ({ tools: { include: [from], rename: { [from]: to } } });
 
-/** For the tests of a file. */
+/** Starts them for the tests of a file. */
 export function askingServersOfFile(environment: Record<string, string> = {}): void {
   beforeAll(() => open(environment), 90_000);
   afterAll(async () => {
@@ -80,10 +80,10 @@ export const shown = async (id: string, url = asking.box.url) =>
   (await (await fetch(`${url}/api/approvals/${id}`)).json()) as JsonObject;
 export const decide = (id: string, body: object, url = asking.box.gateways[1]!.url) => decideAt(url, id, body);
 export const ada = { decision: 'approve', arguments: { name: 'Ada', seats: 2 } };
-/** The answers as the tool was told them. */
+/** The answers as the tool received them. */
 export const answersIn = (text: string) => JSON.parse(text.slice(text.indexOf('['))) as JsonObject[];
 
-/** A held turn, whose questions `answer` is given. */
+/** Runs a turn with `hold` and passes its questions to `answer`. */
 export async function held(session: string, answer: (question: JsonObject) => Promise<unknown>) {
   const types: unknown[] = [];
   let text = '';

@@ -1,4 +1,4 @@
-// Test support: the requests that chat clients send, written once, and the shape of what they get.
+// Test support: requests of chat clients, and the shape of the answers.
 import { expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 
@@ -40,7 +40,7 @@ export const functionTool = (
   function: { name, description, parameters },
 });
 
-/** A chat that must be answered with 200. */
+/** Sends a chat that must be answered with 200. */
 export async function completeChat(origin: string, body: object, path = '/api/chat/completions'): Promise<Completion> {
   const answer = await postJson(`${origin}${path}`, body);
   const read = (await answer.json()) as Completion;
@@ -57,7 +57,7 @@ export async function putFile(
   expect([200, 201]).toContain(answer.status);
 }
 
-/** What a plain chat is answered with, to the member. */
+/** The exact members of the answer to a plain chat. */
 export const plainCompletion = {
   id: expect.stringMatching(/^chatcmpl-/),
   object: 'chat.completion',

@@ -1,14 +1,14 @@
-// Test support: what every SDK that judges the product is asked, and what it makes of the answer.
+// Test support: the common interface of the SDKs that judge the product: their questions, and how they read the answers.
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
 
 export interface Question {
-  /** With the dialect's path: `http://…/v1`. */
+  /** Including the dialect's path: `http://…/v1`. */
   baseUrl: string;
-  /** The last user message; the scripted upstream plays by it. */
+  /** The last user message, which the scripted upstream follows. */
   content: string;
   tools?: JudgeTool[];
-  /** Members of the body that the SDK knows nothing of. */
+  /** Members of the body that the SDK does not know. */
   extra?: Record<string, unknown>;
 }
 
@@ -19,7 +19,7 @@ export interface JudgeTool {
   run: (args: unknown) => string;
 }
 
-/** Questions to one address, which is known only when they are asked. */
+/** Questions to an address that is only known when they are sent. */
 export function questionsTo(url: () => string) {
   return (content: string, more: Pick<Question, 'tools' | 'extra'> = {}): Question => ({
     baseUrl: url(),
@@ -30,7 +30,7 @@ export function questionsTo(url: () => string) {
 
 export interface Heard {
   text: string;
-  /** As the SDK shows them: one a message. */
+  /** As the SDK shows them: one per message. */
   finishReasons: string[];
   calls: { name: string; arguments: unknown }[];
   usage: { input: number; output: number } | undefined;
@@ -38,13 +38,13 @@ export interface Heard {
 
 export interface Judge {
   name: string;
-  /** One request. Throws what the SDK throws, or shows as an error. */
+  /** Sends one request. Throws what the SDK throws, or shows as an error. */
   hear(question: Question): Promise<Heard>;
   /** The SDK's own tool loop, until the model stops calling. */
   converse(question: Question): Promise<string>;
 }
 
-/** SDKs that accept no unknown members get them through their `fetch` option. */
+/** Adds unknown members for SDKs that only allow that through their `fetch` option. */
 export function fetchWith(extra: Record<string, unknown> = {}): typeof fetch {
   return (input, init) => {
     if (typeof init?.body !== 'string') return fetch(input, init);
@@ -55,7 +55,7 @@ export function fetchWith(extra: Record<string, unknown> = {}): typeof fetch {
   };
 }
 
-/** The SDK throws, and what it throws is what the gateway said, not its own confusion about it. */
+/** Expects the SDK to throw the gateway's error, not one about a malformed answer. */
 export async function expectThrown(judge: Pick<Judge, 'hear'>, question: Question, code: string): Promise<void> {
   const heard = await judge.hear(question).then(
     (answer) => ({ answer }),

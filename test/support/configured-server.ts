@@ -1,4 +1,4 @@
-// A tool server as the worker configures one, for tests that say what is particular about theirs.
+// The configuration of a tool server as the worker reads it, so that tests only state what differs.
 import type { ConfiguredServer } from '../../apps/worker/mcp/servers/configured-server.js';
 
 export function configuredServer(given: Pick<ConfiguredServer, 'open'> & Partial<ConfiguredServer>): ConfiguredServer {

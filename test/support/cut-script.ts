@@ -1,4 +1,4 @@
-// Test support: an upstream that breaks off in the middle of its answer, in every way it can.
+// Test support: an upstream that breaks off in the middle of its answer, in every possible way.
 import type { ScriptedChunk } from '#libs/testing/scripted-answer.js';
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { toolScript } from './tool-script.js';
@@ -17,7 +17,7 @@ const halfCall: ScriptedChunk[] = [
   chunk({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }),
 ];
 
-/** The answer that breaks, and the code that its reader is told. */
+/** The broken answer, and the error code that its reader gets. */
 export const breaks: Record<string, [ScriptedAnswer, string]> = {
   'cut by FIN': [{ chunks: begun, end: 'fin' }, 'model_stream_cut'],
   'cut by RST': [{ chunks: begun, end: 'rst' }, 'model_stream_cut'],
@@ -31,7 +31,7 @@ export const breaks: Record<string, [ScriptedAnswer, string]> = {
   ],
 };
 
-/** `<break>`, or `second: <break>` for one that comes after a round with a tool. */
+/** `<break>`, or `second: <break>` for one after a round with a tool. */
 export function cutScript(request: ReceivedRequest): ScriptedAnswer {
   const messages = request.body['messages'] as { role: string; content: string }[];
   const asked = messages[0]!.content;
@@ -40,7 +40,7 @@ export function cutScript(request: ReceivedRequest): ScriptedAnswer {
   return breaks[later ? asked.slice('second: '.length) : asked]![0];
 }
 
-/** Breaks off where it is asked to, else asks for tools. */
+/** Breaks off where requested, otherwise calls tools. */
 export function cutOrToolScript(request: ReceivedRequest): ScriptedAnswer {
   const messages = request.body['messages'] as { role: string; content: string }[];
   const asked = messages.find(({ role }) => role === 'user')!.content;

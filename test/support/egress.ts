@@ -1,4 +1,4 @@
-// Test support: an egress proxy with its log and counts, real servers behind it, and a client that writes bytes.
+// Test support: an egress proxy with its log and counters, real servers behind it, and a raw client.
 import { once } from 'node:events';
 import type { LookupAddress } from 'node:dns';
 import { connect, createServer, isIP, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -12,13 +12,13 @@ export interface TestEgress {
   /** `server outcome`, in order. */
   counted: string[];
   logged: LogFields[];
-  /** Names that were looked up. */
+  /** Names that were resolved. */
   asked: string[];
-  /** Its address as a program of the server is given it. */
+  /** Its address as passed to programs of the server. */
   urlOf(name: string): URL;
 }
 
-/** `addresses`: what a name resolves to, look by look; the last stays. */
+/** `addresses`: what a name resolves to, lookup by lookup; the last one repeats. */
 export async function openTestEgress(
   options: { addresses?: Record<string, string[][]>; bounds?: Partial<EgressBounds>; resolve?: Lookup } = {},
 ): Promise<TestEgress> {
@@ -53,7 +53,7 @@ export async function openTestEgress(
 export const authorization = (url: URL) =>
   `Proxy-Authorization: Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}\r\n`;
 
-/** A connection to the proxy, and everything that came back on it. */
+/** A connection to the proxy, and everything received on it. */
 export class RawClient {
   received = '';
   ended = false;
@@ -74,27 +74,27 @@ export class RawClient {
     return new RawClient(socket);
   }
 
-  /** Sends a request to the proxy, with the token of the server. */
+  /** Sends a request to the proxy with the server's token. */
   static async ask(url: URL, head: string): Promise<RawClient> {
     const client = await RawClient.open(Number(url.port));
     client.socket.write(`${head}\r\n${authorization(url)}\r\n`);
     return client;
   }
 
-  /** Resolves with all that was received when the other side has ended. */
+  /** Resolves with everything received, once the peer has closed. */
   async answer(): Promise<string> {
     await this.gone();
     this.socket.destroy();
     return this.received;
   }
 
-  /** Resolves when so much has been received. */
+  /** Resolves when the text has been received. */
   async until(text: string): Promise<void> {
     await this.when(() => this.closed || this.received.includes(text));
     if (!this.received.includes(text)) throw new Error(`closed after ${JSON.stringify(this.received)}`);
   }
 
-  /** Resolves when the other side has ended, or broken off. */
+  /** Resolves when the peer has closed or reset the connection. */
   gone(): Promise<void> {
     return this.when(() => this.ended || this.closed);
   }
@@ -115,7 +115,7 @@ export class RawClient {
 
 export interface TcpServer {
   port: number;
-  /** Those that were accepted, in order. */
+  /** Accepted connections, in order. */
   accepted: Socket[];
   close(): Promise<void>;
 }

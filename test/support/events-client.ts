@@ -1,8 +1,8 @@
-// The events of a stream, as they come.
+// Reads the events of a stream as they arrive.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { workspaceTools } from './scripts.js';
 
-/** The data of each event; ends with the stream. */
+/** Yields the data of each event; ends with the stream. */
 export async function* eventsOf(
   url: string,
   path: string,
@@ -22,6 +22,6 @@ export async function* eventsOf(
   }
 }
 
-/** Of a turn on `/api` with the tools of the workspace. */
+/** The events of a turn on `/api` with the workspace tools. */
 export const turnEvents = (url: string, body: object, init: RequestInit = {}) =>
   eventsOf(url, '/api/chat/completions', { stream: true, tools: [workspaceTools], ...body }, init);

@@ -1,15 +1,15 @@
-// Every route that there is, asked without, with a wrong, with a too small and with the right credential.
+// Requests every route without a credential, with a wrong one, with insufficient scope and with the right one.
 import { expect } from 'vitest';
 import { routeScopes } from '../../apps/gateway/http/admin/route-scopes.js';
 import type { Scope } from '#libs/schemas/call-context.js';
 
 export interface Credentials {
   wrong: string;
-  /** With that scope and no other. */
+  /** Credentials with only that scope. */
   only: Record<Scope, string>;
 }
 
-/** `url`: of a gateway with keys in use. The requests come as if through a proxy: nobody is on the same machine. */
+/** `url`: a gateway that requires keys. Requests look forwarded by a proxy, so none counts as local. */
 export async function askEveryRoute(url: string, { wrong, only }: Credentials): Promise<void> {
   for (const [route, scope] of Object.entries(routeScopes)) {
     const [method, pattern] = route.split(' ') as [string, string];

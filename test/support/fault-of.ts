@@ -1,4 +1,4 @@
-// Test support: the error that something ends with, which must be one of ours.
+// Test support: the error that something ends with, which must be an AppError.
 import { AppError } from '#libs/schemas/errors.js';
 
 export function faultOf(attempt: () => unknown): AppError {

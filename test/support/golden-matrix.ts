@@ -1,5 +1,5 @@
-// Test support: one case of test/golden with one family, in process: what is sent upstream, what is read of the answer and
-// what the caller gets. Everything between is the product's own: the chat API, the loop, the family, the renderer.
+// Test support: runs one case of test/golden with one family, in process: the upstream request, the parsed answer, and what
+// the caller gets. Everything in between is product code: chat API, loop, family, renderer.
 import { configSchema } from '#libs/config/schema.js';
 import type { PlannedRound } from '#libs/runs/run-store.js';
 import { toAppError } from '#libs/schemas/errors.js';
@@ -26,17 +26,17 @@ export interface GoldenCase {
   about: string;
   /** Where the upstreams' answers come from. */
   provenance: string;
-  /** As a caller posts it to `/v1/chat/completions`. */
+  /** As posted to `/v1/chat/completions`. */
   request: JsonObject;
-  /** What the calls of each answer come to, and so one more request each. */
+  /** The results of each answer's calls; each entry causes one more request. */
   then?: Omit<ToolMessage, 'role' | 'tool_call_id'>[][];
   models?: Partial<Record<GoldenFamilyName, string>>;
   settings?: Partial<Record<GoldenFamilyName, JsonObject>>;
-  /** Why what the caller gets is not the same with every family. */
+  /** Why the caller's answer differs between families. */
   differs?: string;
 }
 
-/** What a caller gets: an answer, or a status and a body. */
+/** A complete answer, or a status and a body. */
 export type GoldenAnswer = JsonObject;
 
 export interface GoldenOutcome {
@@ -52,10 +52,10 @@ const models: Record<GoldenFamilyName, string> = {
   prompted: 'tiny',
 };
 const { limits } = configSchema.parse({});
-/** Tools are the caller's: nothing of a catalog is asked. */
+/** All tools belong to the caller, so the catalog is unused. */
 const catalog = {} as ToolCatalog;
 
-/** Nothing runs here: the others are never asked. */
+/** No tool runs here, so the other ports are unused. */
 type UsedPorts = Pick<TurnPorts, 'limits'> & { models: Pick<ModelRouter, 'call'> };
 
 export interface GoldenRun {
@@ -135,7 +135,7 @@ async function answered(
   }
 }
 
-/** The answer as the model is shown it again: from the store where a round was kept, else as the caller posts it. */
+/** The answer as the model sees it next: from the store if a round was kept, otherwise as posted by the caller. */
 function told(answer: GoldenAnswer, round: Omit<PlannedRound, 'runId' | 'lastEvent'> | undefined): AssistantMessage {
   if (round !== undefined) return toAssistant({ ...round, runId: 'run_1', lastEvent: 0, calls: [] });
   return (answer['choices'] as { message: AssistantMessage }[] | undefined)![0]!.message;
@@ -156,7 +156,7 @@ function followUp(
   return { ...rest, messages };
 }
 
-/** Ids that are made here differ with every run: numbered as they come. */
+/** Replaces generated ids, which differ in every run, by numbers in order of appearance. */
 function withoutMintedIds(outcome: GoldenOutcome): GoldenOutcome {
   const ids = new Map<string, string>();
   const text = JSON.stringify(outcome).replace(/call_[0-9A-Za-z_-]{16,}/g, (id) => {

@@ -1,5 +1,5 @@
-// Test support: a family's own writer and reader around answers that lie in a file. All but the network is the
-// product's; what was sent and what was read is kept.
+// Test support: a family's own writer and reader with answers from a file. Only the network is fake; requests and events
+// are recorded.
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -8,16 +8,16 @@ import type { ModelProvider, ModelRequest, TakeModelEvents } from '../../apps/ga
 import { readAnswer } from '../../apps/gateway/models/wire/read-answer.js';
 import { type Kind, streamOf, writeRequest } from '../fixtures/read-family.js';
 
-/** What an upstream answers to one request: a status that is none of success, or a message streamed and whole. */
+/** An upstream's answer to one request: a failure status, or a message, both streamed and whole. */
 export interface GoldenUpstream {
   status?: number;
   headers?: Record<string, string>;
   body?: JsonObject;
-  /** SSE data, one each, in the family's own frames; text goes out as it is. */
+  /** SSE data in the family's own format, one entry per frame; strings are sent unchanged. */
   chunks?: (JsonObject | string)[];
   /** The connection breaks after the last chunk. */
   cut?: boolean;
-  /** The same message as one body. */
+  /** The same message as a single body. */
   whole?: JsonObject;
 }
 
@@ -28,9 +28,9 @@ export interface GoldenExchange {
 
 export interface GoldenFamily {
   kind: Kind;
-  /** Bytes of each read. */
+  /** Bytes per read. */
   split: number;
-  /** Settings of the provider beside its kind. */
+  /** Settings of the provider besides its kind. */
   settings: JsonObject;
 }
 
@@ -98,7 +98,7 @@ function open(upstream: GoldenUpstream, stream: boolean, { kind, split }: Golden
   return answering(stream ? 'text/event-stream' : 'application/json', read);
 }
 
-/** As the provider frames it. */
+/** Framed as the provider does it. */
 function framed(kind: Kind, chunks: (JsonObject | string)[]): Buffer {
   return streamOf(
     chunks.map((chunk) => {
@@ -110,7 +110,7 @@ function framed(kind: Kind, chunks: (JsonObject | string)[]): Buffer {
   );
 }
 
-/** Events as data, pieces of one text or of one call's arguments put together. */
+/** Records events as data, joining the pieces of a text or of a call's arguments. */
 function note(event: ModelEvent, reads: JsonObject[]): void {
   const shown = event.type === 'error' ? shownError(event.error) : ({ ...event } as unknown as JsonObject);
   const last = reads.at(-1);

@@ -1,10 +1,10 @@
-// Test support: what the official SDKs say of the wires, for the bodies of test/golden to be held against. What an SDK
-// types otherwise than its wire takes it, and what compatible servers know beyond it, stands here and nowhere else.
+// Test support: the official SDKs' types of the wire formats, which the bodies of test/golden must match. All deviations
+// are here: where an SDK's type differs from its wire, and extensions of compatible servers.
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Content, GenerateContentResponse, GenerationConfig, Tool, ToolConfig } from '@google/genai';
 import type OpenAI from 'openai';
 
-/** DeepSeek and its like; Gemini's OpenAI-compatible API. */
+/** DeepSeek and similar; Gemini's OpenAI-compatible API. */
 interface Reasoning {
   reasoning_content?: string;
 }
@@ -16,10 +16,10 @@ type OpenAiMessage = OpenAI.ChatCompletionMessageParam & Reasoning;
 export type OpenAiRequest = Omit<OpenAI.ChatCompletionCreateParamsStreaming, 'messages'> & {
   messages: OpenAiMessage[];
 };
-/** The version of the API that is asked for takes them still; later ones, which the SDK is made for, do not. */
+/** Our API version still accepts these; the later version that the SDK targets does not. */
 export type AnthropicRequest = Anthropic.MessageCreateParamsStreaming & { temperature?: number; top_p?: number };
 
-/** Enumerations by their values, in small letters too; int64 as numbers; parts of one kind each. */
+/** Enumerations by value, lower case allowed; int64 as numbers; parts of one kind each. */
 type Wire<T> = T extends string
   ? string extends T
     ? string
@@ -38,7 +38,7 @@ export interface GeminiRequest {
   generationConfig?: Wire<GenerationConfig>;
 }
 
-/** Fixtures leave out what says nothing; what they say must be known, and of its type. */
+/** Fixtures may omit members, but present members must be known and of the right type. */
 type Part<T> = T extends (infer Item)[]
   ? Part<Item>[]
   : T extends object
@@ -51,7 +51,7 @@ export type OpenAiAnswer = Part<Omit<OpenAI.ChatCompletionChunk, 'choices'>> & {
 };
 type CompletionMessage = Part<OpenAI.ChatCompletionMessage> &
   Reasoning & { tool_calls?: (OpenAI.ChatCompletionMessageToolCall & ExtraContent)[] };
-/** Whole, as an upstream gives it and as the gateway does. */
+/** Complete, as an upstream and the gateway return it. */
 export type OpenAiWhole = Part<Omit<OpenAI.ChatCompletion, 'choices' | 'usage'>> & {
   choices: {
     index: number;

@@ -1,15 +1,15 @@
-// A web server whose answers a test gives: what the `fetch` tool asks of it is an effect that can be counted and held.
+// A web server whose answers the test controls: requests of the `fetch` tool become effects that can be counted and held.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 
 export interface HeldWeb {
   url: string;
-  /** How often a path was asked for. */
+  /** How often the path was requested. */
   count(path: string): number;
-  /** Resolves when the path has been asked for. */
+  /** Resolves when the path has been requested. */
   reached(path: string): Promise<void>;
-  /** Answers everyone who asked for the path. */
+  /** Answers all pending requests for the path. */
   answer(path: string): void;
   close(): void;
 }

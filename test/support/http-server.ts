@@ -1,4 +1,4 @@
-// Test support: an address that answers as the test says, with the body of each request as JSON.
+// Test support: a server that answers as the test defines, with each request's body parsed as JSON.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 

@@ -1,4 +1,4 @@
-// What this machine can confine, found once for all tests of a process.
+// The isolation that this machine supports, detected once per process.
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { Isolation } from '../../apps/worker/sandbox/isolation.js';
@@ -15,6 +15,6 @@ export function findTestIsolation(): Promise<Isolation> {
   return found;
 }
 
-/** What users get; `process` on a machine that cannot confine. */
+/** The level that users get: `process` on a machine without support for `confined`. */
 export const testLevel = (isolation: Isolation): 'confined' | 'process' =>
   isolation.refusal('confined') === undefined ? 'confined' : 'process';

@@ -1,5 +1,5 @@
-// What stays of the calls of a whole Signalbox, joined: the journal, the audit, the runs and the files of effects that
-// the calls wrote. For tests that kill and replace processes.
+// Joins what remains of a Signalbox's calls: the journal, the audit, the runs, and the files that the calls wrote. For
+// tests that kill and replace processes.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -8,7 +8,7 @@ import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
 
 type Box = Pick<Signalbox, 'databaseUrl' | 'workspacesDir'>;
 
-/** Each server call ended within the time, in one state with one audit row that says the same; each run is done. */
+/** Expects every server call to end in time, in one state with one matching audit row, and every run to be done. */
 export async function expectOneRecordEach(box: Box, withinMs: number): Promise<void> {
   await querying(box, async (query) => {
     const open = () => query("select id, state from tool_calls where kind = 'server' and ended_at is null");
@@ -29,14 +29,14 @@ export async function expectOneRecordEach(box: Box, withinMs: number): Promise<v
 export interface EffectFile {
   session: string;
   path: string;
-  /** Its lines: one an effect, told apart by what they say. */
+  /** The lines of the file: one per effect, distinguished by content. */
   effects: string[];
   completed: number;
-  /** Calls of which nobody knows whether they took effect. */
+  /** Calls whose effect is unknown. */
   lost: number;
 }
 
-/** The files that `write_file` wrote, beside what the journal says of the calls that wrote them. */
+/** The files written by `write_file`, together with the journal's record of the calls. */
 export function effectFiles(box: Box): Promise<EffectFile[]> {
   return querying(box, async (query) => {
     const rows = await query<{ session: string; path: string; directory: string; completed: string; lost: string }>(
@@ -61,7 +61,7 @@ export function effectFiles(box: Box): Promise<EffectFile[]> {
   });
 }
 
-/** No effect twice; what is recorded as completed took effect, and nothing else did unless its outcome is unknown. */
+/** No effect happened twice; completed calls took effect, and other calls did not unless their outcome is unknown. */
 export async function expectEffectsAsRecorded(box: Box): Promise<void> {
   for (const { session, path, effects, completed, lost } of await effectFiles(box)) {
     expect(new Set(effects).size, `${session}/${path}: an unsafe call ran twice`).toBe(effects.length);

@@ -1,4 +1,4 @@
-// Test support: what must hold for every answer to bad input, and for a gateway that has had plenty of it.
+// Test support: what must hold for every answer to bad input, and for the gateway afterwards.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
@@ -7,12 +7,12 @@ import type { Signalbox } from '#libs/testing/services/start-signalbox.js';
 import { completeChat, user } from './chat-client.js';
 import type { RawAnswer } from './raw-request.js';
 
-/** What nobody outside may read; sent as a key with every request, and the upstream's own. */
+/** A secret that must never be exposed; sent as a key with every request, and used as the upstream's own. */
 export const canary = 'sb_canary_7c1e9f';
 const checkout = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
 const stack = /\bat (?:async )?[\w.<>]+ \(|\bat file:\/\/|node_modules|\.js:\d+:\d+/;
 
-/** `"400 invalid_json"`, `"200"`, or a list of which one holds. */
+/** `"400 invalid_json"`, `"200"`, or a list of alternatives. */
 export type Expected = string | string[];
 
 export function expectAnswer(answer: RawAnswer, expected: Expected, box: Signalbox, param?: string): void {
@@ -33,7 +33,7 @@ export function expectAnswer(answer: RawAnswer, expected: Expected, box: Signalb
   if (param !== undefined) expect(error!['param']).toBe(param);
 }
 
-/** `"400 -32600 invalid_value"`: status, number of the JSON-RPC error, our code in it or in the result. */
+/** `"400 -32600 invalid_value"`: the status, the JSON-RPC error number, and our code in the error or the result. */
 export function expectRpcAnswer(answer: RawAnswer, expected: Expected, box: Signalbox): void {
   const { error, result } = (isJson(answer) ? JSON.parse(answer.text) : {}) as RpcAnswer;
   const code = error?.data?.code ?? result?._meta?.['signalbox/error_code'];
@@ -55,14 +55,14 @@ export function expectNoLeak(text: string, box: Signalbox): void {
   for (const secret of [canary, checkout, box.workspacesDir, 'internal_error']) expect(text).not.toContain(secret);
 }
 
-/** Resident memory of a process, bytes; undefined where the system does not say. */
+/** Resident memory of a process in bytes; undefined if the system does not report it. */
 export async function residentBytes(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
-/** It still answers, has not grown by much, and its log says nothing that it should not. */
+/** The gateway still answers, its memory has barely grown, and its log contains no secret. */
 export async function expectStillWell(box: Signalbox, residentBefore: number | undefined, maxGrowth: number) {
   const answer = await completeChat(box.gateways[0]!.url, { messages: [user('still there?')] });
   expect(answer.choices[0]!.finish_reason).toBe('stop');

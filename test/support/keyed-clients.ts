@@ -1,10 +1,10 @@
-// Clients that always have so many turns under way, each turn with its key, and never give one up; and the plan that the
-// model follows in their turns: an effect by a server of the session, one by a shared server, then an answer.
+// Clients that always have a given number of turns under way, each with an Idempotency-Key, and retry until they are
+// answered. Their turns follow a plan: an effect by a session server, one by a shared server, then an answer.
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import type { StartedProcess } from '#libs/testing/services/start-process.js';
 import { type Completion, messagesOf, post } from './scripts.js';
 
-/** Of `MCP_SERVERS`: the builtin tools once shared and once for each session alone. */
+/** For `MCP_SERVERS`: the builtin tools, once shared and once per session. */
 export const sharedAndOwnServer = JSON.stringify({
   workspace: { builtin: 'workspace' },
   own: { builtin: 'workspace', scope: 'session' },
@@ -24,19 +24,19 @@ export function twoEffects(request: ReceivedRequest): ScriptedAnswer {
 }
 
 export interface KeyedClientsOptions {
-  /** Of the turns' names. */
+  /** Prefix of the turn names. */
   prefix: string;
-  /** Those that a client knows of: read anew for every try. */
+  /** The gateways that the clients know, read anew for every attempt. */
   gateways: readonly StartedProcess[];
   atOnce: number;
   sessions: number;
-  /** A turn that is not answered for so long fails. */
+  /** A turn without an answer for this long fails. */
   patienceMs: number;
 }
 
 export class KeyedClients {
   answers: { name: string; status: number; body: Completion }[] = [];
-  /** Answers that were neither the turn's nor one that says when to come again. */
+  /** Unexpected answers: neither the turn's own nor a request to retry. */
   failures: string[] = [];
   private stopping = false;
   private begun = 0;
@@ -44,11 +44,11 @@ export class KeyedClients {
 
   constructor(private readonly options: KeyedClientsOptions) {
     this.loops = Promise.all(Array.from({ length: options.atOnce }, () => this.turns()));
-    // Told to whoever stops them.
+    // The caller of `stop` gets the error.
     this.loops.catch(() => undefined);
   }
 
-  /** No new turn; resolves when those under way have been answered. */
+  /** Starts no new turns; resolves when those under way have been answered. */
   async stop(): Promise<void> {
     this.stopping = true;
     await this.loops;
@@ -71,14 +71,14 @@ export class KeyedClients {
     const headers = { 'idempotency-key': name, connection: 'close' };
     const until = performance.now() + patienceMs;
     for (let attempt = number; performance.now() < until; attempt += 1) {
-      // For a moment there may be none: the next one is on its way.
+      // There may be no gateway for a moment, until the next one has started.
       const { url } = gateways[attempt % gateways.length] ?? { url: 'http://127.0.0.1:1' };
       try {
         const answer = await post(url, '/api/chat/completions', body, headers);
         if (answer.status === 200) return { name, ...answer };
         if (!answer.headers.has('retry-after')) this.failures.push(`${name}: ${JSON.stringify(answer.body)}`);
       } catch {
-        // Nobody listens there any more, or is gone.
+        // The gateway has stopped listening, or has died.
       }
       await new Promise((resolve) => setTimeout(resolve, 200));
     }

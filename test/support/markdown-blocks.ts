@@ -3,7 +3,7 @@
 export interface CodeBlock {
   language: string;
   code: string;
-  /** The last name in backticks before the block that looks like a file's. */
+  /** The last name in backticks before the block that looks like a file name. */
   file: string | undefined;
 }
 

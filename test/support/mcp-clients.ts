@@ -1,4 +1,4 @@
-// The official MCP clients as one kind of caller: 2.x in both of its ways to greet, and 1.x as it is still out there.
+// The official MCP clients behind one interface: 2.x with both ways of connecting, and 1.x, which is still in use.
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -21,7 +21,7 @@ export interface CallOptions {
 }
 
 export interface McpCaller {
-  /** Of clients that have one. */
+  /** Only for clients that have one. */
   sessionId: string | undefined;
   listTools(): Promise<{ name: string; inputSchema: object; annotations?: object | undefined }[]>;
   call(params: { name: string; arguments?: object; _meta?: object }, options?: CallOptions): Promise<CallResult>;
@@ -32,7 +32,7 @@ export interface McpCaller {
 export const bridge = fileURLToPath(new URL('../../dist/scripts/mcp-stdio.js', import.meta.url));
 const identity = { name: 'judge', version: '1' };
 
-/** A client that quietly fell back would prove nothing of the newer era. */
+/** A silent fallback to the older era would prove nothing about the newer one. */
 function expectEra(client: Client, mode: 'auto' | 'legacy'): void {
   const era = client.getProtocolEra();
   if (era !== (mode === 'auto' ? 'modern' : 'legacy')) throw new Error(`The client speaks as ${String(era)}`);
@@ -55,7 +55,7 @@ async function newClient(url: string, mode: 'auto' | 'legacy', onToolsChanged: (
   };
 }
 
-/** Through the bridge, as `npm run mcp:stdio` starts it. */
+/** Connects through the bridge, as `npm run mcp:stdio` starts it. */
 export async function stdioClient(address: string, mode: 'auto' | 'legacy'): Promise<Client> {
   const client = new Client(identity, { versionNegotiation: { mode } });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [bridge, address] }));
@@ -82,7 +82,7 @@ async function oldClient(url: string, kind: 'http' | 'sse', onToolsChanged: () =
   };
 }
 
-/** Of SDK 1.x; what comes on its stream is read so much later, in one piece, as by a process that was held up. */
+/** An SDK 1.x client that reads its stream late and in one piece, like a process that was blocked. */
 export async function lateSseClient(url: string, lateMs: number): Promise<OldClient> {
   const client = new OldClient(identity);
   const late = async (address: string | URL, init?: RequestInit) => {
@@ -115,7 +115,7 @@ export const mcpClients = {
     oldClient(url, 'sse', onToolsChanged),
 };
 
-/** Connects them in order, and closes them whatever becomes of the body. */
+/** Connects them in order, and closes them even if the body fails. */
 export async function withClients(
   url: string,
   names: readonly (keyof typeof mcpClients)[],

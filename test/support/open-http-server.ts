@@ -1,4 +1,4 @@
-// Some controllers of the gateway behind its real guards and parser, on a port of their own, in this process.
+// Some of the gateway's controllers behind its real guards and parser, on their own port, in this process.
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

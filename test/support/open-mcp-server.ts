@@ -1,4 +1,4 @@
-// The MCP endpoint on a port of its own, before a gateway's real tool side, and what it was seen to do.
+// The MCP endpoint on its own port, with a gateway's real tool side, and a record of what happened.
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpController } from '../../apps/gateway/http/mcp/mcp.controller.js';
 import { SseController } from '../../apps/gateway/http/mcp/sse.controller.js';
@@ -9,9 +9,9 @@ import { openHttpServer, type OpenHttpServer } from './open-http-server.js';
 import type { Services, TestGateway } from './queue-path.js';
 
 export interface OpenMcpServer extends OpenHttpServer {
-  /** Codes of the errors that callers were shown. */
+  /** Error codes that callers received. */
   errors: string[];
-  /** Every session that a request has named. */
+  /** Every session that a request named. */
   sessions: Set<string>;
 }
 

@@ -1,4 +1,4 @@
-// Test support: the official SDK, whole, iterated and through its own accumulators. One set for each major version.
+// Test support: the official SDK: whole answers, iterated streams and its accumulators. One set per major version.
 import OpenAI from 'openai';
 import OpenAI7 from 'openai-7';
 import { fetchWith, type Heard, type Judge, type JudgeTool, type Question } from './chat-judge.js';
@@ -89,7 +89,7 @@ function heardOf(answer: OpenAI.Chat.ChatCompletion, finishReasons: string[]): H
   };
 }
 
-/** As the SDK's documentation shows it, without a question mark more than needed. */
+/** Reads the stream as the SDK documents it, with no more optional chaining than the types require. */
 async function iterate(client: OpenAI, question: Question): Promise<Heard> {
   const heard: Heard = { text: '', finishReasons: [], calls: [], usage: undefined };
   const calls: { name: string; text: string }[] = [];
@@ -112,7 +112,7 @@ async function iterate(client: OpenAI, question: Question): Promise<Heard> {
     }
   }
   if (ids.size !== 1 || roles !== 1) throw new Error(`${ids.size} messages, ${roles} roles in one stream`);
-  // A hole in the list would be a call whose numbers do not begin at 0.
+  // A hole in the list would mean that call indexes do not start at 0.
   heard.calls = Array.from(calls, (call) => ({ name: call.name, arguments: JSON.parse(call.text) as unknown }));
   return heard;
 }

@@ -1,4 +1,4 @@
-// What a gateway answers, and how soon, while something that it stands on is away.
+// What a gateway answers, and how quickly, while one of its dependencies is unavailable.
 import { expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import { withinMs } from './within-ms.js';
@@ -7,7 +7,7 @@ export interface Answer {
   status: number;
   told: { error?: { code: string; message: string }; id?: string };
   tookMs: number;
-  /** Of the header, seconds as text. */
+  /** The Retry-After header, in seconds as text. */
   retry: string | null;
 }
 
@@ -15,7 +15,7 @@ export const getTime = { name: 'get_time', arguments: {} };
 export const plainChat = { messages: [{ role: 'user', content: 'hi' }] };
 
 export class OutageProbe {
-  /** A function, since the gateway is started after the probe is made. */
+  /** A function, because the gateway starts after the probe is created. */
   constructor(private readonly gatewayUrl: () => string) {}
 
   async post(path: string, body: object): Promise<Answer> {
@@ -26,14 +26,14 @@ export class OutageProbe {
     return { status: answer.status, told, tookMs, retry: answer.headers.get('retry-after') };
   }
 
-  /** As `200 degraded`. */
+  /** For example `200 degraded`. */
   readonly ready = async (): Promise<string> => {
     const answer = await fetch(`${this.gatewayUrl()}/health/ready`);
     const { status } = (await answer.json()) as { status: string };
     return `${answer.status} ${status}`;
   };
 
-  /** Resolves, when tools run again, with how long that took, ms. */
+  /** Resolves when tools run again, with the time that took, ms. */
   async servesAgain(): Promise<number> {
     const since = performance.now();
     const status = async () => (await this.post('/api/tools/call', getTime)).status;
@@ -49,7 +49,7 @@ export class OutageProbe {
     }
   }
 
-  /** Plain chats go on all the while, and readiness says what is amiss. */
+  /** Plain chats keep working, and readiness reports the problem. */
   async expectPlainChats(): Promise<void> {
     const plain = await Promise.all([1, 2, 3].map(() => this.post('/v1/chat/completions', plainChat)));
     expect(plain.map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -1,4 +1,4 @@
-// A tool server whose effects, cancellations and duration a test can see.
+// A tool server whose effects, cancellations and durations a test can observe.
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';

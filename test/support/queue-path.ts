@@ -43,7 +43,7 @@ import { ProbeTools } from './probe-tools.js';
 
 export interface Services {
   url: string;
-  /** For processes of ours that are to work on the same. */
+  /** The environment for further processes that share these services. */
   environment: Record<string, string>;
   config: Config;
   backing: Backing;
@@ -69,7 +69,7 @@ export async function openServices(overrides: Record<string, string> = {}, file 
     timeoutMs,
     ...(redis && { redisUrl: redis.url }),
   });
-  // A pool: tests ask side by side.
+  // A pool, because tests run queries concurrently.
   const direct = new pg.Pool({ connectionString: url, max: 1 });
   return {
     url,
@@ -111,10 +111,12 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const { limits, tools } = config;
   const lateCancels = new LateCancels({ journal, onDropped: () => undefined });
   const questions = new QuestionStore(database);
+  const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => questions.open(ids) };
   const approval = { expiresMs: config.approvals.expires_ms, notify: false };
   const runner = new QueuedToolRunner({
     lateCancels,
     approvals: { questions, settings: approval },
+    sampling,
     gatewayId: id,
     backing,
     journal,
@@ -134,6 +136,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       logContent: false,
     },
     onCacheLookup: () => undefined,
+    fileIdentity: async () => undefined,
     logger: silentLogger,
   });
   const catalog = new MemoryToolCatalog(new PostgresCatalogStore(database), backing.channels, silentLogger);
@@ -167,7 +170,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     decide,
     deniedTool,
     approval: { expiresMs: config.approvals.expires_ms, notify: false },
-    approvals: { store, questions, notify: () => approvals.notify() },
+    approvals: { store, questions: sampling, notify: () => approvals.notify() },
     journal,
     runner,
     lateCancels,
@@ -179,7 +182,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     runs,
     journal,
     approvals: store,
-    questions,
+    questions: sampling,
     gatewayId: id,
     hold: () => () => undefined,
     logger: silentLogger,
@@ -207,7 +210,7 @@ export interface TestWorker {
   worker: Worker;
   server: ToolServer;
   probe: ProbeTools;
-  /** More than once too. */
+  /** May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -259,7 +262,7 @@ export interface QueuePath {
   gateway: TestGateway;
 }
 
-/** For the tests of a file: there when its own `beforeAll` runs, closed after its own `afterAll`. */
+/** For the tests of a file: opened before its own `beforeAll`, closed after its own `afterAll`. */
 export function queuePathOfFile(overrides: Record<string, string> = {}, file = ''): QueuePath {
   const path: Partial<QueuePath> = {};
   beforeAll(async () => {

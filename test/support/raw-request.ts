@@ -1,12 +1,12 @@
-// Test support: requests as hostile clients send them: paths not normalised, headers as given, bytes as they are.
+// Test support: requests of hostile clients: paths not normalised, headers and bytes sent unchanged.
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 
 export interface RawRequest {
   method?: string;
-  /** As it stands, not normalised. */
+  /** Sent unchanged, not normalised. */
   path: string;
-  /** null leaves a header out. */
+  /** null omits a header. */
   headers?: Record<string, string | null>;
   body?: Buffer | string;
 }
@@ -47,11 +47,11 @@ export function rawRequest(origin: string, { method = 'POST', path, headers, bod
 
 export interface RawConversation {
   text: string;
-  /** The peer ended it; false: it was given up after `waitMs`. */
+  /** The peer closed the connection; false: the wait ended after `waitMs`. */
   ended: boolean;
 }
 
-/** Writes the pieces to a socket, `everyMs` apart, and reads until the peer closes or `waitMs` are over. */
+/** Writes the pieces to a socket, `everyMs` apart, and reads until the peer closes or `waitMs` have passed. */
 export function rawBytes(
   origin: string,
   pieces: readonly (string | Buffer)[],
@@ -79,7 +79,7 @@ export function rawBytes(
       text += bytes.toString('latin1');
       if (until?.test(text) === true) finish(true);
     });
-    // A reset is an end too; what was read before it counts.
+    // A reset counts as an end; what was read before it is kept.
     socket.on('error', () => finish(true));
     socket.on('close', () => finish(true));
   });

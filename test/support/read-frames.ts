@@ -1,4 +1,4 @@
-// Test support: the frames of an event stream that names its events, each name being the type that the event says.
+// Test support: parses an event stream whose events are named, and checks that each name equals the event's type.
 import { expect } from 'vitest';
 
 export function readFrames<Event extends { type: string } = { type: string } & Record<string, unknown>>(

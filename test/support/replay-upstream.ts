@@ -1,5 +1,5 @@
-// Test support: the recordings of providers that lie beside the checkout, and the server that replays them. They are used
-// where they are; suites skip themselves by name where they are not.
+// Test support: the recorded provider answers beside the checkout, and the server that replays them. They are not copied;
+// suites that need them are skipped by name if they are absent.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export interface ExpectedAnswer {
   tool_calls: { name: string; arguments: Json }[];
   finish_reason: string;
   usage?: Record<string, number>;
-  /** Of a recorded failure. */
+  /** Set for a recorded failure. */
   error_status?: number;
   retry_after_s?: number;
 }
@@ -22,7 +22,7 @@ const shared = [process.env['SHARED_DIR'], join(root, '../shared'), join(root, '
   (path) => path !== undefined && existsSync(join(path, 'recordings/expected.json')),
 );
 
-/** Undefined where there are none. */
+/** Undefined if there are none. */
 export const recordings = shared === undefined ? undefined : join(shared, 'recordings');
 
 /** By file: `openai/deepseek-text.json`. */
@@ -31,7 +31,7 @@ export const expectedAnswers =
     ? {}
     : (JSON.parse(readFileSync(join(recordings, 'expected.json'), 'utf8')) as Record<string, ExpectedAnswer>);
 
-/** `split`: bytes of each piece that it writes; absent: whole frames. */
+/** `split`: bytes per write; absent: whole frames. */
 export async function startReplay(split?: string): Promise<{ origin: string; close(): void }> {
   if (shared === undefined || recordings === undefined) throw new Error('there are no recordings');
   const server = spawn(process.execPath, [join(shared, 'tools/replay-upstream.mjs'), recordings], {

@@ -1,5 +1,5 @@
-// Test support: the responses API of the official SDK, whole, iterated and through its own accumulator, one set for each
-// major version; tool loops by the previous response and by the items themselves.
+// Test support: the official SDK's responses API: whole answers, iterated streams and its accumulator, one set per major
+// version; tool loops by previous response and by items.
 import OpenAI from 'openai';
 import OpenAI7 from 'openai-7';
 import type {
@@ -65,7 +65,7 @@ const toTool = ({ name, parameters }: JudgeTool): FunctionTool => ({
   strict: null,
 });
 
-/** Until the model stops calling: with what is new and the response before, or with everything each time. */
+/** Runs until the model stops calling: with new items and the previous response, or with all items each time. */
 async function converse(client: OpenAI, ask: Ask, question: Question, byId: boolean): Promise<string> {
   const body = bodyOf(question);
   let input: ResponseInputItem[] = [{ role: 'user', content: question.content }];
@@ -103,7 +103,7 @@ function heardOf(response: Response): Heard {
   };
 }
 
-/** As the documentation tells the events: what the deltas come to is what the last event says. */
+/** Reads the events as documented: the combined deltas must equal the last event. */
 async function readEvents(events: AsyncIterable<ResponseStreamEvent>): Promise<Response> {
   const texts = new Map<string, string>();
   let number = 0;

@@ -1,4 +1,4 @@
-// Test support: another program as a client of ours (curl, python), with a deadline.
+// Test support: runs another program as a client (curl, python), with a deadline.
 import { spawn, spawnSync } from 'node:child_process';
 
 export interface ProgramEnd {
@@ -7,7 +7,7 @@ export interface ProgramEnd {
   stderr: string;
 }
 
-/** @throws when it has not ended after `timeoutMs` */
+/** @throws Error if it has not ended after `timeoutMs` */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -34,7 +34,7 @@ export function runProgram(
         stderr: Buffer.concat(pieces.stderr).toString('utf8'),
       });
     });
-    // A program that ends before it has read everything is no failure of the test's.
+    // A program may end before it has read all its input.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });

@@ -5,7 +5,7 @@ import { allOf, followRef, list } from '../../apps/gateway/models/conversation/s
 
 const deepest = 5;
 
-/** Of any schema that tools have; what it cannot say is left to whoever checks the value. */
+/** Values for any schema that tools use. Keywords it cannot satisfy are left to the code that checks the value. */
 export function instancesOf(schema: Json | undefined, root: JsonObject, depth = 0): fc.Arbitrary<Json> {
   if (!isJsonObject(schema) || depth > deepest) return fc.constantFrom<Json>('x', 7, true, null);
   const target = followRef(schema, root);

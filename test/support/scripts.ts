@@ -1,4 +1,4 @@
-// Scripts of upstreams: what a model that follows a plan would say.
+// Scripts for upstreams: what a model that follows a plan would say.
 import type { ReceivedRequest, Script, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 
@@ -7,7 +7,7 @@ export function messagesOf(request: ReceivedRequest): JsonObject[] {
   return request.body['messages'] as JsonObject[];
 }
 
-/** The rounds of a turn, told apart by how many assistant messages stand behind the last user message. */
+/** The rounds of a turn, identified by the number of assistant messages after the last user message. */
 export function rounds(...answers: (ScriptedAnswer | ((request: ReceivedRequest) => ScriptedAnswer))[]): Script {
   return (request) => {
     const messages = messagesOf(request);
@@ -58,14 +58,14 @@ export async function post(url: string, path: string, body: unknown, headers: Re
   return { status: response.status, headers: response.headers, body: (await response.json()) as Completion };
 }
 
-/** A turn of its own session, told apart by its name. */
+/** A turn in its own session, identified by its name. */
 export const turnOf = (name: string) => ({
   messages: [{ role: 'user', content: name }],
   tools: [workspaceTools],
   session_id: name,
 });
 
-/** Writes its name into its session, twice, then answers. */
+/** Writes its name into its session twice, then answers. */
 export function effects(request: ReceivedRequest): ScriptedAnswer {
   const messages = messagesOf(request);
   const name = messages[0]!['content'] as string;

@@ -1,4 +1,4 @@
-// The MCP endpoint over a server of a test's own, and what it refused or ended on account of a bound, in order.
+// The MCP endpoint over a server of the test, and what its bounds refused or ended, in order.
 import { silentLogger } from '#libs/logging/logger.js';
 import { McpEndpoint, type McpEndpointLimits } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';

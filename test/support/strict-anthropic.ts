@@ -1,9 +1,9 @@
-// The rules of Anthropic's Messages API that a careless gateway breaks: https://docs.anthropic.com/en/api/messages
+// Rules of Anthropic's Messages API that a careless gateway would break: https://docs.anthropic.com/en/api/messages
 import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
 
-/** What the model says in that round, thinking signed. */
+/** The model's message in that round, with signed thinking. */
 function blocksOf({ thought, text, calls = [] }: PlannedRound, round: number): JsonObject[] {
   return [
     ...(thought === undefined ? [] : [{ type: 'thinking', thinking: thought, signature: `signed-${round}` }]),
@@ -71,7 +71,7 @@ export const strictAnthropic: StrictFamily = {
   refusal: (message) => ({ type: 'error', error: { type: 'invalid_request_error', message } }),
 };
 
-/** All results of one turn's calls in the next message, each once, before anything else. */
+/** All results of a turn's calls must come in the next message, each once, before anything else. */
 function checkResults(message: JsonObject, before: JsonObject | undefined, at: number): void {
   const called = before === undefined ? [] : ofType(before, 'tool_use').map(({ id }) => id);
   const results = ofType(message, 'tool_result');
@@ -87,7 +87,7 @@ function checkResults(message: JsonObject, before: JsonObject | undefined, at: n
   must(same(first, results), `messages.${at}: tool_result blocks must come first`);
 }
 
-/** The rounds since the user last spoke, each exactly as it was said. */
+/** The rounds since the last user message must be repeated exactly. */
 function checkRounds(messages: JsonObject[], plan: readonly PlannedRound[]): number {
   const spoke = messages.findLastIndex((message) => message['role'] === 'user' && ofType(message, 'text').length > 0);
   const said = messages.slice(spoke).filter((message) => message['role'] === 'assistant');

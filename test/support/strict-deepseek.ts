@@ -1,5 +1,5 @@
-// The rules of DeepSeek's thinking models that a careless gateway breaks: https://api-docs.deepseek.com/guides/thinking_mode
-// Its indexes begin at 1, its ids repeat from round to round, and names come twice, as compatible servers do.
+// DeepSeek's rules for thinking that a careless gateway would break: https://api-docs.deepseek.com/guides/thinking_mode
+// Its indexes start at 1, its ids repeat in every round, and names are sent twice, as compatible servers do.
 import type { JsonObject } from '#libs/schemas/json.js';
 import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
@@ -74,7 +74,7 @@ export const strictDeepSeek: StrictFamily = {
   refusal: (message) => ({ error: { message, type: 'invalid_request_error', code: 'invalid_request_error' } }),
 };
 
-/** Each call of a turn has its one result, in order, right behind it. */
+/** Each call must have exactly one result, in order, directly after it. */
 function checkResults(messages: JsonObject[], at: number): void {
   const ids = callsOf(messages[at]!).map(({ id }) => id);
   const results = messages.slice(at + 1, at + 1 + ids.length).map((message) => message['tool_call_id']);

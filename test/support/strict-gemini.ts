@@ -1,10 +1,10 @@
-// The rules of Gemini's generateContent that a careless gateway breaks: https://ai.google.dev/api/generate-content and
+// Rules of Gemini's generateContent that a careless gateway would break: https://ai.google.dev/api/generate-content and
 // https://ai.google.dev/gemini-api/docs/thought-signatures
 import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { must, same, type PlannedRound, type StrictFamily } from './strict-upstream.js';
 
-/** What the model says in that round: of several calls the first is signed. */
+/** The model's message in that round; only the first of several calls is signed. */
 function partsOf({ thought, text, calls = [] }: PlannedRound, round: number): JsonObject[] {
   return [
     ...(thought === undefined ? [] : [{ text: thought, thought: true }]),
@@ -74,7 +74,7 @@ export const strictGemini: StrictFamily = {
   refusal: (message) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }),
 };
 
-/** @throws Error for what the subset of OpenAPI does not know */
+/** @throws Error for keywords outside the OpenAPI subset */
 export function checkSchema(schema: Json): void {
   if (!isJsonObject(schema)) return;
   for (const key of Object.keys(schema)) must(schemaKeywords.has(key), `Unknown name "${key}" in a schema`);
@@ -83,7 +83,7 @@ export function checkSchema(schema: Json): void {
   if (schema['items'] !== undefined) checkSchema(schema['items']);
 }
 
-/** As many responses as calls, in order, before anything else, each an object. */
+/** There must be as many responses as calls, in order, before anything else, each an object. */
 function checkResponses(content: JsonObject, before: JsonObject | undefined, at: number): void {
   if (content['role'] !== 'user') return;
   const called = having(before, 'functionCall').map((part) => (part['functionCall'] as JsonObject)['name']);
@@ -98,7 +98,7 @@ function checkResponses(content: JsonObject, before: JsonObject | undefined, at:
   );
 }
 
-/** A call in several parts, its arguments by their places. */
+/** A call in several parts, with its arguments addressed by path. */
 function streamedPart(part: JsonObject): JsonObject[] {
   const call = part['functionCall'];
   if (!isJsonObject(call)) return [part];

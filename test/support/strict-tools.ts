@@ -1,4 +1,4 @@
-// Test support: what each vendor refuses in the tools of a request, as their documentation and their 400s have it.
+// Test support: what each vendor refuses in a request's tools, according to their documentation and their 400 answers.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import { list } from '../../apps/gateway/models/conversation/schema-parts.js';
@@ -9,7 +9,7 @@ import { must } from './strict-upstream.js';
 const ajv = new Ajv2020({ strict: false, logger: false });
 const choices = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', '$ref'];
 
-/** @throws Error naming what the vendor would refuse */
+/** @throws Error that names what the vendor would refuse */
 export function checkDeclared(kind: Kind, body: JsonObject, count: number): void {
   const tools = list(body['tools']) as JsonObject[];
   const declared = kind === 'gemini' ? (list(tools[0]?.['functionDeclarations']) as JsonObject[]) : tools;

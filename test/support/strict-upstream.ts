@@ -1,10 +1,10 @@
-// An upstream of a family that is stricter than the vendor: it follows a plan, remembers what it said, and answers 400 to
-// a history that is not exactly what it said and was told. A fake at the outermost edge; it decides nothing else.
+// An upstream that is stricter than the vendor of its family: it follows a plan, remembers its messages, and answers 400 to
+// any history that differs from what was exchanged. A fake at the outermost edge.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 
-/** What the model says in one round. */
+/** The model's message in one round. */
 export interface PlannedRound {
   thought?: string;
   text?: string;
@@ -25,7 +25,7 @@ export interface StrictAnswer {
 }
 
 export interface StrictFamily {
-  /** Which round of the plan the request asks for. @throws Error with what is wrong with it */
+  /** The round of the plan that the request asks for. @throws Error that says what is wrong with the request */
   check(request: StrictRequest, plan: readonly PlannedRound[]): number;
   answer(request: StrictRequest, planned: PlannedRound, round: number): StrictAnswer;
   refusal(message: string): Json;
@@ -34,7 +34,7 @@ export interface StrictFamily {
 export interface StrictUpstream {
   origin: string;
   requests: StrictRequest[];
-  /** What it answered 400 to. */
+  /** The reasons of its 400 answers. */
   refusals: string[];
   close(): Promise<void>;
 }

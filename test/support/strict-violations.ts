@@ -1,5 +1,5 @@
-// Test support: what breaks the rules of OpenAI's strict schemas, each with its place; written down from
-// https://platform.openai.com/docs/guides/structured-outputs#supported-schemas, apart from the code that is judged by it.
+// Test support: violations of OpenAI's rules for strict schemas, each with its path. Written independently of the code
+// under test, from https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 const refused =

@@ -1,10 +1,10 @@
-// An OIDC issuer of a test's own: discovery and keys over HTTP, and tokens as the test wants them, good or not.
+// An OIDC issuer controlled by a test: discovery and keys over HTTP, and valid or invalid tokens.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 
 export interface TokenChanges {
-  /** In place of the usual ones; undefined: without that claim. */
+  /** Replaces the usual claims; undefined removes a claim. */
   claims?: JWTPayload;
   header?: { kid?: string; typ?: string };
 }
@@ -25,27 +25,27 @@ export async function startTokenIssuer() {
   let rotations = 0;
   const issuer = {
     url: '',
-    /** Paths of the requests so far. */
+    /** The paths requested so far. */
     asked,
-    /** What is answered in place of documents. */
+    /** The answer sent instead of the documents. */
     broken: undefined as undefined | { status: number; body: string },
     /** Signs with the newest key. */
     async token({ claims = {}, header = {} }: TokenChanges = {}): Promise<string> {
       const { kid, alg, privateKey } = keys.at(-1)!;
       return new SignJWT(claimsOf(claims)).setProtectedHeader({ alg, kid, ...header }).sign(privateKey);
     },
-    /** Signed as if the public key, which everyone has, were a shared secret. */
+    /** Signed with the public key as if it were a shared secret. */
     async confusedToken(): Promise<string> {
       const { kid, publicKey } = keys.at(-1)!;
       const secret = new TextEncoder().encode(await exportSPKI(publicKey));
       return new SignJWT(claimsOf({})).setProtectedHeader({ alg: 'HS256', kid }).sign(secret);
     },
-    /** With the algorithm `none`, or another text in its place, and no signature. */
+    /** With the algorithm `none`, or another name for it, and no signature. */
     unsignedToken(alg = 'none'): string {
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
       return `${part({ alg, typ: 'JWT' })}.${part(claimsOf({}))}.`;
     },
-    /** The new key is the only one from now on, unless the old ones are kept. */
+    /** From now on only the new key is published, unless the old ones are kept. */
     async rotate({ alg = 'ES256', keepOld = false } = {}): Promise<void> {
       const made = await makeKey(`rotated-${++rotations}`, alg);
       if (!keepOld) keys.length = 0;

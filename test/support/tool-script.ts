@@ -1,4 +1,4 @@
-// Test support: a model that asks for tools by what the user said, and tells what they answered; and those tools.
+// Test support: a model that calls tools according to the user's message and reports their results, and these tools.
 import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import type { JudgeTool } from './chat-judge.js';
 
@@ -9,7 +9,7 @@ interface AskedMessage {
   tool_call_id?: string;
 }
 
-/** What the model says, by what the user said and how far the conversation has come. */
+/** The model's answer, depending on the user's message and the state of the conversation. */
 export function toolScript(request: ReceivedRequest): ScriptedAnswer {
   const messages = request.body['messages'] as unknown as AskedMessage[];
   const asked = messages.find((message) => message.role === 'user')!.content;
@@ -28,7 +28,7 @@ const firstCalls: Record<string, (typeof lookup | typeof clock)[]> = {
   'a mixed turn': [clock, lookup],
 };
 
-/** The model sees every call answered, in order; of the clock's answer only that there is one. */
+/** Checks that every call was answered, in order. The clock's answer may have any content. */
 function told(messages: AskedMessage[]): string {
   const calls = messages.flatMap((message) => message.tool_calls ?? []);
   const results = messages.filter((message) => message.role === 'tool');
@@ -40,7 +40,7 @@ function told(messages: AskedMessage[]): string {
     .join(' and ');
 }
 
-/** The first call of the client's tool, as its SDK tells it. */
+/** The first call of the client's tool, as its SDK reports it. */
 export const lookedUp = { name: lookup.name, arguments: lookup.arguments };
 
 const parameters = { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] };

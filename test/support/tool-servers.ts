@@ -1,4 +1,4 @@
-// The worker's pool of tool servers without queue and store, for tests of servers that misbehave.
+// The worker's pool of tool servers without queue and store, for tests of misbehaving servers.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,9 +23,9 @@ export interface ToolServers {
   pool: ServerPool;
   workspaces: Workspaces;
   directory: string;
-  /** Messages of the log, each with its fields. */
+  /** Log messages with their fields. */
   log: { message: string; fields: LogFields }[];
-  /** `server: bound` of each that a server met. */
+  /** `server: bound` for each bound that a server reached. */
   bounds: string[];
   call(server: string, tool: string, given?: CallGiven): Promise<RawToolResult>;
   use<T>(
@@ -40,7 +40,7 @@ export interface ToolServers {
 export interface CallGiven {
   args?: object;
   session?: string;
-  /** Of the session, where it is not named after it. */
+  /** The session's directory, if not named after the session. */
   directory?: string;
   options?: Partial<CallOptions>;
 }
@@ -48,16 +48,16 @@ export interface CallGiven {
 export interface ServersGiven {
   environment?: Record<string, string>;
   connectTimeoutMs?: number;
-  /** Where what is learnt of servers is kept. */
+  /** Where data learnt about servers is cached. */
   cache?: Cache;
   starts?: Partial<ServerStartsOptions>;
   builtins?: ServerParts['builtins'];
   egress?: ServerParts['egress'];
-  /** Of each workspace. */
+  /** Limits of each workspace. */
   limits?: { maxBytes?: number; maxFiles?: number; quota?: 'soft' | 'hard' };
 }
 
-/** A server on the hostile fixture, with flags. */
+/** The hostile fixture as a server, with flags. */
 export const hostile = (...flags: string[]) => ({ command: 'node', args: [fixture('hostile'), ...flags] });
 
 export async function openToolServers(servers: Record<string, object>, given: ServersGiven = {}): Promise<ToolServers> {

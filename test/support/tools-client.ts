@@ -1,4 +1,4 @@
-// The tools API and the metrics as a test asks for them.
+// Requests to the tools API and the metrics.
 
 export interface ToolAnswer {
   status: number;
@@ -25,7 +25,7 @@ export async function callTool(url: string, call: ToolCall): Promise<ToolAnswer>
   return { status: answer.status, body: (await answer.json()) as ToolAnswer['body'] };
 }
 
-/** By the name that each is offered under. */
+/** By the name under which each is offered. */
 export async function offeredTools(url: string): Promise<Map<string, { server: string; available: boolean }>> {
   const { data } = (await (await fetch(`${url}/api/tools`)).json()) as {
     data: { function: { name: string }; server: string; available: boolean }[];
@@ -33,7 +33,7 @@ export async function offeredTools(url: string): Promise<Map<string, { server: s
   return new Map(data.map(({ function: { name }, server, available }) => [name, { server, available }]));
 }
 
-/** @param series with its labels, as it is written; NaN where there is none. */
+/** @param series including its labels, as exported; NaN if it does not exist. */
 export async function metricOf(url: string, series: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));

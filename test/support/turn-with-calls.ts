@@ -1,4 +1,4 @@
-// Test support: the events of a turn that has everything that a chat API must show.
+// Test support: the events of a turn with everything that a chat API must show.
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 
 export const usageWithDetails = {
@@ -23,7 +23,7 @@ const done: TurnEvent = {
   toolExecution: turnExecution,
 };
 
-/** Two rounds: text and a call that runs here, then reasoning, text and two calls of the caller that come interleaved. */
+/** Two rounds: text and a call that runs here, then reasoning, text and two interleaved calls for the caller. */
 export const turnWithCalls: TurnEvent[] = [
   { type: 'start', model: 'm', runId: 'run_1' },
   { type: 'content', text: 'one' },

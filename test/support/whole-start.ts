@@ -1,11 +1,11 @@
-// `npm start` as a test runs it: the built supervisor on a data directory of its own, and the processes below it.
+// Runs `npm start`: the built supervisor with its own data directory, and its child processes.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '#libs/testing/services/free-port.js';
 import { temporaryDirectory } from '#libs/testing/services/start-process.js';
 
-/** From the sources; from `dist`, `scripts/start.js` is beside this. */
+/** For sources; in `dist`, `scripts/start.js` is in the sibling directory. */
 const built = fileURLToPath(new URL('../../dist/scripts/start.js', import.meta.url));
 
 export type Part = 'gateway' | 'worker' | 'postgres';
@@ -13,11 +13,11 @@ export type Part = 'gateway' | 'worker' | 'postgres';
 export interface WholeStart {
   url: string;
   dataDir: string;
-  /** Process ids of a part, as they are now. */
+  /** Current process ids of a part. */
   pids(part: Part): number[];
-  /** Every process that was started for this data directory and still runs. */
+  /** All running processes that were started for this data directory. */
   leftovers(): number[];
-  /** Of the supervisor. */
+  /** Signals the supervisor. */
   kill(signal: NodeJS.Signals): void;
   ended: Promise<number | null>;
   output: string[];
@@ -25,7 +25,7 @@ export interface WholeStart {
 }
 
 export async function startWhole(environment: Record<string, string>, program = built): Promise<WholeStart> {
-  // A start on what another has left has its directory, and leaves it there.
+  // A start on the data of an earlier one uses its directory, and keeps it.
   const given = environment['DATA_DIR'];
   const directory = given === undefined ? await temporaryDirectory() : { path: given, remove: async () => undefined };
   const [port, workerPort] = [await freePort(), await freePort()];
@@ -45,7 +45,7 @@ export async function startWhole(environment: Record<string, string>, program = 
     stream.on('data', (bytes: Buffer) => output.push(bytes.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
 
-  // Everything below carries the data directory in its command line or its environment.
+  // All child processes have the data directory in their command line or environment.
   const ours = () =>
     processes().filter(
       ({ pid, command, variables }) =>
@@ -90,7 +90,7 @@ function processes(): { pid: number; command: string; variables: string[] }[] {
         const read = (file: string) => readFileSync(`/proc/${name}/${file}`, 'utf8');
         return [{ pid: Number(name), command: read('cmdline'), variables: read('environ').split('\0') }];
       } catch {
-        // Ended while it was looked at.
+        // It ended during the check.
         return [];
       }
     });

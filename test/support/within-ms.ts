@@ -1,7 +1,7 @@
-// Promised times, as a test may hold them on a machine that also does other things.
+// Converts promised times to what a test can expect on a busy machine.
 import { availableParallelism, loadavg } from 'node:os';
 
-/** As promised where a core is free; longer by as much as others keep the cores busy. */
+/** The promised time if a core is free; longer in proportion to the load by others. */
 export function withinMs(promisedMs: number): number {
   const busy = loadavg()[0]! / (2 * availableParallelism());
   return promisedMs * Math.max(1, busy);

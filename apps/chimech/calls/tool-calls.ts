@@ -1,7 +1,7 @@
 // One call of a tool, around its handler: its rate, its client of the gateway, the metadata of its result, the form of its
 // error, and what is counted of it.
-import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { CallInProgress } from '#libs/mcp-server/decorators.js';
+import { isInputRequiredResult, type CallToolResult } from '@modelcontextprotocol/server';
+import type { CallEnd, CallInProgress } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
@@ -35,7 +35,7 @@ export class ToolCalls {
 
   constructor(private readonly parts: { gateway: Gateway; rate: CallRate; onEnd: (call: EndedCall) => void }) {}
 
-  async around({ tool, arguments: args, context }: CallInProgress, run: () => Promise<CallToolResult>) {
+  async around({ tool, arguments: args, context }: CallInProgress, run: () => Promise<CallEnd>): Promise<CallEnd> {
     const startedAt = performance.now();
     const language = languageOfArguments(args);
     const client = new CallApiClient(this.parts.gateway, { signal: context.signal, language });
@@ -50,6 +50,7 @@ export class ToolCalls {
     try {
       const result = await run();
       const processingTime = ended('ok');
+      if (isInputRequiredResult(result)) return result;
       return withMetadata(result, {
         ...(client.tokensUsed === 0 ? {} : { tokensUsed: client.tokensUsed }),
         processingTime,

@@ -1,5 +1,5 @@
-// How a caller is asked for approvals on any chat API: by calls of a reserved function, which it answers as it answers its
-// own. The caller's copy of a call decides nothing: what runs is what is stored.
+// Asks callers of any chat API for approvals: with calls of a reserved function, which they answer like calls of their own.
+// The caller's copy of a call has no effect: the stored call is what runs.
 import { type Approval, type Decision, maxReasonLength } from '#libs/approvals/approval.js';
 import type { PlannedCall, StoredCall } from '#libs/runs/run-store.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
@@ -8,10 +8,10 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
 import type { CallNumbering } from './assemble-message.js';
 
-/** No caller may bring a tool of this name. */
+/** Reserved: callers may not bring a tool of this name. */
 export const approvalRequestName = 'approval_request';
 
-/** The row of the journal by which the caller's answer is found; undefined for a call that needs no approval. */
+/** The journal row that the caller's answer refers to; undefined for a call that needs no approval. */
 export function approvalRequest({ approval, name, arguments: args, ...call }: PlannedCall): PlannedCall | undefined {
   if (approval === undefined) return undefined;
   const { id, reason, expiresMs } = approval;
@@ -35,7 +35,7 @@ export function approvalRequest({ approval, name, arguments: args, ...call }: Pl
   };
 }
 
-/** The same for what a tool server asks while its call runs. */
+/** The same for a question that a tool server asks during its call. */
 export function questionRequest({ id, name, message, schema, expiresAt, principal, sessionId }: Approval): PlannedCall {
   return {
     id: mintCallId(true),
@@ -51,7 +51,7 @@ export function questionRequest({ id, name, message, schema, expiresAt, principa
   };
 }
 
-/** As the caller sees it. */
+/** The events that show it to the caller. */
 export function requestEvents(
   requests: readonly Pick<PlannedCall, 'id' | 'name' | 'arguments'>[],
   numbering: CallNumbering,
@@ -66,13 +66,13 @@ export function requestEvents(
   }));
 }
 
-/** The approval that a stored call of the reserved function asks for. */
+/** The approval that a stored call of the reserved function refers to. */
 export function approvalIdOf({ kind, name, arguments: args }: StoredCall): string | undefined {
   const { id } = args;
   return kind === 'client' && name === approvalRequestName && typeof id === 'string' ? id : undefined;
 }
 
-/** What a caller that waits for `hold` is told. */
+/** The event for a caller that chose `hold`. */
 export function approvalEvent(asked: Approval): TurnEvent {
   const { id, kind, callId, name, arguments: args, reason, expiresAt, message, schema } = asked;
   const approval = {
@@ -88,15 +88,15 @@ export function approvalEvent(asked: Approval): TurnEvent {
   return { type: 'approval_required', approval };
 }
 
-/** What is told of a call that reports something, or asks. */
+/** The events for progress, or a question, of a call. */
 export function progressEvents(callId: string, { asks, ...progress }: ToolProgress): TurnEvent[] {
   const told: TurnEvent = { type: 'tool_progress', callId, ...progress };
   return asks === undefined ? [told] : [approvalEvent(asks), told];
 }
 
 /**
- * The decision in the caller's answer. Undefined for anything else: agent loops answer functions that they do not know by
- * themselves.
+ * The decision in the caller's answer. Undefined for other answers: some agent loops respond to unknown functions on their
+ * own.
  */
 export function readDecision(content: string): Decision | undefined {
   const { decision, reason, arguments: args } = jsonObjectOf(content);

@@ -1,5 +1,5 @@
-// Questions of tool servers for a caller that does not stay: each becomes a call of the reserved function in the round of its
-// call, written before the caller sees it.
+// Asks a caller that does not wait the questions of tool servers. Each becomes a call of the reserved function, in the same
+// round as the tool's call, and is written before the caller sees it.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { Journal, PlannedCall } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
@@ -9,7 +9,7 @@ import { questionRequest } from './ask-approval.js';
 export interface AskedIn {
   runId: string;
   round: number;
-  /** The first place behind its calls. */
+  /** The first position after the calls of the round. */
   position: number;
 }
 

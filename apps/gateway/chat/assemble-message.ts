@@ -1,5 +1,5 @@
-// Reads one model answer: passes on what a caller sees at once, and gathers the whole message for the loop.
-// Nothing may run before the answer has ended; only calls that the provider ended count.
+// Reads one model answer: passes on what the caller sees immediately, and collects the whole message for the loop. No call
+// may run before the answer has ended, and only calls that the provider completed count.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
@@ -12,7 +12,7 @@ import type { RoutedModelEvent } from '../models/model-provider.js';
 export interface AssembledCall {
   id: string;
   name: string;
-  /** JSON text of the arguments, whole. */
+  /** The complete arguments as JSON text. */
   arguments: string;
   parseError?: string;
 }
@@ -25,39 +25,38 @@ export interface AssembledMessage {
   calls: AssembledCall[];
   usage: Usage;
   finishReason: FinishReason;
-  /** Of each choice, where the caller asked for several. */
+  /** One for each choice, if the caller asked for several. */
   finishReasons: FinishReason[];
-  /** When its model was asked. */
+  /** When the model was called. */
   startedAt: Date;
   extras?: AnswerExtras;
   providerState?: ProviderState;
 }
 
 export interface CallNumbering {
-  /** Calls of the run so far: their numbers are never used again. */
+  /** Calls of the run so far. Their numbers are never reused. */
   calls: number;
   clientCalls: number;
 }
 
 export interface AssembleOptions {
-  /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, they are dropped. */
+  /** Whether a call of this name goes back to the caller. Undefined: no calls are expected, and any are dropped. */
   isClientCall?: (name: string) => boolean;
   /** The server that runs a call of this name. */
   serverOf: (name: string) => string | undefined;
   idsAreKept: boolean;
-  /** Once a run: its first answer has begun. */
+  /** Called once per run, when its first answer begins. */
   onStart: (model: string) => TurnEvent | undefined;
-  /** Put before the first text of this answer: the blank line between two rounds. */
+  /** Precedes the first text of this answer: the blank line between two rounds. */
   separator: string;
   numbering: CallNumbering;
-  /** Told what the caller sees of it, at once. */
+  /** Gets what the caller sees of the answer, immediately. */
   tell: (events: readonly TurnEvent[]) => Flow;
 }
 
 type EventOf<Type extends RoutedModelEvent['type']> = Extract<RoutedModelEvent, { type: Type }>;
 type OpenCall = AssembledCall & { number: number; clientNumber: number | null; ended: boolean };
 
-/** Reads one answer, batch by batch. */
 export class MessageAssembler {
   private readonly assembled: AssembledMessage = {
     provider: '',
@@ -76,7 +75,7 @@ export class MessageAssembler {
 
   constructor(private readonly options: AssembleOptions) {}
 
-  /** One batch; what comes after a failure counts no more. */
+  /** Takes one batch; batches after a failure are ignored. */
   readonly take = (batch: readonly RoutedModelEvent[]): Flow => {
     const told: TurnEvent[] = [];
     for (const event of batch) {
@@ -87,14 +86,14 @@ export class MessageAssembler {
     return this.failure === undefined ? flow : 'enough';
   };
 
-  /** @throws the AppError of an `error` event; model_bad_response when a message begins again that cannot */
+  /** @throws the AppError of an `error` event; model_bad_response if the message restarted after a client call was shown */
   throwIfFailed(): void {
     if (this.failure !== undefined) throw this.failure;
   }
 
-  /** The whole of it, after its last event. @throws AppError model_stream_cut when the answer never ended */
+  /** The complete message, after its last event. @throws AppError model_stream_cut if the answer never ended */
   message(): AssembledMessage {
-    if (!this.ended) throw new AppError('model_stream_cut', 'The model ended its answer in the middle');
+    if (!this.ended) throw new AppError('model_stream_cut', 'The model stopped in the middle of its answer');
     const { assembled: message } = this;
     message.finishReason = message.finishReasons[0] ?? 'stop';
     message.calls = [...this.open.values()].filter((call) => call.ended).map(toAssembledCall);
@@ -188,7 +187,7 @@ export class MessageAssembler {
   private end(event: EventOf<'tool_call_end'>, told: TurnEvent[]): void {
     const call = this.open.get(event.index);
     if (call === undefined) return;
-    // An adapter that had nothing to stream (whole answers, `{}` for nothing) says the arguments here only.
+    // An adapter that did not stream the arguments (whole answers, `{}` for none) gives them only here.
     if (call.arguments === '' && event.arguments !== '') {
       told.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
     }
@@ -197,7 +196,7 @@ export class MessageAssembler {
     if (event.parseError !== undefined) call.parseError = event.parseError;
   }
 
-  /** A provider may begin its message again; what was streamed of a call to the caller cannot be taken back. */
+  /** A provider may restart its message, but a client call that has been streamed to the caller cannot be withdrawn. */
   private restart(): void {
     for (const call of this.open.values()) {
       if (call.clientNumber === null) continue;
@@ -218,7 +217,7 @@ function toAssembledCall({ id, name, arguments: text, parseError }: OpenCall): A
   return { id, name, arguments: text, ...(parseError === undefined ? {} : { parseError }) };
 }
 
-/** The message as the model is shown it again in the next round. */
+/** The message as the model sees it in the next round. */
 export function toAssistantMessage(message: AssembledMessage): AssistantMessage {
   return {
     role: 'assistant',

@@ -1,5 +1,5 @@
-// The approvals that hold a round: all asked for at once, each awaited where its call would run. What becomes of them when
-// the turn is stopped follows from the end of its run: one that can be continued finds them as they were.
+// The approvals that a round waits for: all requested together, each awaited before its call runs. If the turn is stopped,
+// the end of its run decides about them: a run that can be continued finds them unchanged.
 import { refusedOutcome } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
@@ -28,13 +28,13 @@ export class AwaitedApprovals {
     for (const call of calls) {
       if (call.awaits === undefined) continue;
       const approved = this.whenApproved(call, call.awaits);
-      // Thrown where it is awaited.
+      // The error surfaces where the promise is awaited.
       approved.catch(() => undefined);
       this.approved.set(call, approved);
     }
   }
 
-  /** As it was approved, or with the outcome that says why it does not run. Its own time begins with the approval. */
+  /** The call as approved, or with the outcome that explains why it does not run. Its deadline starts at the approval. */
   of(call: TurnCall): Promise<TurnCall> {
     return this.approved.get(call)!;
   }

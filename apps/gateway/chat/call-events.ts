@@ -1,10 +1,10 @@
-// What is told of calls while they run, to a reader that may fall behind.
+// Passes events of running calls to a reader that may be slow.
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 
-/** While the reader is behind, of the progress of a call only the newest waits. */
+/** While the reader is slow, only the newest progress of each call is kept. */
 export class CallEvents {
-  /** Set while the reader is behind. */
+  /** Set while the reader is slow. */
   told: Promise<void> | undefined;
   private waiting: TurnEvent[] = [];
 

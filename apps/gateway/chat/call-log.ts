@@ -1,5 +1,5 @@
-// What becomes of a model's calls, line by line, for whoever debugs a turn: streaming, complete, round over. What each
-// call did is the one line of the tool call itself; never arguments or results.
+// Logs the stages of a model's calls for debugging: streaming, complete, round over. The result of each call is logged by
+// the tool call itself. Never logs arguments or results.
 import type { LogFields, Logger } from '#libs/logging/logger.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 
@@ -25,7 +25,7 @@ export class CallLog {
     this.logger.debug({ ...this.fields, tool: name, metadata: { callId: id } }, 'arguments streaming');
   }
 
-  /** Nothing runs before the model's message has ended: the first event after its calls says that they are whole. */
+  /** No call runs before the model's message has ended, so the first event after the calls shows that they are complete. */
   private complete(): void {
     if (this.streaming.length === 0) return;
     for (const { id, name } of this.streaming) {

@@ -1,4 +1,4 @@
-// How many tokens the first model call of a turn would have, as its model counts them; nothing is run or stored.
+// How many tokens the first model call of a turn would have, as counted by its model; nothing is run or stored.
 import type { RunStore } from '#libs/runs/run-store.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ModelRouter } from '../models/model-provider.js';
@@ -16,7 +16,7 @@ export interface CountPorts {
   maxTools: number;
 }
 
-/** @throws AppError invalid_value for a model that does not count */
+/** @throws AppError invalid_value for a model that cannot count tokens */
 export async function countTokens(request: TurnRequest, context: RequestContext, ports: CountPorts): Promise<number> {
   requireModel(request.model, context.access, ports.models);
   const offer = offerTools(request, ports.catalogOf(context), ports.maxTools);

@@ -1,4 +1,4 @@
-// A turn's events folded into its answer: the JSON reply, and the answer that is stored with a run.
+// Folds a turn's events into its answer, for the JSON reply and for storage with the run.
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import { type Json, type JsonObject, isJsonObject } from '#libs/schemas/json.js';
 import type { ToolCall } from '#libs/schemas/message.js';
@@ -19,7 +19,7 @@ export interface TurnAnswer {
   runId: string;
   sessionId?: string;
   choices: AnswerChoice[];
-  /** Calls that go back to the caller. */
+  /** Calls for the caller. */
   toolCalls: ToolCall[];
   usage: Usage;
   toolExecution?: ToolExecution;
@@ -67,7 +67,7 @@ export class TurnFold {
         if (event.finishReasons === undefined) answer.choices[0]!.finishReason = event.finishReason;
         if (event.toolExecution !== undefined) answer.toolExecution = event.toolExecution;
         this.addExtras(answer.choices[0]!, event.extras);
-        // A call that was cut never became one.
+        // Calls of a message that was cut do not count.
         if (event.finishReason !== 'tool_calls') answer.toolCalls = [];
         break;
       case 'tool_progress':
@@ -111,7 +111,7 @@ function newChoice(): AnswerChoice {
   return { text: '', reasoning: '', finishReason: 'stop', choiceExtras: {}, messageExtras: {} };
 }
 
-/** As a stream's reader would: strings and lists grow, objects merge, anything else is replaced. */
+/** Merges like a reader of the stream: strings and lists grow, objects merge, anything else is replaced. */
 function merge(target: JsonObject, more: JsonObject | undefined): void {
   for (const [key, value] of Object.entries(more ?? {})) target[key] = merged(target[key], value);
 }

@@ -1,4 +1,4 @@
-// How long a round was held by people: what overlaps counts once.
+// How long a round waited for people. Overlapping waits count once.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 
 export class HeldTime {
@@ -10,7 +10,7 @@ export class HeldTime {
     return this.earlierMs + (this.holders > 0 ? steadyNow() - this.since : 0);
   }
 
-  /** Until the returned function is called. */
+  /** The wait lasts until the returned function is called. */
   enter(): () => void {
     this.holders += 1;
     if (this.holders === 1) this.since = steadyNow();

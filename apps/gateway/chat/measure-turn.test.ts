@@ -74,7 +74,7 @@ verifies(
     expect(valueOf(shown, 'signalbox_chat_rounds_sum')).toBe(3);
     expect(valueOf(shown, 'signalbox_chat_time_to_first_token_seconds_count')).toBe(1);
     expect(valueOf(shown, 'signalbox_gateway_overhead_seconds_count')).toBe(1);
-    // The one that ran is its runner's to count.
+    // The call that ran is counted by its runner.
     const refused = 'signalbox_tool_calls_total{server="other",tool="other",outcome="tool_not_found"}';
     expect(valueOf(shown, refused)).toBe(1);
     expect(shown).not.toContain('outcome="tool_failed"');

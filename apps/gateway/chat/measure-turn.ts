@@ -1,4 +1,4 @@
-// What is known of one turn: when it has ended, in whatever way, it is counted and has its one log line. Never its content.
+// Counts each turn and writes its one log line when it ends, however it ends. Never logs its content.
 import type { Logger } from '#libs/logging/logger.js';
 import { otherLabel } from '#libs/metrics/bounded-labels.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
@@ -21,7 +21,6 @@ export interface MeasuredTurn {
   runId: string;
 }
 
-/** What is known of a turn when it has ended. */
 interface Summary {
   outcome: 'ok' | ErrorCode;
   model: string;
@@ -48,7 +47,7 @@ export class TurnMeasure {
     const { request, context, runId } = turn;
     this.clock = measuring.clocks.open(runId);
     this.calls = new CallLog(measuring.logger, { requestId: context.requestId, runId });
-    // A turn whose reader left, or that just stopped, never says that it is done.
+    // Stays in place if the reader leaves or the turn is stopped, because then there is no `done` event.
     this.summary = {
       outcome: 'cancelled',
       model: request.model ?? 'default',
@@ -64,7 +63,7 @@ export class TurnMeasure {
     if (error.code !== 'cancelled') this.measuring.metrics.countError(error);
   }
 
-  /** Once, however it ended. */
+  /** Called once, however the turn ended. */
   ended(): void {
     const { summary, clock, turn, measuring } = this;
     summary.durationMs = performance.now() - this.startedAt;
@@ -92,7 +91,7 @@ export class TurnMeasure {
         summary.toolCalls = this.ran.size;
         break;
       case 'tool_result':
-        // Refused before it was dispatched (unknown name, bad arguments, denied): no runner has counted it.
+        // Refused before dispatch (unknown name, bad arguments, denied), so no runner has counted it.
         if (!this.ran.has(event.callId) && event.result.error !== undefined) {
           this.measuring.metrics.toolCalls.inc({
             server: otherLabel,

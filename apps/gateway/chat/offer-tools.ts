@@ -1,14 +1,14 @@
-// From the tools of a request to what the model is offered and who runs what it calls.
+// Decides which tools of a request the model is offered, and who runs each of them.
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool, ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { RequestedTool, ToolFilter, TurnRequest } from './turn-request.js';
 
-/** A name that the model may call: `tool` is set when it runs here, absent when the call goes back to the caller. */
+/** A tool that the model may call. `tool` is set if it runs here, and absent if its calls go back to the caller. */
 export interface OfferedTool {
   definition: ToolDefinition;
   tool?: CatalogTool;
-  /** The request asks for an approval of each call, whatever the policy says. */
+  /** The request requires an approval of each call, regardless of the policy. */
   requiresApproval?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface ToolOffer {
   tools: Map<string, OfferedTool>;
   definitions: ToolDefinition[];
   toolChoice?: ToolChoice;
-  /** Whether anything offered runs here: then the turn is a run, and unknown names are told to the model. */
+  /** Whether any offered tool runs here. If so, the turn is a run, and the model gets an error for unknown names. */
   runsHere: boolean;
 }
 
@@ -28,7 +28,7 @@ export function offerTools(request: TurnRequest, catalog: ToolCatalog, maxTools:
       tools.set(requested.definition.name, offerFunction(requested.definition, request, catalog));
   }
   for (const requested of request.tools) {
-    // A function of the same name came with the caller's own words for it: those stay in front of the model.
+    // A function of the same name keeps the caller's own description.
     if (requested.type === 'mcp') offerServer(requested, request, catalog, tools);
   }
   if (tools.size > maxTools) {
@@ -98,7 +98,7 @@ function isAmong(filter: ToolFilter | undefined, { name, tool, readOnly }: Catal
   );
 }
 
-/** One object for as long as the catalog keeps its tool: what is made of it for a model is kept by it. */
+/** One object per catalog tool, because the form for each model is cached by object. */
 const definitions = new WeakMap<CatalogTool, ToolDefinition>();
 
 function definitionOf(tool: CatalogTool): ToolDefinition {

@@ -1,5 +1,5 @@
-// From what the model asked for to rows of the journal: who runs each call, whether it may run at all.
-// A call that cannot run gets its outcome here; nothing is dispatched in this file.
+// Turns the calls of the model into journal rows: who runs each call, and whether it may run at all. A call that cannot run
+// gets its outcome here; nothing is dispatched in this file.
 import type { Decision } from '#libs/policy/decision.js';
 import type { PlannedCall } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -16,9 +16,9 @@ import type { OfferedTool, ToolOffer } from './offer-tools.js';
 
 export interface TurnCall {
   planned: PlannedCall;
-  /** A server call that may run; with `awaits` once that is approved. */
+  /** A server call that may run; if `awaits` is set, only after its approval. */
   runs?: ServerCall;
-  /** `tool`: as it is offered, whatever the arguments. */
+  /** `tool`: the offered tool, before its arguments are considered. */
   awaits?: { approvalId: string; tool: CatalogTool };
 }
 
@@ -26,7 +26,7 @@ export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
   approval: ApprovalSettings;
-  /** A tool that the caller was not offered, because the policy denies it whatever its arguments. */
+  /** A tool that the caller was not offered, because the policy denies it for any arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
 }
@@ -34,7 +34,7 @@ export interface PlanPorts {
 export interface PlanInput {
   calls: AssembledCall[];
   offer: ToolOffer;
-  /** Of a call, without its id. */
+  /** The context of a call, without its id. */
   context: Omit<CallContext, 'callId'>;
   admit: () => boolean;
 }
@@ -48,7 +48,7 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   const offered = input.offer.tools.get(call.name);
   if (offered !== undefined && offered.tool === undefined) return { planned: unrun(call, context, 'client') };
   if (!input.admit())
-    return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn may call no more tools'));
+    return refused(call, context, failedOutcome('denied', 'tool_denied', 'This turn has used up its tool calls'));
   if (offered?.tool === undefined) {
     const denied = ports.deniedTool(call.name, context);
     if (denied !== undefined)
@@ -72,13 +72,13 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   return { planned: { ...runs.planned, approval }, runs, awaits: { approvalId: approval.id, tool: offered.tool } };
 }
 
-/** A request may ask for approvals that the policy does not ask for. */
+/** A request may require approvals that the policy does not require. */
 function tightened(decision: Decision, { requiresApproval }: OfferedTool): Decision {
   if (decision.effect !== 'allow' || requiresApproval !== true) return decision;
-  return { effect: 'require_approval', rule: 'request', reason: 'The request asks for an approval of this tool' };
+  return { effect: 'require_approval', rule: 'request', reason: 'The request requires an approval of this tool' };
 }
 
-/** The rule that decided is in the row of the audit, with the arguments that it decided on. */
+/** The audit row shows the rule that decided, and the arguments it was applied to. */
 function decidedAgainst(call: AssembledCall, context: CallContext, tool: CatalogTool, decision: Decision): TurnCall {
   const { planned } = refused(call, context, refusalOf(tool, decision), tool);
   return { planned: { ...planned, policyRule: decision.rule } };
@@ -88,7 +88,7 @@ function refused(call: AssembledCall, context: CallContext, outcome: ToolOutcome
   return { planned: { ...unrun(call, context, 'server', tool), outcome } };
 }
 
-/** A row for a call that no job of ours runs. */
+/** A journal row for a call that no worker runs. */
 function unrun(call: AssembledCall, context: CallContext, kind: PlannedCall['kind'], tool?: CatalogTool): PlannedCall {
   return {
     id: call.id,
@@ -104,6 +104,6 @@ function unrun(call: AssembledCall, context: CallContext, kind: PlannedCall['kin
   };
 }
 
-/** As the model sent them. */
+/** The arguments as sent by the model. */
 const sentArguments = ({ parseError, arguments: text }: AssembledCall): JsonObject =>
   parseError === undefined ? jsonObjectOf(text) : {};

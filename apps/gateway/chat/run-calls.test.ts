@@ -16,7 +16,7 @@ const callOf = (id: string) =>
     runs: { tool: { readOnly: true } as CatalogTool } as ServerCall,
   }) as TurnCall;
 
-/** Of a session. */
+/** A changing call of a session. */
 const changing = (id: string, sessionId: string) =>
   ({
     planned: { id, server: 'workspace', sessionId, arguments: {} },
@@ -33,7 +33,7 @@ const unasked = (): never => {
 const skip = unasked;
 const noApprovals = { decided: unasked };
 
-/** A worker whose tools end when all of the round are under way, as they never are one after the other. */
+/** A worker whose tools end only when all calls of the round are under way, which proves that they run concurrently. */
 function heldUntil(count: number): ToolRunner {
   let release: () => void = () => undefined;
   const all = new Promise<void>((resolve) => (release = resolve));

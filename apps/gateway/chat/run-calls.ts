@@ -1,5 +1,5 @@
-// Runs the planned calls of one round: those that change the same session one after the other in call order, all others
-// at once; tells what happens as it happens.
+// Runs the planned calls of one round and reports their events as they happen. Calls that change the same session run one
+// after the other in call order, all others concurrently.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -15,16 +15,16 @@ import type { TurnCall } from './plan-calls.js';
 import { toShownResult } from './turn-state.js';
 
 export interface RoundOutcomes {
-  /** Without the calls that wait for an answer. */
+  /** Excludes calls that wait for an answer. */
   outcomes: Map<TurnCall, ToolOutcome>;
-  /** What tool servers ask a caller that does not stay. Their calls go on. */
+  /** Questions of tool servers for a caller that does not wait. Their calls keep running. */
   asked: Approval[];
-  /** How long the round was held for people. */
+  /** How long the round waited for people. */
   waitedMs: number;
 }
 
 /**
- * The outcome of each call. Every call ends with one `tool_result`; failures of tools are results, never exceptions.
+ * The outcomes of the calls. Every call ends with one `tool_result`; tool failures are results, never exceptions.
  * `parallel` false: the caller wants one call after the other.
  */
 export async function runCalls(
@@ -36,7 +36,7 @@ export async function runCalls(
   const asked: Approval[] = [];
   const events = new CallEvents(tell);
   const held = new HeldTime();
-  // All are asked for at once, whatever order the calls run in.
+  // All approvals are requested together, whatever order the calls run in.
   const approvals = new AwaitedApprovals(calls, ports, events, held);
   const lines = parallel ? inLines(calls) : [calls];
   const runLine = async (line: readonly TurnCall[]) => {
@@ -64,7 +64,7 @@ export async function runCalls(
   return { outcomes, asked, waitedMs: held.ms };
 }
 
-/** Tells what a call that runs reports. While it waits for an answer, it holds the round. */
+/** Reports the progress of a running call. While it waits for an answer, so does the round. */
 class ToldCall {
   private goOn: (() => void) | undefined;
 
@@ -85,7 +85,7 @@ class ToldCall {
   }
 }
 
-/** Calls that are not read-only and share a server and session stand in one line. */
+/** Groups calls that must run one after the other: not read-only, with the same server and session. */
 function inLines(calls: readonly TurnCall[]): TurnCall[][] {
   const lines = new Map<string, TurnCall[]>();
   for (const call of calls) {
@@ -100,7 +100,7 @@ function inLines(calls: readonly TurnCall[]): TurnCall[][] {
   return [...lines.values()];
 }
 
-/** A question instead: the call waits for its answer, and its caller comes back with it. */
+/** Returns an approval if the call waits for an answer, with which its caller comes back. */
 async function outcomeOf(call: TurnCall, runner: ToolRunner, told: ToldCall): Promise<ToolOutcome | Approval> {
   if (call.planned.outcome !== undefined) return call.planned.outcome;
   if (call.runs === undefined) throw new Error('a planned call that neither runs nor has an outcome');
@@ -108,9 +108,9 @@ async function outcomeOf(call: TurnCall, runner: ToolRunner, told: ToldCall): Pr
     return await runner.run(call.runs, (progress) => told.onProgress(progress));
   } catch (error) {
     if (error instanceof ApprovalNeeded) return error.approval;
-    // Whether the call was given up could not be written: only the journal may say what becomes of it.
+    // It is unknown whether cancelling the call was written, so only the journal may decide how it ends.
     if (error instanceof AppError && error.code === 'store_unavailable') throw error;
-    // In mid-turn a queue that is full is the tool's failure: the model may answer without it.
+    // Within a turn, a full queue counts as a failure of the tool: the model may answer without it.
     if (error instanceof AppError) return failedOutcome('failed', 'tool_unavailable', error.message);
     throw error;
   } finally {
@@ -118,10 +118,10 @@ async function outcomeOf(call: TurnCall, runner: ToolRunner, told: ToldCall): Pr
   }
 }
 
-/** It may depend on the call before it, which has not ended. */
+/** Not run, because it may depend on the call before it, which has not ended. */
 async function skipped({ planned, runs }: TurnCall, runner: ToolRunner): Promise<ToolOutcome> {
   if (planned.outcome !== undefined) return planned.outcome;
-  const message = 'Not run: the call before it waits for an answer of the user. Make this call again afterwards';
+  const message = 'Not run: the previous call waits for an answer of the user. Repeat this call afterwards';
   const outcome = failedOutcome('cancelled', 'cancelled', message);
   if (runs !== undefined) await runner.skip(runs, outcome);
   return outcome;

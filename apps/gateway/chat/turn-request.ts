@@ -1,4 +1,4 @@
-// One chat turn as every chat API reads it and the loop runs it. OpenAI's wire shapes inside, ours around.
+// One chat turn, as all chat APIs read it and the loop runs it. Messages have OpenAI's wire format; the rest is our own.
 import type { Dialect } from '#libs/schemas/dialect.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
@@ -12,11 +12,11 @@ export type RequestedTool =
       serverLabel: string;
       allowedTools?: string[];
       deniedTools?: string[];
-      /** Calls that need an approval beside those of the policy. Only `never`: all but those. */
+      /** Calls that need an approval in addition to the policy's. If only `never` is given: all calls except those. */
       requireApproval?: 'always' | { always?: ToolFilter; never?: ToolFilter };
     };
 
-/** Tools that have one of these names and are, or are not, read-only; absent: both. */
+/** Tools with one of these names, filtered by whether they are read-only; without `readOnly`: both. */
 export interface ToolFilter {
   toolNames?: string[];
   readOnly?: boolean;
@@ -26,29 +26,29 @@ export interface TurnRequest {
   dialect: Dialect;
   model?: string;
   messages: ChatMessage[];
-  /** What the model is told before everything else, of this turn only. */
+  /** Instructions for the model that precede everything else, in this turn only. */
   instructions?: string;
-  /** Complete turns before `messages`, as the store told them: not looked up again. */
+  /** Complete earlier turns that were read from the store and are not looked up again. */
   history?: ChatMessage[];
-  /** Kept as a run though nothing else asks for it, so that later turns and its caller can come back to it. */
+  /** Stored as a run in any case, so that later turns and the caller can return to it. */
   store?: boolean;
-  /** Members of the request that its answer repeats. */
+  /** Members of the request that the answer repeats. */
   echo?: JsonObject;
   tools: RequestedTool[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   stream: boolean;
   includeUsage: boolean;
-  /** Known OpenAI parameters as given. */
+  /** Known OpenAI parameters, unchanged. */
   parameters: JsonObject;
-  /** Fields that nobody here knows. */
+  /** Unknown fields. */
   unknown: Record<string, Json>;
   sessionId?: string;
-  /** `auto` and `manual` when the caller said so. */
+  /** Set only if the caller chose a mode. */
   toolMode?: 'auto' | 'manual';
   onDisconnect: 'cancel' | 'detach';
   maxToolRounds?: number;
-  /** A call that needs an approval holds the turn; absent: it ends the turn, and the caller is asked. */
+  /** `hold`: the turn waits for approvals. Absent: a call that needs one ends the turn, and the caller is asked. */
   approval?: 'hold';
   priority: 'interactive' | 'batch';
 }

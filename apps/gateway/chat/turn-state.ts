@@ -1,5 +1,5 @@
-// What a turn has come to so far: its conversation, its counts, and which bound it has hit. It can be rebuilt from the
-// stored rounds, so that a turn goes on from any of them.
+// The state of a turn: its conversation, its counts, and the bound that it has reached. It can be rebuilt from the stored
+// rounds, so that a turn can continue after any of them.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import { contentText } from '#libs/schemas/content-block.js';
@@ -9,18 +9,18 @@ import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/tu
 import { addUsage, noUsage, type Usage } from '#libs/schemas/usage.js';
 import type { CallNumbering } from './assemble-message.js';
 
-/** Stands between the texts of two rounds where they are told as one. */
+/** Separates the texts of two rounds when they are combined. */
 export const roundSeparator = '\n\n';
 
-/** What counts of a call once it has ended. */
+/** The part of an ended call that is counted. */
 export interface EndedCall {
   id: string;
   name: string;
   server: string;
-  /** Canonical arguments, to tell a call that repeats. */
+  /** Canonical arguments, to detect repeated calls. */
   argumentsText: string;
   round: number;
-  /** False when it never reached a tool: an unknown name, bad arguments, denied. */
+  /** False if it never reached a tool: an unknown name, bad arguments, or denied. */
   dispatched: boolean;
   outcome: ToolOutcome;
 }
@@ -43,7 +43,7 @@ export class TurnState {
     private timeIsUpAt: number,
   ) {}
 
-  /** The bound that says: no more tools, one last answer. */
+  /** The bound that has been reached: no more tools, one last answer. */
   bound(): StopCause | null {
     if (this.repeatedFailure) return 'repeated_failure';
     if (this.serverCalls > this.limits.calls) return 'max_calls';
@@ -52,12 +52,12 @@ export class TurnState {
     return null;
   }
 
-  /** Counts a server call that the model asks for; false when the turn has had its share. */
+  /** Counts a server call of the model; false if the turn has used up its calls. */
   admitCall(): boolean {
     return ++this.serverCalls <= this.limits.calls;
   }
 
-  /** The turn was held for so long: that does not count. */
+  /** Adds time that the turn spent waiting, which does not count. */
   extend(ms: number): void {
     this.timeIsUpAt += ms;
   }
@@ -70,7 +70,7 @@ export class TurnState {
     if (text !== '') this.text += this.separator() + text;
   }
 
-  /** What stands between the text so far and more of it. */
+  /** Separates the text so far from more text. */
   separator(): string {
     return this.text === '' ? '' : roundSeparator;
   }

@@ -1,4 +1,4 @@
-// Tokens of Nest's injection for what has no class. Provided in gateway.module.ts.
+// Nest injection tokens for dependencies without a class. Provided in gateway.module.ts.
 
 export const CONFIG = Symbol('Config');
 export const ERROR_OBSERVER = Symbol('ErrorObserver');

@@ -5,6 +5,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import { AddressGuard, type Lookup } from '#libs/http-client/address-guard.js';
+import { findPage, keepPage, type KeptPage, withConditions } from './conditional-fetch.js';
 import { GuardedRequester, type Incoming } from './guarded-request.js';
 
 export interface FetchOptions {
@@ -52,12 +53,20 @@ export class FetchTool {
     const signal = AbortSignal.any([context.signal, timeout]);
     let incoming: Incoming | undefined;
     try {
-      incoming = await this.requester.send(input, signal);
-      return await this.result(incoming, input.save_to, {
-        ...context,
-        workspace: workspaceOf(context, input),
-        signal,
-      });
+      const kept = input.save_to === undefined ? await findPage(context.cache, input) : undefined;
+      incoming = await this.requester.send(kept === undefined ? input : withConditions(input, kept), signal);
+      if (kept !== undefined && incoming.status === 304) {
+        if (incoming.url === kept.url) return notModified(kept);
+        incoming.close();
+        incoming = await this.requester.send(input, signal);
+      }
+      const workspace = workspaceOf(context, input);
+      const result = await this.result(incoming, input.save_to, { workspace, signal });
+      const { structuredContent, content } = result;
+      if (incoming.status === 200 && 'truncated' in structuredContent && !structuredContent.truncated) {
+        await keepPage(context.cache, input, incoming, { text: content[0]!.text, structuredContent });
+      }
+      return result;
     } catch (error) {
       if (timeout.aborted && !context.signal.aborted) {
         throw new AppError('tool_timeout', `No complete answer within ${this.options.timeoutMs} ms`);
@@ -119,6 +128,13 @@ export class FetchTool {
     const text = iconv.decode(Buffer.concat(chunks), iconv.encodingExists(charset) ? charset : 'utf-8');
     return { text, bytes, truncated };
   }
+}
+
+function notModified({ text, structuredContent }: KeptPage) {
+  return {
+    content: [{ type: 'text' as const, text }],
+    structuredContent: { ...structuredContent, not_modified: true },
+  };
 }
 
 type FetchContext = Pick<ToolContext, 'signal'> & { workspace: ToolContext['workspace'] | undefined };

@@ -63,6 +63,7 @@ export class FileTools {
       'Read a file of the workspace as text, or as base64. Large files are read in parts by offset and limit.',
     input: readInput,
     annotations: readOnly,
+    readsFile: 'path',
   })
   async readFile(input: z.output<typeof readInput>, { workspace, signal }: ToolContext) {
     const range = { ...input, encoding: encodingNamed(input.encoding), maxTextBytes: this.maxTextBytes };

@@ -1,8 +1,15 @@
-// What a tool server asks while a call of it runs: stored, told to the call's gateway, and waited for. The store decides which
-// answer counts; the channel only says that there is one.
+// What a tool server asks people or models while a call of it runs: stored, told to the call's gateway, and waited for. The
+// store decides which answer counts; the channel only says that there is one.
 import { answerOf, type Answer, type Question } from '#libs/approvals/question.js';
+import type { Approval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
+import type { NewQuestion, QuestionStore } from '#libs/approvals/question-store.js';
+import {
+  samplingAnswerOf,
+  samplingLeaseMs,
+  type SamplingAnswer,
+  type SamplingRequest,
+} from '#libs/approvals/sampling.js';
 import type { Channels } from '#libs/backing/channels.js';
 import { Bell } from '#libs/concurrency/bell.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -21,6 +28,9 @@ export interface QuestionsParts {
   replies: Pick<ReplySender, 'send'>;
   logger: Logger;
 }
+
+type Asked = NewQuestion extends infer Each ? Omit<Each, 'id' | 'callId' | 'fence' | 'arguments'> : never;
+type ReadAnswer<T> = (row: Pick<Approval, 'state' | 'answer' | 'decisionReason'>) => T | undefined;
 
 /** A channel may lose a message; the store does not. */
 const pollMs = 1_000;
@@ -44,24 +54,41 @@ export class Questions {
   }
 
   /** @throws AppError store_unavailable; tool_failed if the call is not this worker's any more; the signal's reason */
-  async ask({ job, fence, arguments: args = {} }: ToolCall, question: Question, signal: AbortSignal): Promise<Answer> {
+  async ask(call: ToolCall, question: Question, signal: AbortSignal): Promise<Answer> {
+    const { questions: settings } = call.job;
+    if (settings === undefined) throw notAsked();
+    return this.put(call, { kind: 'question', ...question, ...settings }, answerOf, signal);
+  }
+
+  /** The same for a model. A call whose gateway has gone has nobody who asks one. */
+  sample(call: ToolCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
+    const asked = { kind: 'sampling', request, expiresMs: samplingLeaseMs, notify: false } as const;
+    return this.put(call, asked, samplingAnswerOf, signal);
+  }
+
+  private async put<T>(
+    { job: { callId, replyTo }, fence, arguments: args = {} }: ToolCall,
+    question: Asked,
+    read: ReadAnswer<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
     const { questions, replies } = this.parts;
-    const { callId, replyTo, questions: settings } = job;
-    if (fence === undefined || settings === undefined) throw notAsked();
+    if (fence === undefined) throw notAsked();
     const id = mintApprovalId();
-    const asked = { id, ...question, ...settings, callId, fence, arguments: args };
+    const asked = { ...question, id, callId, fence, arguments: args } as NewQuestion;
     if (!(await untilStoreAnswers(() => questions.ask(asked), steadyNow() + storeMs, signal))) throw notAsked();
     replies.send(replyTo, { kind: 'question', callId, open: true });
     try {
-      return await this.answered(id, settings.expiresMs, signal);
+      return await this.answered(asked, read, signal);
     } finally {
       replies.send(replyTo, { kind: 'question', callId, open: false });
     }
   }
 
-  private async answered(id: string, expiresMs: number, signal: AbortSignal): Promise<Answer> {
+  private async answered<T>({ id, expiresMs }: NewQuestion, read: ReadAnswer<T>, signal: AbortSignal): Promise<T> {
     const { approvals, logger } = this.parts;
-    const giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
+    let giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
+    let expiresAt: number | undefined;
     const bell = new Bell();
     this.bells.set(id, bell);
     try {
@@ -69,15 +96,20 @@ export class Questions {
         const stored = await approvals.get(id).catch((error: unknown) => {
           logger.debug({ error }, 'a question could not be read');
         });
-        const answer = stored && answerOf(stored);
+        const answer = stored && read(stored);
         if (answer !== undefined) return answer;
+        // A gateway that answers it puts its end off.
+        if (expiresAt !== undefined && stored !== undefined && stored.expiresAt.getTime() > expiresAt) {
+          giveUpAt = steadyNow() + expiresMs + expiryGraceMs;
+        }
+        expiresAt = stored?.expiresAt.getTime() ?? expiresAt;
         if (signal.aborted) {
           await this.end(id, 'cancelled');
           throw signal.reason;
         }
         if (steadyNow() > giveUpAt) {
           await this.end(id, 'expired');
-          return { action: 'cancel' };
+          return read({ state: 'expired', answer: null, decisionReason: null })!;
         }
         await bell.heard(pollMs, signal);
       }

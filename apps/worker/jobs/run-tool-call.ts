@@ -1,6 +1,7 @@
 // One delivery of one call: who may run it (the journal decides), the run, its one recorded outcome, the reply.
 // No Nest, no BullMQ. Reliability rules: an unsafe call runs at most once, a late outcome is dropped.
 import type { Answer, Question } from '#libs/approvals/question.js';
+import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { WorkerFaultPoint } from '#libs/config/fault-points.js';
@@ -22,7 +23,7 @@ export interface RunToolCallParts extends ToolRunParts {
   outcomes: OutcomeWriter;
   replies: ReplySender;
   running: RunningCalls;
-  questions: Pick<Questions, 'ask'>;
+  questions: Pick<Questions, 'ask' | 'sample'>;
   /** Whether a worker is still registered: the reaper removes those that stopped. */
   isKnown: (worker: string) => Promise<boolean>;
 }
@@ -77,6 +78,10 @@ export class RunToolCall implements CallListener {
 
   onQuestion(call: ToolCall, question: Question, signal: AbortSignal): Promise<Answer> {
     return this.parts.questions.ask(call, question, signal);
+  }
+
+  onSampling(call: ToolCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer> {
+    return this.parts.questions.sample(call, request, signal);
   }
 
   private async runPermitted(call: ToolCall): Promise<void> {

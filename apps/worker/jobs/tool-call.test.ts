@@ -23,7 +23,8 @@ const onQuestion = (_call: ToolCall, { message }: Question, signal: AbortSignal)
 
 function start(job: Partial<ToolJob>, fence?: string): ToolCall {
   long = 0;
-  const listener = { onProgress: () => undefined, onLong: async () => void (long += 1), onQuestion };
+  const onSampling = async () => ({ refused: 'not here' });
+  const listener = { onProgress: () => undefined, onLong: async () => void (long += 1), onQuestion, onSampling };
   const call = new ToolCall({ job: { ...someJob(someCall()), ...job }, redelivered: false }, listener);
   call.fence = fence;
   call.start();

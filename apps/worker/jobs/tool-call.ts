@@ -2,6 +2,7 @@
 // Execution is in run-tool-call.ts and run-tool.ts.
 import type { JobDelivery } from '#libs/backing/job-queue.js';
 import { type Answer, maxQuestionsOfCall, type Question } from '#libs/approvals/question.js';
+import { type SamplingAnswer, samplingMs, samplingLeaseMs, type SamplingRequest } from '#libs/approvals/sampling.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
@@ -28,6 +29,8 @@ export interface CallListener {
   onLong(call: ToolCall): Promise<void>;
   /** It is claimed, and its time stands still. */
   onQuestion(call: ToolCall, question: Question, signal: AbortSignal): Promise<Answer>;
+  /** The same. */
+  onSampling(call: ToolCall, request: SamplingRequest, signal: AbortSignal): Promise<SamplingAnswer>;
 }
 
 /** Shorter safe calls are written only with their outcome. */
@@ -63,6 +66,7 @@ export class ToolCall implements UseOptions, CallOptions {
   /** Nobody needs answers to its questions any more. */
   private over: AbortController | undefined;
   readonly onQuestion: CallOptions['onQuestion'];
+  readonly onSampling: CallOptions['onSampling'];
 
   constructor(
     { job, redelivered, repeated = false }: JobDelivery,
@@ -73,7 +77,10 @@ export class ToolCall implements UseOptions, CallOptions {
     this.repeated = repeated;
     this.queueWaitMs = Math.min(Math.max(0, steadyNow() - job.queuedAt), job.deadline - job.queuedAt);
     this.arguments = job.arguments;
-    if (job.questions !== undefined) this.onQuestion = (question, signal) => this.ask(question, signal);
+    if (job.questions !== undefined) {
+      this.onQuestion = (question, given) => this.ask(given, (signal) => listener.onQuestion(this, question, signal));
+    }
+    this.onSampling = (request, given) => this.ask(given, (signal) => listener.onSampling(this, request, signal));
     this.user = { principal: job.principal, sessionId: job.sessionId, directory: '', headers: undefined };
   }
 
@@ -82,7 +89,7 @@ export class ToolCall implements UseOptions, CallOptions {
   }
 
   get questionsMs(): number {
-    return maxQuestionsOfCall * (this.job.questions?.expiresMs ?? 0);
+    return maxQuestionsOfCall * Math.max(this.job.questions?.expiresMs ?? 0, samplingMs + samplingLeaseMs);
   }
 
   /** Which limit has expired: the allowed silence, or the total time. */
@@ -137,8 +144,8 @@ export class ToolCall implements UseOptions, CallOptions {
     await this.claiming;
   }
 
-  /** One question after the other. @throws AppError tool_failed for too many; the signal's reason */
-  private async ask(question: Question, given: AbortSignal): Promise<Answer> {
+  /** One after the other. @throws AppError tool_failed for too many; the signal's reason */
+  private async ask<T>(given: AbortSignal, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.questions += 1;
     if (this.questions > maxQuestionsOfCall) {
       throw new AppError('tool_failed', `The tool asked more than ${maxQuestionsOfCall} questions`);
@@ -146,12 +153,12 @@ export class ToolCall implements UseOptions, CallOptions {
     this.over ??= new AbortController();
     const signal = AbortSignal.any([given, this.signal, this.over.signal]);
     const before = this.asking;
-    const asked = before.then(() => this.askNow(question, signal));
+    const asked = before.then(() => this.askNow(ask, signal));
     this.asking = asked.catch(() => undefined);
     return asked;
   }
 
-  private async askNow(question: Question, signal: AbortSignal): Promise<Answer> {
+  private async askNow<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     const goOn = this.standStill();
     try {
@@ -159,7 +166,7 @@ export class ToolCall implements UseOptions, CallOptions {
         this.claimAt = Infinity;
         await (this.claiming ??= this.listener.onLong(this));
       }
-      return await this.listener.onQuestion(this, question, signal);
+      return await ask(signal);
     } finally {
       goOn();
     }

@@ -1,27 +1,27 @@
-// The public keys of an OIDC issuer, found by discovery or at a configured address, and read again when a token names one
-// that is not among them. While the issuer is away the keys that were read before go on; its own answers are bounded in
-// size and time, and no redirect is followed.
+// The public keys of an OIDC issuer, found by discovery or at a configured address. They are fetched again when a token
+// names an unknown key. While the issuer is unavailable, the known keys stay valid. Its answers are bounded in size and
+// time, and redirects are not followed.
 import { createLocalJWKSet, errors, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 
 const answerMs = 5_000;
 const maxAnswerBytes = 1024 * 1024;
-/** Read again behind a request, so that a key that the issuer has withdrawn ends. */
+/** Refreshed in the background of a request, so that keys withdrawn by the issuer stop working. */
 const refreshMs = 10 * 60_000;
-/** With the issuer away, keys are trusted for so long. */
+/** How long keys are trusted while the issuer is unavailable. */
 const trustMs = 24 * 3_600_000;
-/** Tokens with invented key ids must not become requests to the issuer. */
+/** Keeps tokens with invented key ids from causing a request to the issuer each. */
 const askAgainMs = 10_000;
 const afterFailureMs = 2_000;
 
 export interface IssuerKeysParts {
-  /** As its tokens name it. */
+  /** The `iss` claim of its tokens. */
   issuer: string;
-  /** Absent: the address that the issuer's discovery document gives. */
+  /** Without it, the address comes from the issuer's discovery document. */
   jwksUrl?: string | undefined;
   logger: Logger;
-  /** Of a steady clock, ms. */
+  /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
@@ -36,7 +36,7 @@ export class IssuerKeys {
     this.now = parts.now ?? (() => performance.now());
   }
 
-  /** The key that a token is signed with. @throws AppError issuer_unavailable, JOSEError where the issuer has no such key */
+  /** The key that signed a token. @throws AppError issuer_unavailable, JOSEError if the issuer has no such key */
   async find(header: JWSHeaderParameters, token: FlattenedJWSInput) {
     const age = this.now() - this.readAt;
     if (this.keys === undefined || age > trustMs) await this.read();
@@ -50,7 +50,7 @@ export class IssuerKeys {
     }
   }
 
-  /** Joined by those who ask meanwhile. @throws AppError issuer_unavailable */
+  /** Concurrent callers share one request. @throws AppError issuer_unavailable */
   read(): Promise<void> {
     if (this.reading !== undefined) return this.reading;
     if (this.now() - this.failedAt < afterFailureMs) return Promise.reject(issuerAway());
@@ -66,7 +66,7 @@ export class IssuerKeys {
       this.readAt = this.now();
       this.failedAt = -Infinity;
     } catch (error) {
-      // Once for each time that it is away.
+      // Logged once per outage.
       if (this.failedAt === -Infinity) this.parts.logger.warn({ error }, 'the keys of the OIDC issuer cannot be read');
       this.failedAt = this.now();
       throw issuerAway();
@@ -78,7 +78,7 @@ export class IssuerKeys {
     if (jwksUrl !== undefined) return jwksUrl;
     const discovery = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const found = (await fetchJson(discovery, signal)) as { issuer?: unknown; jwks_uri?: unknown } | null;
-    if (found?.issuer !== issuer) throw new Error(`${discovery} is the document of another issuer`);
+    if (found?.issuer !== issuer) throw new Error(`${discovery} describes another issuer`);
     const address = found.jwks_uri;
     if (typeof address !== 'string' || !URL.canParse(address)) throw new Error(`${discovery} has no jwks_uri`);
     if (/^https:/i.test(issuer) && !/^https:/i.test(address)) throw new Error('jwks_uri is not https');
@@ -103,4 +103,4 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
 }
 
 const issuerAway = () =>
-  new AppError('issuer_unavailable', 'The issuer of tokens cannot be asked at the moment', { retryAfterSeconds: 2 });
+  new AppError('issuer_unavailable', 'The token issuer is not available at the moment', { retryAfterSeconds: 2 });

@@ -1,4 +1,4 @@
-// Who a verified token names and what it allows. Pure.
+// The principal of a verified token, and what it may do. Pure.
 import type { JWTPayload } from 'jose';
 import type { Config } from '#libs/config/schema.js';
 import { type Access, keylessPrincipal, type Scope } from '#libs/schemas/call-context.js';
@@ -6,13 +6,13 @@ import { type Access, keylessPrincipal, type Scope } from '#libs/schemas/call-co
 export type JwtSettings = NonNullable<Config['auth']['jwt']>;
 type ClaimSettings = Pick<JwtSettings, 'roles_claim' | 'scopes_claim' | 'admin_role' | 'admin_scope'>;
 
-/** As OpenID Connect has it: up to 255 ASCII characters. */
+/** OpenID Connect allows up to 255 ASCII characters. */
 const subjectForm = /^[\x21-\x7e]{1,255}$/;
 const everyday = ['chat', 'tools', 'files'] as const satisfies readonly Scope[];
 
 /**
- * The owner of keys with the same name is the same person. Undefined for a subject that cannot be one: what was made
- * before there were keys belongs to `local`, and a token does not open it.
+ * A token and a key with the same owner name belong to the same principal. Undefined for a subject that cannot own
+ * anything: data from before keys were enabled belongs to `local`, which no token may access.
  */
 export function principalOf({ sub }: JWTPayload): string | undefined {
   return typeof sub === 'string' && subjectForm.test(sub) && sub !== keylessPrincipal ? sub : undefined;
@@ -23,7 +23,7 @@ export function accessOf(claims: JWTPayload, settings: ClaimSettings): Access {
   return { roles, scopes: scopesOf(claims, roles, settings), tools: {}, limits: {} };
 }
 
-/** Those of ours that the token names, else all but `admin`. That one comes by the configured role or scope only. */
+/** The scopes of ours that the token names, else all except `admin`, which only the configured role or scope grants. */
 function scopesOf(claims: JWTPayload, roles: readonly string[], settings: ClaimSettings): Scope[] {
   const { admin_role: adminRole, admin_scope: adminScope } = settings;
   const claimed = textsOf(claimAt(claims, settings.scopes_claim ?? 'scope'));
@@ -34,7 +34,7 @@ function scopesOf(claims: JWTPayload, roles: readonly string[], settings: ClaimS
   return scopes;
 }
 
-/** By its whole name (`https://example.com/roles`), else as a path (`realm_access.roles`). */
+/** Looked up by its full name (`https://example.com/roles`), then as a path (`realm_access.roles`). */
 function claimAt(claims: JWTPayload, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let here: unknown = claims;
@@ -45,7 +45,7 @@ function claimAt(claims: JWTPayload, name: string): unknown {
   return here;
 }
 
-/** A list, or one text with spaces. */
+/** Accepts a list, or one text separated by spaces. */
 function textsOf(claim: unknown): string[] {
   if (typeof claim === 'string') return claim.split(' ').filter((text) => text !== '');
   return Array.isArray(claim) ? claim.filter((text) => typeof text === 'string') : [];

@@ -1,4 +1,4 @@
-// Tokens of a real issuer over HTTP: which are taken, which are not, and what the issuer is asked.
+// Tokens of a real issuer over HTTP: which are accepted, which are refused, and which requests the issuer gets.
 import type { JWTPayload } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.stop());
 
-/** A ring with clocks that the test moves. */
+/** A ring whose clocks the test controls. */
 function openRing(of: TokenIssuer = issuer, more: Partial<JwtSettings> = {}) {
   const clock = { movedMs: 0 };
   const settings = { issuer: of.url, audience, roles_claim: 'roles', scopes_claim: 'scope', ...more };
@@ -144,7 +144,7 @@ describe('the issuer', () => {
       });
     }
     expect(own.asked).toHaveLength(4);
-    // Withdrawn: the next reading, behind a request, ends it.
+    // The key was withdrawn: the next background refresh drops it.
     await own.rotate({ alg: 'EdDSA' });
     clock.movedMs = 11 * 60_000;
     expect(await ring.signIn(await own.token({ claims: { sub: 'carol' } }))).toMatchObject({

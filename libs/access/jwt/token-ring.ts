@@ -1,5 +1,5 @@
-// Tokens of the configured issuer (JWT, signed by a key of its own): verified once, then remembered by their hash for a
-// minute at most, so that a request costs a hash and a look into a map. Nothing of a token is stored or logged.
+// Verifies tokens of the configured issuer (JWTs with asymmetric signatures) and remembers each by its hash for at most a
+// minute, so that most requests cost only a hash and a map lookup. No part of a token is stored or logged.
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Logger } from '#libs/logging/logger.js';
@@ -9,7 +9,7 @@ import type { SignInFailure } from '../key-store.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { accessOf, type JwtSettings, principalOf } from './read-claims.js';
 
-/** `none` and shared secrets are not among them. */
+/** Excludes `none` and algorithms with shared secrets. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -23,14 +23,14 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ];
-/** Issuers sign other things with the same keys, such as orders to log out. */
+/** Issuers sign other things with the same keys, such as logout tokens. */
 const types = new Set(['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
 const toleranceSeconds = 30;
 const rememberMs = 60_000;
 const maxTokens = 10_000;
 const maxAccesses = 1_000;
 const maxUnderWay = 256;
-/** A signature may be absent: such a token is refused as one. */
+/** Matches unsigned tokens too, so that they are refused as tokens. */
 const form = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 
 export interface TokenCaller {
@@ -50,7 +50,7 @@ export interface TokenRingParts {
 
 interface Remembered {
   signIn: { token: TokenCaller };
-  /** Epoch ms; verified again outside of them. */
+  /** Epoch ms. Outside this period the token is verified again. */
   since: number;
   until: number;
 }
@@ -58,7 +58,7 @@ interface Remembered {
 export class TokenRing {
   private readonly tokens = new Map<string, Remembered>();
   private readonly underWay = new Map<string, Promise<TokenSignIn>>();
-  /** One object for equal ones: what is derived from it is kept by it. */
+  /** Equal accesses share one object, because derived data is cached per object. */
   private readonly accesses = new Map<string, Access>();
   private readonly keys: IssuerKeys;
   private readonly now: () => number;
@@ -69,7 +69,7 @@ export class TokenRing {
     this.keys = parts.keys ?? new IssuerKeys({ issuer: settings.issuer, jwksUrl: settings.jwks_url, logger });
   }
 
-  /** Reads the issuer's keys ahead of the first token. An issuer that is away is in the log, and asked again. */
+  /** Fetches the issuer's keys before the first token arrives. A failure is logged, and the fetch is repeated later. */
   start(): void {
     this.keys.read().catch(() => undefined);
   }
@@ -78,12 +78,12 @@ export class TokenRing {
     return form.test(text);
   }
 
-  /** It was in order before, and may be still. */
+  /** It was valid before and may still be. */
   isRemembered(token: string): boolean {
     return this.tokens.has(idOf(token));
   }
 
-  /** At once for a remembered token. @throws AppError issuer_unavailable */
+  /** Synchronous for a remembered token. @throws AppError issuer_unavailable */
   signIn(token: string): TokenSignIn | Promise<TokenSignIn> {
     const id = idOf(token);
     const known = this.tokens.get(id);
@@ -126,7 +126,7 @@ export class TokenRing {
   }
 
   private remember(id: string, remembered: Remembered): void {
-    // Behind those that were verified before it: the oldest goes first.
+    // Moves the token behind those verified earlier: the oldest is dropped first.
     this.tokens.delete(id);
     if (this.tokens.size >= maxTokens) this.tokens.delete(this.tokens.keys().next().value!);
     this.tokens.set(id, remembered);
@@ -140,7 +140,7 @@ export class TokenRing {
     if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)) {
       return { reason: 'token_invalid' };
     }
-    // Its signature is good: it is about somebody.
+    // The signature is valid, so the principal can be named.
     const principal = principalOf(error.payload);
     const about = principal === undefined ? {} : { principal };
     if (error instanceof errors.JWTExpired) return { reason: 'token_expired', ...about };

@@ -18,5 +18,5 @@ export async function told<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same for an error that was already caught. */
+/** Converts an error that was already caught. */
 export const inItsWords = (error: unknown): unknown => (isStoreAway(error) ? new StoreAway(error) : error);

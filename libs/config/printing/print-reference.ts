@@ -67,7 +67,7 @@ mcpServers:
 \`\`\`
 
 * Every key has a variable: its path in capitals, joined by underscores (\`tools.max_result_bytes\` is
-  \`TOOLS_MAX_RESULT_BYTES\`). A few have shorter names, see the tables. Lists are separated by commas; maps are JSON and
+  \`TOOLS_MAX_RESULT_BYTES\`). A few have shorter names, see the tables. Lists are separated by commas, or JSON; maps are JSON and
   add to those of the file. An empty variable counts as unset.
 * In the file, \`\${NAME}\` is the value of a variable, \`\${NAME:-text}\` has a fallback, and \`$\${\` means a plain \`\${\`. An
   unset variable without a fallback is an error.

@@ -36,7 +36,7 @@ function openEndpoint(limits: Partial<McpEndpointLimits>) {
   return serveEndpoint(createMcpServer(new ProbeTools(), { logger: silentLogger }), limits);
 }
 
-/** One request, ended as the HTTP server would end it: `ended: false` leaves it under way. */
+/** Sends one request and ends it like the HTTP server; `ended: false` leaves it in progress. */
 async function ask(
   endpoint: McpEndpoint,
   body: object,
@@ -85,7 +85,7 @@ verifies(
       expect(await ping1(first)).toBe(200);
       const third = (await ask(endpoint, greeting)).session;
       expect(refused).toEqual(['evicted']);
-      // What the evicted client is told, and what it does then.
+      // The error that the evicted client gets, and its reaction.
       await expect(ping1(first)).rejects.toMatchObject({ code: 'session_not_found', http: 404 });
       expect(await ping1(second)).toBe(200);
       const busy = await ask(endpoint, call(3, 'hold'), { headers: third, ended: false });

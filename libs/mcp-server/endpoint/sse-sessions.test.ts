@@ -52,7 +52,7 @@ function exchange(principal = 'local') {
   return { made, gone, ended };
 }
 
-/** A stream as a client has it: events are read only when they are asked for. */
+/** A stream as seen by a client: events are read only on request. */
 async function openStream(endpoint: McpEndpoint, principal?: string) {
   const { made, gone } = exchange(principal);
   const response = await endpoint.openStream('/sse/messages', made);
@@ -104,7 +104,7 @@ verifies('mcp.sse', 'answers come on the stream, and end what they answer', asyn
     client.made.readerBehind = true;
     const { readerBehind, context } = exchangeOf(pair.request);
     expect(readerBehind).toBe(true);
-    // Of the stream: the request is over, its answer is not.
+    // The signal of the stream: the request has ended, its answer has not.
     expect(context.signal).toBe(client.made.context.signal);
   } finally {
     await endpoint.close();
@@ -149,7 +149,7 @@ verifies('mcp.sse', 'what is cancelled is over; a client that goes stops its too
     client.post(cancelled(1));
     await expect.poll(() => held.ended, patient).toEqual([true]);
     await expect.poll(() => tools.stopped, patient).toBe(1);
-    // Cancelled before it could be answered.
+    // Cancelled before it was answered.
     expect(client.post([rpc(2, 'ping'), cancelled(2)]).ended).toEqual([true]);
     client.post(rpc(2, 'ping'));
     expect(JSON.parse((await client.next())!.data)).toMatchObject({ id: 2, result: {} });
@@ -185,7 +185,7 @@ verifies(
 
       const large = client.post(call(2, 'say', { bytes: 5_000_000 }));
       await expect.poll(() => large.ended, patient).toEqual([true]);
-      // The one that is read meets no full stream; what is beside it does.
+      // A single message above the bound is accepted, but further ones are refused while it is unread.
       expect(() => client.post(rpc(3, 'ping'))).toThrow(expect.objectContaining({ code: 'concurrency_exceeded' }));
       expect(refused).toEqual(['evicted', 'mcp_sessions', 'mcp_unread_answers']);
       expect((await client.next())!.data.length).toBeGreaterThan(5_000_000);

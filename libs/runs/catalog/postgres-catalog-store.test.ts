@@ -54,7 +54,7 @@ const approved = (server: string, name: string, position = 0): ToolWrite => ({
   held: null,
 });
 
-/** A server with tools of which each has a change that waits. */
+/** A server with tools that each have a waiting change. */
 async function heldServer(server: string, ...names: string[]): Promise<void> {
   await catalog.place(server, 0);
   await catalog.write(

@@ -93,7 +93,7 @@ export class PostgresProcessRegistry implements ProcessRegistry {
     try {
       await this.database.call((prisma) => prisma.process.deleteMany({ where: { id: { in: ids } } }));
     } catch (error) {
-      this.logger.warn({ error }, 'A process that stops is still among the living: until its heartbeat expires');
+      this.logger.warn({ error }, 'A stopping process stays registered until its heartbeat expires');
     }
   }
 

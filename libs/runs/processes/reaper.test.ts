@@ -55,7 +55,7 @@ describe('Reaper', () => {
       missingAfterMs: 0,
       ...options,
     });
-  /** As if it had watched for the whole expiry already. */
+  /** A reaper that has already watched for the whole expiry. */
   const watched = (options: Partial<ReaperOptions> = {}): Reaper => {
     const reaper = someReaper(options);
     Object.assign(reaper, { watchedSince: performance.now() - 60_000, lastSeen: performance.now() });
@@ -178,7 +178,7 @@ describe('Reaper', () => {
     );
     expect(queue.jobs.get(calls[1]!.id)).toEqual(calls[1]!.job);
     expect(queue.jobs.has(claimed.id)).toBe(false);
-    // From the start again: a job that got lost later is found too.
+    // Starts over, so that jobs lost later are found too.
     await queue.remove(calls[3]!.id);
     const later = [await reaper.sweep(signal), await reaper.sweep(signal), await reaper.sweep(signal)];
     expect(total(later, 'requeued')).toEqual([calls[3]!.id]);
@@ -229,10 +229,10 @@ describe('Reaper', () => {
     expect(await reaper.sweep(signal)).toMatchObject({ expired: [], interrupted: [] });
     await new Promise((resolve) => setTimeout(resolve, 120));
     expect(await reaper.sweep(signal)).toMatchObject({ expired: [], interrupted: [] });
-    // A gap longer than the expiry: it was stopped, or the database was away. It begins anew.
+    // A gap longer than the expiry: the process was suspended, or the database unavailable. The watch starts again.
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(await reaper.sweep(signal)).toMatchObject({ expired: [], interrupted: [] });
-    // A busy machine may make another gap of any pause.
+    // On a busy machine any pause may become another gap.
     await eventually(async () => {
       await reaper.sweep(signal);
       return (await runs.get('local', run.id))?.state === 'interrupted';
@@ -240,7 +240,7 @@ describe('Reaper', () => {
   });
 
   verifies('reaper.watches-first', 'the clock of the database is set by an hour', async () => {
-    // Found before the server's own function of the name, by connections that look there first.
+    // Connections with this search path find it before the server's own function of that name.
     for (const statement of [
       'create schema set_clock',
       `create table set_clock.ahead as select interval '0' as by`,
@@ -259,7 +259,7 @@ describe('Reaper', () => {
       await database.prisma.$executeRaw`update set_clock.ahead set by = interval '1 hour'`;
       expect(await reaper.sweep(signal)).toMatchObject({ expired: [], interrupted: [] });
       expect((await runs.get('local', run.id))?.state).toBe('running');
-      // What that does to a reaper that has not seen the clock before: the fault is there.
+      // Proves that the fault works: a reaper that has not seen the clock before falls for it.
       expect((await watched({ database: ahead }).sweep(signal)).expired).toContain('gateway-alive');
     } finally {
       await ahead.close();

@@ -66,7 +66,7 @@ const clockToleranceMs = 3_000;
 const lostOutcome = failedOutcome(
   'indeterminate',
   'tool_outcome_unknown',
-  'The worker stopped while the tool ran: whether it took effect is not known',
+  'The worker stopped while the tool ran: it is unknown whether it took effect',
 );
 const wornOutcome = failedOutcome('failed', 'tool_crashed', 'Every worker that ran the tool stopped');
 const orphanOutcome = failedOutcome('cancelled', 'cancelled', 'The run ended before the call began');
@@ -109,7 +109,7 @@ export class Reaper {
           .then(
             () => undefined,
             (error: unknown) => {
-              if (!this.stop.signal.aborted) logger.warn({ error }, 'Lost work was not looked for');
+              if (!this.stop.signal.aborted) logger.warn({ error }, 'The sweep for lost work failed');
             },
           )
           .finally(() => {
@@ -207,7 +207,7 @@ export class Reaper {
       const stray = await this.query<{ id: string }>(statements.unknownProcesses, [workers], signal);
       for (const { id } of stray) await queue.forgetWorker(id, signal);
     } catch (error) {
-      logger.debug({ error }, 'queues of workers that are gone were not looked for');
+      logger.debug({ error }, 'queues of dead workers could not be removed');
     }
   }
 

@@ -1,4 +1,4 @@
-// Calls that were planned by a gateway that is gone, and are run by the one that goes on with their run.
+// Calls that a dead gateway planned, and the gateway that continues their run executes.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
 import { silentLogger } from '#libs/logging/logger.js';
@@ -50,7 +50,7 @@ describe('calls that are taken up', () => {
     const queue = new MapQueue();
     const sweep = () => {
       const reaper = new Reaper({ database, queue, logger: silentLogger, publishOutcome: () => {}, missingAfterMs: 0 });
-      // As if it had watched for the whole expiry already.
+      // A reaper that has already watched for the whole expiry.
       Object.assign(reaper, { watchedSince: performance.now() - 60_000, lastSeen: performance.now() });
       return reaper.sweep(AbortSignal.timeout(10_000));
     };
@@ -68,7 +68,7 @@ describe('calls that are taken up', () => {
     await runs.planRound(someRound(plain.id, { calls: [calls[1]!] }), context);
     const swept = await sweep();
     expect([swept.ended, swept.requeued]).toEqual([[orphan], []]);
-    // Longer than the call may take, and adopted: both are for whoever goes on with the run to judge.
+    // Older than the call's time, and adopted: the gateway that continues the run decides about both.
     await database.prisma.$executeRaw`update tool_calls set planned_at = now() - interval '200 seconds'`;
     expect(await sweep()).toMatchObject({ ended: [], requeued: [] });
     expect(await runs.adopt(keyed.id, 'gateway-alive')).toBe(true);

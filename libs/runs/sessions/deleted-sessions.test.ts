@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 beforeEach(() => database.prisma.$executeRaw`truncate processes, session_leases, sessions cascade`);
 
-/** A store whose channel goes to a listener of the test's. */
+/** A store whose channel is connected to a listener of the test. */
 function openStore(onMessage: (text: string) => void, endMs = 60_000) {
   const warned: LogFields[] = [];
   const logger = { ...silentLogger, warn: (fields: LogFields) => void warned.push(fields) };

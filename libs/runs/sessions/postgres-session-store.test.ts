@@ -147,7 +147,7 @@ describe('PostgresProcessRegistry', () => {
       (await database.prisma.process.findUnique({ where: { id: 'worker-1' } }))?.heartbeatAt;
     await database.prisma.$executeRaw`update processes set heartbeat_at = now() - interval '1 hour'`;
     await expect.poll(heartbeat, { timeout: 5_000 }).toSatisfy((at: Date) => Date.now() - at.getTime() < 60_000);
-    // Reaped by mistake or in a stop: it comes back.
+    // Reaped by mistake, or during a stop: the registration is restored.
     await database.prisma.process.deleteMany();
     await expect.poll(() => registry.alive('worker', 1_000), { timeout: 5_000 }).toEqual([seen]);
     await registry.close();

@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all(registries.map((registry) => registry.close())));
 
-/** As if it had not been heard of for longer than a lease lives. */
+/** Backdates the worker's heartbeat beyond the life of a lease. */
 async function fallSilent(worker: string): Promise<void> {
   const registry = registries[workers.indexOf(worker)]!;
   await registry.close();
@@ -60,7 +60,7 @@ verifies('leases.one-worker', 'asked for while another is being given it', async
     await transaction.$executeRaw`insert into session_leases (principal, session_id, worker, fence)
       values ('local', 'a', 'worker-1', nextval('session_lease_fence'))`;
     asked = leases.take(session, 'worker-2');
-    // Not as this transaction saw it at its first look.
+    // Clears the snapshot of the statistics, which a transaction would keep.
     const waiting = () => transaction.$queryRaw`select 1 as waits from pg_stat_clear_snapshot(), pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database() and query like '%leases.take%'`;
     await expect.poll(waiting, { timeout: 4_000, interval: 20 }).toEqual([{ waits: 1 }]);
@@ -81,7 +81,7 @@ verifies('leases.fence-grows', 'freed, taken over from the dead, from one that w
   expect(await leases.take(session, 'worker-1')).toMatchObject({ fence: first });
   await leases.release(session, first);
   const second = await holder('worker-2');
-  // Too late: the session is another's by now.
+  // Too late: another worker holds the session by now.
   await leases.release(session, first);
   expect(await leases.take(session, 'worker-1')).toMatchObject({ worker: 'worker-2', fence: second });
   await fallSilent('worker-2');
@@ -159,7 +159,7 @@ verifies('processes.lease-is-known', 'held without a gap, or not at all', async 
   await registry.register({ id: 'worker-4', kind: 'worker', details: {} });
   const since = registry.heldSince()!;
   expect(since).toBeLessThanOrEqual(performance.now());
-  // A lock stands between it and its row, longer than its lease lives.
+  // A lock blocks the heartbeat for longer than a lease lives.
   await database.prisma.$transaction(async (transaction) => {
     await transaction.$executeRaw`select id from processes where id = 'worker-4' for update`;
     await expect.poll(() => registry.heldSince(), { timeout: 4_000, interval: 20 }).toBeUndefined();

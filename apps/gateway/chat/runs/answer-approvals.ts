@@ -1,5 +1,5 @@
-// A turn that answers calls of an earlier one: its caller's decisions are taken, what was approved runs, and the turn goes
-// on, or asks again for what nobody has decided.
+// A turn that answers calls of an earlier one: it takes the caller's decisions and runs what was approved. Then it goes on,
+// or asks again about calls that are still undecided.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { PlannedCall, StoredCall, StoredRound } from '#libs/runs/run-store.js';
@@ -12,12 +12,12 @@ import { toToolMessage } from '../turn-state.js';
 import type { OpenRound } from './restore-history.js';
 import { hasEnded, type SettlePorts, settleRound } from './settle-round.js';
 
-/** How often a caller whose answer decides nothing is asked again. */
+/** How often a caller is asked again after answers without a decision. */
 const maxAsked = 3;
 
 /**
- * Decides what the answers decide; what was decided before stays as it is.
- * @throws AppError invalid_value for a caller that never decides; as Approvals.decide for edited arguments
+ * Applies the decisions in the answers; earlier decisions stay.
+ * @throws AppError invalid_value for a caller that never decides; the errors of Approvals.decide for edited arguments
  */
 export async function takeDecisions(
   open: readonly OpenRound[],
@@ -54,7 +54,7 @@ async function decideOnce(
   try {
     await approvals.decide(id, decision, context);
   } catch (error) {
-    // By the API, by another request with the same history, or by the clock: that counts.
+    // Decided by the API or by a request with the same history, or expired: the earlier decision counts.
     if (!(error instanceof AppError) || error.code !== 'approval_already_decided') throw error;
   }
 }
@@ -62,13 +62,13 @@ async function decideOnce(
 function undecided(): AppError {
   const message =
     `A call of ${approvalRequestName} must be answered with {"decision": "approve"} or {"decision": "deny"}; ` +
-    'these answers decide nothing';
+    'these answers contain no decision';
   return new AppError('invalid_value', message, { param: 'messages' });
 }
 
 /**
- * Runs what was approved and puts the outcomes into the conversation. Returns the end of the turn where calls still wait for
- * a decision: the caller has been asked again then.
+ * Runs what was approved and adds the outcomes to the conversation. Returns the end of the turn if calls still wait for a
+ * decision, after asking the caller again.
  */
 export async function answerOpenRounds(
   turn: Turn,
@@ -94,7 +94,7 @@ export async function answerOpenRounds(
       if (call.state === 'parked') {
         waiting.push(...settled.calls.filter((each) => approvalIdOf(each) === call.approvalId));
       } else if (result !== undefined && outcome !== undefined && !hasEnded(round.calls[index]!)) {
-        // It stood there as one whose outcome is not known.
+        // It was marked as a call with an unknown outcome.
         delete result.is_error;
         Object.assign(result, toToolMessage(id, outcome));
         const dispatched = outcome.state !== 'denied' && outcome.state !== 'cancelled';
@@ -108,7 +108,7 @@ export async function answerOpenRounds(
   return givenBack(turn);
 }
 
-/** The calls of the reserved function that ask these questions: there before, or added to the round now. */
+/** The calls of the reserved function for these questions: existing ones, or new ones that are added to the round. */
 export async function askInRound(
   asked: readonly Approval[],
   { runId, round, calls }: StoredRound,

@@ -1,4 +1,4 @@
-// Cancels a stored run, whichever gateway drives it, and waits a moment to be able to say that it is over.
+// Cancels a stored run on whichever gateway runs it, and waits briefly for its end.
 import type { StoredRun } from '#libs/runs/run-store.js';
 import { type FollowPorts, followRun } from './follow-run.js';
 import { cancelElsewhere } from './listen-for-cancels.js';
@@ -9,10 +9,10 @@ export interface CancelPorts extends FollowPorts {
 }
 
 const patienceMs = 3_000;
-/** After the last event of any run: who follows from there waits for its end only. */
+/** Greater than any event number: following from here only waits for the end of the run. */
 const neverReached = 2_147_483_647;
 
-/** The run as it is then; one that is over stays what it was. */
+/** Returns the current run. A run that has ended does not change. */
 export async function cancelRun(run: StoredRun, ports: CancelPorts): Promise<StoredRun> {
   const { id, owner, principal, state } = run;
   if (state === 'running' && owner !== null && !ports.cancels.cancel(id)) {

@@ -1,5 +1,5 @@
-// The stored events of a run, from any number on, as they come: for resume and for a second caller of the same run, on
-// whichever gateway they arrive.
+// The stored events of a run, from any number on, as they arrive: for resuming, and for a second caller of the same run, on
+// any gateway.
 import type { Channels } from '#libs/backing/channels.js';
 import { Bell } from '#libs/concurrency/bell.js';
 import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
@@ -15,16 +15,16 @@ export interface FollowPorts {
 export interface FollowOptions {
   principal: string;
   runId: string;
-  /** The last number that the reader has. */
+  /** The last event number that the reader has. */
   afterN: number;
   signal: AbortSignal;
 }
 
 const rowsAtOnce = 64;
-/** The channel may lose a message; the log does not. */
+/** Channels may lose messages, so the log is polled as well. */
 const pollMs = 1_000;
 
-/** Ends after the run's last event, or when the run stopped without one (interrupted, cancelled): see its state then. */
+/** Ends after the run's last event, or when the run stopped without one (interrupted, cancelled); check its state then. */
 export async function* followRun(options: FollowOptions, ports: FollowPorts): AsyncGenerator<NumberedEvent, void> {
   const { principal, runId, signal } = options;
   let { afterN } = options;
@@ -33,7 +33,7 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
   try {
     for (;;) {
       signal.throwIfAborted();
-      // Asked before the events: what ends a run is stored before it has ended.
+      // Read before the events, because the last events are stored before the end of the run.
       const run = await ports.runs.get(principal, runId);
       if (run === undefined) throw new AppError('run_not_found', `Run '${runId}' not found`);
       const events = await ports.log.read(runId, afterN, rowsAtOnce);

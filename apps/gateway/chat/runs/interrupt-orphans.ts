@@ -1,6 +1,6 @@
-// Looks every few moments whether the store holds runs of this gateway that it does not run: the store was away when one
-// ended or began. How they ended is written now where it is known; the others become interrupted, so that whoever waits for
-// them or tries again can go on.
+// Checks periodically whether the store lists runs of this gateway that it does not run, because the store was unavailable
+// when they began or ended. Known ends are written now; other runs become interrupted, so that followers and retries can
+// continue.
 import type { Logger } from '#libs/logging/logger.js';
 import type { RunEnd, RunStore } from '#libs/runs/run-store.js';
 import type { RunCancels } from './run-cancels.js';
@@ -11,7 +11,7 @@ export class OrphanedRuns {
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
   private willLook = false;
-  /** At most the turns that were under way when the store went: no run begins without it. */
+  /** Bounded by the turns under way when the store failed: no run begins without it. */
   private readonly lateEnds = new Map<string, RunEnd>();
 
   constructor(
@@ -26,7 +26,7 @@ export class OrphanedRuns {
     this.timer.unref();
   }
 
-  /** An end that could not be written, or of which that is not known: it is tried again, at once and then every moment. */
+  /** Retries an end that was not, or perhaps not, written: immediately and then periodically. */
   endLater(runId: string, end: RunEnd): void {
     this.lateEnds.set(runId, end);
     this.lookSoon();
@@ -55,9 +55,9 @@ export class OrphanedRuns {
       }
       const isKnown = (id: string) => this.cancels.isUnderWay(id) || this.lateEnds.has(id);
       const found = await this.runs.interruptOrphans(this.gatewayId, isKnown);
-      for (const runId of found) this.logger.warn({ runId }, 'a run that nobody ran any more was interrupted');
+      for (const runId of found) this.logger.warn({ runId }, 'an orphaned run was interrupted');
     } catch {
-      // The store is away: this is asked again.
+      // The store is unavailable: the next check repeats this.
     }
   }
 }

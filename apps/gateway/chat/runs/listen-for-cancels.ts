@@ -1,4 +1,4 @@
-// Requests to cancel a run arrive at any gateway; the one that runs it is told over its own channel.
+// Any gateway accepts requests to cancel a run, and forwards them to the gateway that runs it over that gateway's channel.
 import type { Channels } from '#libs/backing/channels.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import type { RunCancels } from './run-cancels.js';
@@ -7,7 +7,7 @@ export function cancelElsewhere(channels: Channels, owner: string, runId: string
   return channels.publish(channelNames.gateway(owner), JSON.stringify({ version: 1, kind: 'cancel', runId }));
 }
 
-/** Returns what ends the listening. */
+/** Returns a function that stops listening. */
 export function listenForCancels(
   channels: Channels,
   gatewayId: string,
@@ -18,7 +18,7 @@ export function listenForCancels(
       const { kind, runId } = JSON.parse(message) as { kind?: unknown; runId?: unknown };
       if (kind === 'cancel' && typeof runId === 'string') cancels.cancel(runId);
     } catch {
-      // Of another version: not for us.
+      // A message of another version: ignored.
     }
   });
 }

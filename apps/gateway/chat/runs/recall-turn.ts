@@ -1,4 +1,4 @@
-// A turn that is done, as the next one must be shown it: from its request, its stored rounds and its answer.
+// A completed turn as context for the next one, built from its request, its stored rounds and its answer.
 import type { RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
 import type { TurnAnswer } from '../fold-turn.js';
@@ -7,15 +7,15 @@ import { lastRound } from './retell-run.js';
 import type { TurnRequest } from '../turn-request.js';
 
 export interface RecalledTurn {
-  /** Whose files it worked on, or would have. */
+  /** The session whose files it used, or would have used. */
   sessionId?: string;
-  /** Complete; instructions are of their own turn and not among them. */
+  /** All messages except instructions, which apply to their own turn only. */
   history: ChatMessage[];
-  /** Where the turn ended with calls that wait for the caller's results: the message with these, and what is looked up again. */
+  /** The message with the calls that end the turn, if they wait for the caller's results; to be restored later. */
   open?: ChatMessage[];
 }
 
-/** Of a run that is done. */
+/** Only for a completed run. */
 export async function recallTurn(run: StoredRun, runs: RunStore): Promise<RecalledTurn> {
   const request = run.request as unknown as TurnRequest;
   const answer = run.answer as unknown as TurnAnswer;
@@ -30,7 +30,7 @@ export async function recallTurn(run: StoredRun, runs: RunStore): Promise<Recall
       content: text === '' ? null : text,
       tool_calls: answer.toolCalls,
     };
-    // A turn that only asked for an approval again ends with calls of an earlier one, which bring its rounds with them.
+    // A turn that only repeated a request for approval ends with calls of an earlier turn, whose rounds come with them.
     if (rounds.length === 0) return { ...session, history, open: [...request.messages, open] };
     return { ...session, history: await past(), open: [open] };
   }

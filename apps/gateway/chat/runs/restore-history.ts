@@ -1,5 +1,5 @@
-// Puts back into a posted history what its caller never saw: the server calls and results of mixed turns, and what a
-// provider wants returned.
+// Restores what the caller of a posted history never saw: server calls and results of mixed turns, and data that a provider
+// wants returned.
 import type { RunStore, StoredRound } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isKeptCallId, isMintedCallId } from '#libs/schemas/identifiers.js';
@@ -10,22 +10,21 @@ import type { TurnRequest } from '../turn-request.js';
 import { toToolMessage } from '../turn-state.js';
 import { hasEnded } from './settle-round.js';
 
-/** A conversation as the model must see it. */
 export interface Restored {
   messages: ChatMessage[];
-  /** Rounds with calls that have not ended: they wait for an approval, or ran when their turn was cut. */
+  /** Rounds with calls that have not ended: they wait for an approval, or were running when their turn was cut. */
   open: OpenRound[];
 }
 
 export interface OpenRound {
   round: StoredRound;
-  /** What stands in the conversation for its calls, by their ids, until they have ended. */
+  /** Placeholders for its calls in the conversation, by call id, until the calls have ended. */
   results: Map<string, ToolMessage>;
-  /** What the caller has answered to its calls, by their ids. Those of the reserved function may have several answers. */
+  /** The caller's answers to its calls, by call id. Calls of the reserved function may have several answers. */
   answers: Map<string, string[]>;
 }
 
-/** All that the model is shown. @throws as restoreHistory */
+/** All messages for the model. @throws the errors of restoreHistory */
 export async function conversationOf(request: TurnRequest, principal: string, runs: RunStore): Promise<Restored> {
   const { instructions, history = [], messages } = request;
   const restored = await restoreHistory(messages, principal, runs);
@@ -36,8 +35,8 @@ export async function conversationOf(request: TurnRequest, principal: string, ru
 type Found = Awaited<ReturnType<RunStore['findByCalls']>>;
 
 /**
- * The history as the model must see it. Nothing is taken from the caller that the store knows better.
- * @throws AppError turn_expired when a call of a stored turn is no longer kept, or was never this principal's
+ * The history as the model must see it. Stored data takes precedence over the caller's version.
+ * @throws AppError turn_expired when a call of a stored turn is no longer kept, or never belonged to this principal
  */
 export async function restoreHistory(messages: ChatMessage[], principal: string, runs: RunStore): Promise<Restored> {
   const ids = messages.flatMap((message) =>
@@ -59,7 +58,7 @@ async function find(runs: RunStore, principal: string, ids: string[], needed: bo
   try {
     return await runs.findByCalls(principal, ids);
   } catch (error) {
-    // With the store away a chat goes on as long as nothing of it must come from there.
+    // While the store is unavailable, a chat continues unless it needs stored data.
     if (needed) throw error;
     return new Map();
   }
@@ -82,7 +81,7 @@ function rewrite(messages: ChatMessage[], found: Found): Restored {
       given.set(next.tool_call_id, next);
       at++;
     }
-    // A caller that was asked again for an approval sends the message of the same round twice.
+    // After a repeated request for approval, the caller sends the message of the same round twice.
     for (const round of turn.filter((each) => !put.has(each))) {
       put.add(round);
       const results = restoredResults(round, given);
@@ -125,10 +124,10 @@ export function toAssistant(round: StoredRound): AssistantMessage {
   };
 }
 
-/** One message a call, in call order: ours from the journal, the caller's as posted. */
+/** One message per call, in call order: ours from the journal, the caller's as posted. */
 export function restoredResults(round: StoredRound, given: Map<string, ToolMessage>): ToolMessage[] {
   return round.calls.flatMap((call) => {
-    // The model knows nothing of approvals.
+    // The model does not see approvals.
     if (approvalIdOf(call) !== undefined) return [];
     if (call.kind === 'client') return given.get(call.id) ?? [];
     return toToolMessage(call.id, call.outcome ?? unknownOutcome);

@@ -1,4 +1,4 @@
-// A turn that goes on after its last complete round: its state rebuilt from the store, its tools not run again.
+// Continues a turn after its last complete round: rebuilds its state from the store, without running its tools again.
 import type { EventLog, NumberedEvent, RunStore, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { approvalIdOf, requestEvents } from '../ask-approval.js';
@@ -10,14 +10,14 @@ import { askInRound } from './answer-approvals.js';
 import { hasEnded, isServer, type SettlePorts, settleRound } from './settle-round.js';
 
 export interface ResumedTurn {
-  /** What the caller was told up to the last stored round, from the log. */
+  /** What the caller has seen up to the last stored round, from the log. */
   told: NumberedEvent[];
   lastN: number;
-  /** Its calls may not have ended. */
+  /** Some of its calls may not have ended. */
   last?: StoredRound;
 }
 
-/** All rounds but the last one are in the turn's state afterwards. */
+/** Afterwards the turn's state includes all rounds except the last one. */
 export async function resumeTurn(
   turn: Turn,
   run: StoredRun,
@@ -33,8 +33,8 @@ export async function resumeTurn(
 }
 
 /**
- * The last round, once its calls have ended: those of it that never began run now. Returns the end of the turn where the
- * round gave calls to the caller.
+ * Finishes the last round; calls that never began run now. Returns the end of the turn if the round gave calls to the
+ * caller.
  */
 export async function resumeRound(
   turn: Turn,
@@ -65,7 +65,7 @@ export async function resumeRound(
   return asked.length > 0 || last.calls.some((call) => !isServer(call)) ? givenBack(turn) : undefined;
 }
 
-/** Up to the round's message, and what was told of its calls after it; the rest is of a round that never was. */
+/** Events up to the round's message, and later events of its calls; the rest belongs to a round that was never stored. */
 function belongingTo(round: StoredRound, events: NumberedEvent[]): NumberedEvent[] {
   const requests = new Set(requestsOf(round).map(({ id }) => id));
   const ofCalls = (event: TurnEvent) =>

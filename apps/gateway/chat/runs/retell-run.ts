@@ -1,5 +1,5 @@
-// A stored run as events again, for whoever asks for it later: from its log while that is kept, then from its rounds, calls
-// and answer. This is the only reader that turns what is stored back into events.
+// Turns a stored run back into events: from its log while that is kept, then from its rounds, calls and answer. All reading
+// of stored runs as events happens here.
 import type { EventLog, NumberedEvent, StoredCall, StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -12,7 +12,7 @@ import { storedError } from './run-errors.js';
 import type { TakeTurnEvents } from './run-record.js';
 
 export interface RetellOptions {
-  /** The number of the last event that the reader has. */
+  /** The last event number that the reader has. */
   afterN: number;
   signal: AbortSignal;
 }
@@ -33,7 +33,7 @@ export async function retellRun(
   }
   const now = (await ports.runs.get(run.principal, run.id)) ?? run;
   if (now.state === 'done' && now.answer !== null) {
-    // The log was not kept, or is gone. The numbers are new ones: only a reader that has nothing yet can use them.
+    // The log was not kept, or is gone. The numbers are new, so only a reader that has no events yet can use them.
     if (seen === 0 && afterN === 0) await take(await retoldEvents(now, ports));
     return;
   }
@@ -46,13 +46,13 @@ export async function retellRun(
   throw now.state === 'failed' ? storedError(now) : new AppError('cancelled', 'The run was cancelled');
 }
 
-/** All events of a run that is done, from what is stored of it. */
+/** All events of a completed run, from its stored data. */
 export async function retoldEvents(run: StoredRun, { runs }: Pick<FollowPorts, 'runs'>): Promise<NumberedEvent[]> {
   const events = [...storedEvents(run, await runs.rounds(run.id))];
   return events.map((event, index) => ({ n: index + 1, event }));
 }
 
-/** Every event that the log has of a run. */
+/** All events of a run in the log. */
 export async function readLog(runId: string, log: EventLog): Promise<NumberedEvent[]> {
   const events: NumberedEvent[] = [];
   for (;;) {
@@ -62,7 +62,7 @@ export async function readLog(runId: string, log: EventLog): Promise<NumberedEve
   }
 }
 
-/** Of a run that is done. Folded again, they give the answer that is stored. */
+/** Events of a completed run. Folding them gives the stored answer. */
 export function* storedEvents(run: StoredRun, rounds: readonly StoredRound[]): Generator<TurnEvent> {
   const answer = run.answer as unknown as TurnAnswer;
   const { sessionId } = answer;
@@ -99,7 +99,7 @@ interface ToldRound {
   calls: readonly StoredCall[];
 }
 
-/** What the rounds do not have of the answer: versions before 0.2 stored the last round in the answer only. */
+/** The part of the answer that the rounds lack: versions before 0.2 stored the last round only in the answer. */
 export function lastRound(answer: TurnAnswer, rounds: readonly StoredRound[]): ToldRound {
   const { text, reasoning } = answer.choices[0]!;
   const before = rounds.flatMap(({ content }) => (content === '' ? [] : content)).join(roundSeparator);
@@ -129,7 +129,7 @@ function callEvent(
   };
 }
 
-/** Calls of a turn without server tools are not in the journal. */
+/** Turns without server tools have no calls in the journal. */
 function* clientCalls(answer: TurnAnswer, numbering: { index: number; clientIndex: number }): Generator<TurnEvent> {
   for (const { id, function: called, extra_content: extraContent } of answer.toolCalls) {
     yield {

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { channelNames } from '#libs/schemas/tool-job.js';
 import { RunAnnouncements } from './run-announcements.js';
 
-/** Which runs were told of, in order. */
+/** The announced runs, in order. */
 let told: string[];
 const published = new EventEmitter();
 const channels = {

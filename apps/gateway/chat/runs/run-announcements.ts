@@ -1,12 +1,12 @@
-// Tells whoever follows a run, here or on another gateway, that it has gone on. What happens within a moment is told
-// together: followers look by themselves too, and a message of its own costs more than most of what it tells of.
+// Notifies followers of a run, on any gateway, that it has progressed. Notifications are combined for a moment, because
+// followers poll as well, and a message costs more than most of the events it announces.
 import type { Channels } from '#libs/backing/channels.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
 
 const gatherMs = 10;
 
 export class RunAnnouncements {
-  /** At most the runs that are under way. */
+  /** Bounded by the number of runs under way. */
   private readonly waiting = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -17,7 +17,7 @@ export class RunAnnouncements {
     this.timer ??= setTimeout(() => this.tell(), gatherMs);
   }
 
-  /** What still waits is told now. */
+  /** Sends all waiting notifications. */
   close(): void {
     clearTimeout(this.timer);
     this.tell();
@@ -26,7 +26,7 @@ export class RunAnnouncements {
   private tell(): void {
     this.timer = undefined;
     for (const runId of this.waiting) {
-      // An announcement that is lost costs its followers a second.
+      // A lost notification delays followers by up to a second.
       this.channels.publish(channelNames.runEvents(runId), '{}').catch(() => undefined);
     }
     this.waiting.clear();

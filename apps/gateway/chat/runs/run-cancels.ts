@@ -1,4 +1,4 @@
-// The runs that go on in this gateway, and what stops each: its caller going away, or a request to cancel it.
+// The runs under way in this gateway, and how to stop each: when its caller leaves, or on a request to cancel.
 import type { StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -8,7 +8,7 @@ export interface RunCancel {
   release: () => void;
 }
 
-/** The reason of a signal that a request to cancel aborted. */
+/** The abort reason after a request to cancel. */
 class Cancelled extends AppError {
   constructor() {
     super('cancelled', 'The run was cancelled');
@@ -18,26 +18,26 @@ class Cancelled extends AppError {
 export const whenCancelled = (signal: AbortSignal): boolean => signal.reason instanceof Cancelled;
 
 export class RunCancels {
-  /** What stops each. */
+  /** The function that stops each run. */
   private readonly running = new Map<string, StoppableContext['abort']>();
   private readonly held = new Set<string>();
-  /** Those whose end is written behind their answer. */
+  /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
 
-  /** `detached`: the caller may go. `release` must be called when the run has ended. */
+  /** `detached`: the caller may leave. `release` must be called when the run has ended. */
   register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
     const { signal, abort } = detached ? alone() : caller;
     this.running.set(runId, abort);
     return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
-  /** Known here from before it is written until `register`, or until the returned function is called. */
+  /** Marks a run as known before it is written, until `register` or the returned function is called. */
   hold(runId: string): () => void {
     this.held.add(runId);
     return () => void this.held.delete(runId);
   }
 
-  /** The run has answered; it is released when its end has been written. `ending` never rejects. */
+  /** The run has answered; releases it after its end has been written. `ending` never rejects. */
   releaseAfter(runId: string, ending: Promise<void>): void {
     this.ending.set(runId, ending);
     void ending.then(() => {
@@ -46,7 +46,7 @@ export class RunCancels {
     });
   }
 
-  /** Resolves when the end of a run that has answered here is written; of all runs where none is named. */
+  /** Resolves when the end of a run that answered here is written; without an id, when all are. */
   async written(runId?: string): Promise<void> {
     if (runId === undefined) await Promise.all(this.ending.values());
     else await this.ending.get(runId);
@@ -61,14 +61,14 @@ export class RunCancels {
     return this.running.has(runId);
   }
 
-  /** False when the run does not go on here. */
+  /** False if the run is not under way here. */
   cancel(runId: string): boolean {
     const abort = this.running.get(runId);
     abort?.(new Cancelled());
     return abort !== undefined;
   }
 
-  /** Ends what is left at the end of a stop's grace time; keyed runs can go on elsewhere. */
+  /** Stops remaining runs at the end of the grace time; runs with an Idempotency-Key can continue elsewhere. */
   stopAll(): void {
     for (const abort of this.running.values()) abort(new AppError('shutting_down', 'This gateway is stopping'));
   }

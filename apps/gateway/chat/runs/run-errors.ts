@@ -1,4 +1,4 @@
-// Failures as runs end with them, and back as whoever asks again is told. Pure.
+// Converts failures to the stored end of a run, and back to the error for later callers. Pure.
 import type { RunEnd, StoredRun } from '#libs/runs/run-store.js';
 import { AppError, errorTable, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
@@ -7,17 +7,17 @@ import { whenCancelled } from './run-cancels.js';
 
 interface Keyed {
   idempotencyKey?: string;
-  /** Detached, and it waits for an approval: the decision continues it. */
+  /** A detached run that waits for an approval: the decision continues it. */
   goesOnAlone?: boolean;
 }
 
-/** How a run ends that is stopped from outside: interrupted where it can be continued, unless somebody cancelled it. */
+/** The end of a run that is stopped from outside: interrupted if it can be continued, unless somebody cancelled it. */
 export function stoppedAs(signal: AbortSignal, { idempotencyKey, goesOnAlone }: Keyed): 'cancelled' | 'interrupted' {
   const canGoOn = idempotencyKey !== undefined || goesOnAlone === true;
   return canGoOn && !whenCancelled(signal) ? 'interrupted' : 'cancelled';
 }
 
-/** A retry with the same key may mend what is not the request's own fault. */
+/** A failure that is not the request's fault leaves the run open for a retry with the same key. */
 export function endOf(thrown: unknown, signal: AbortSignal, keyed: Keyed): RunEnd {
   const { code, message, http } = toAppError(thrown);
   const mendable = keyed.idempotencyKey !== undefined && http >= 429;

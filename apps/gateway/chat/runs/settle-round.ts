@@ -1,16 +1,16 @@
-// Brings the calls of a stored round to their end: those that never began run now, those that are under way are waited for.
-// For a run that is continued, and for a turn that answers approvals of an earlier one.
+// Finishes the calls of a stored round: runs those that never began, and waits for those under way. Used for a run that is
+// continued, and for a turn that answers approvals of an earlier one.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Flow } from '#libs/concurrency/flow.js';
 import type { Approval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { Journal, StoredCall, StoredRound } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { terminalStates } from '#libs/schemas/tool-outcome.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { SamplingDesk } from '../../tools/calls/dispatch-services.js';
 import { toolOfCall } from '../../tools/catalog/tool-of-call.js';
 import { approvalEvent } from '../ask-approval.js';
 import type { RunCallsPorts } from '../awaited-approvals.js';
@@ -22,21 +22,21 @@ import { runCalls } from '../run-calls.js';
 export interface SettlePorts extends RunCallsPorts {
   journal: Pick<Journal, 'get' | 'plan'>;
   approvalStore: Pick<ApprovalStore, 'byIds'>;
-  questions: Pick<QuestionStore, 'open'>;
+  questions: Pick<SamplingDesk, 'open'>;
 }
 
 type Tell = (events: readonly TurnEvent[]) => Flow;
 
 export interface SettledRound {
   round: StoredRound;
-  /** What tool servers ask a caller that does not stay: their calls go on. */
+  /** Questions of tool servers for a caller that does not wait. Their calls keep running. */
   asked: Approval[];
 }
 
 const settleMs = 20_000;
 const askAgainMs = 250;
 
-/** The calls as they ended. Without `hold`, those whose approval nobody has given yet stay as they are. */
+/** The calls after they ended. Without `hold`, calls that still need an approval stay unchanged. */
 export async function settleRound(
   round: StoredRound,
   turn: Turn,
@@ -46,7 +46,7 @@ export async function settleRound(
   const open = round.calls.filter((call) => !hasEnded(call));
   if (open.length === 0) return { round, asked: [] };
   const held = new HeldTime();
-  // What is under way may change the session that others need.
+  // Calls under way may change the session that the others use.
   const dispatched = open.filter(({ state }) => state === 'dispatched');
   const asking = await Promise.all(dispatched.map((call) => ended(call, { turn, held, tell }, ports)));
   if (held.ms > 0) holdTurn(turn, held.ms);
@@ -70,8 +70,8 @@ export const hasEnded = (call: StoredCall): boolean =>
   !isServer(call) || (terminalStates as readonly string[]).includes(call.state);
 
 /**
- * It ends by itself, or is judged within the lease time. Returns what its tool server asks, where the caller does not stay;
- * one that stays is told, and answers anywhere.
+ * Waits for a call that ends by itself, or is declared dead within the lease time. Returns its tool server's question if
+ * the caller does not wait; a waiting caller gets it as an event, and may answer it through any API.
  */
 async function ended(
   { id, job }: StoredCall,
@@ -85,7 +85,8 @@ async function ended(
     const now = await journal.get(id);
     if (now === undefined || hasEnded(now)) return undefined;
     signal.throwIfAborted();
-    const [question] = job?.questions === undefined ? [] : await questions.open([id]);
+    const [question] =
+      job?.questions === undefined ? [] : await questions.open([id], { ...turn.context, runId: turn.runId });
     if (question !== undefined) {
       if (questionsOf(turn) === 'return') return question;
       await tell([approvalEvent(question), { type: 'tool_progress', callId: id, status: 'waiting_approval' }]);
@@ -95,8 +96,8 @@ async function ended(
       continue;
     }
     if (steadyNow() > until)
-      throw new AppError('store_unavailable', 'Tools of this run are still under way', { retryAfterSeconds: 5 });
-    // The journal has no event for another gateway's calls; this wait happens after a crash, and while an answered call ends.
+      throw new AppError('store_unavailable', 'Tools of this run are still running', { retryAfterSeconds: 5 });
+    // Polls: the journal sends no events for other gateways' calls. Happens after a crash, or when an answered call ends.
     await new Promise((resolve) => setTimeout(resolve, askAgainMs));
   }
 }
@@ -113,7 +114,7 @@ interface Surroundings {
   approval: Approval | undefined;
 }
 
-/** Under its own id: the journal has its outcome afterwards, or says who runs it. */
+/** Keeps its id: the journal has its outcome afterwards, or tells who runs it. */
 function toTurnCall(
   call: StoredCall,
   { round, turn, approval }: Surroundings,
@@ -139,7 +140,7 @@ function toTurnCall(
   return { planned: runs.planned, runs, ...(waits ? { awaits: { approvalId: approval!.id, tool: offered } } : {}) };
 }
 
-/** As it was planned. Where it is not offered like that any more, what its job says: the worker knows whether it is there. */
+/** The tool as planned, or, if it is not offered like that now, rebuilt from the job: the worker knows if it exists. */
 function toolOf(call: StoredCall, turn: Turn): CatalogTool {
   const offered = turn.offer.tools.get(call.name)?.tool;
   if (offered?.definitionHash === call.definitionHash) return offered;

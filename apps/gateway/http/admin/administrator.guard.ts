@@ -7,7 +7,7 @@ import { requestContext } from '../request-context.js';
 
 @Injectable()
 export class AdministratorGuard implements CanActivate {
-  /** METRICS_TOKEN makes no keys. */
+  /** METRICS_TOKEN does not permit managing keys. */
   private readonly sameMachine = new OperatorAccess(undefined);
 
   canActivate(context: ExecutionContext): boolean {

@@ -1,4 +1,4 @@
-// Calls that wait for an approval: the caller's own, or everybody's for those who may decide for others.
+// Calls that wait for an approval: the caller's own, or everybody's if the caller may decide for others.
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type ApprovalState, approvalStates, type Decision, shownApproval } from '#libs/approvals/approval.js';
@@ -8,7 +8,6 @@ import { Approvals } from '../../tools/approvals/approvals.js';
 import { requestContext } from '../request-context.js';
 import { DecideApprovalDto } from './approvals.dto.js';
 import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
-import { validatedBody } from './validated-body.js';
 
 const defaultPage = 100;
 const maxPage = 1_000;
@@ -44,9 +43,9 @@ export class ApprovalsController {
   async decide(
     @Req() request: FastifyRequest,
     @Param('id') id: string,
-    @Body(validatedBody(DecideApprovalDto)) { decision, reason }: DecideApprovalDto,
+    @Body() { decision, reason }: DecideApprovalDto,
   ): Promise<JsonObject> {
-    // As they were sent: the validated copy lacks members with special names.
+    // Read from the raw body: the validated copy lacks members with special names.
     const { arguments: args } = request.body as { arguments?: JsonObject | null };
     if (decision === 'deny' && args != null) {
       throw new AppError('invalid_value', 'arguments belong to an approval', { param: 'arguments' });

@@ -1,5 +1,5 @@
-// Who asks: the key or token that a request shows, and whether it may use this route. Before bodies are read and before
-// Nest. Nothing of a key or token is logged, stored or passed on to a tool's server.
+// Authenticates the caller by the key or token of the request, and checks that it may use the route. Runs before bodies are
+// read and before Nest. No part of a key or token is logged, stored or passed on to tool servers.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { shownKey } from '#libs/access/api-key.js';
 import type { FailedSignIns } from '#libs/access/failed-sign-ins.js';
@@ -19,7 +19,7 @@ const minuteMs = 60_000;
 
 export interface AuthenticationParts {
   ring: KeyRing;
-  /** Absent: no issuer of tokens is configured. */
+  /** Undefined if no token issuer is configured. */
   tokens: TokenRing | undefined;
   failures: FailedSignIns;
   store: Pick<KeyStore, 'noteFailure'>;
@@ -33,7 +33,7 @@ interface Caller {
   access: Access;
 }
 
-/** What else is wrong with it is in the audit. */
+/** The exact reason is only in the audit. */
 function messageOf({ reason }: SignInFailure): string {
   if (reason === 'token_expired') return 'This token has expired';
   return reason.startsWith('token_') ? 'This token is not valid' : 'This API key is not valid';
@@ -44,7 +44,7 @@ export class Authentication {
 
   constructor(private readonly parts: AuthenticationParts) {}
 
-  /** Before the routes are registered: a route that nobody has thought of stops the start. */
+  /** Call it before the routes are registered: a route that is missing in route-scopes.ts stops the start. */
   watchRoutes(fastify: FastifyInstance): void {
     fastify.addHook('onRoute', ({ method, url }) => {
       for (const each of [method].flat()) {
@@ -54,7 +54,7 @@ export class Authentication {
   }
 
   /**
-   * Names the caller in the context of the request. Undefined when that is done; a promise where that takes a look-up.
+   * Puts the caller into the request's context. Returns a promise only if that needs a lookup.
    * @throws AppError invalid_api_key, insufficient_scope, rate_limit_exceeded, store_unavailable, issuer_unavailable
    */
   authenticate(request: FastifyRequest): Promise<void> | undefined {
@@ -64,7 +64,7 @@ export class Authentication {
     if (access === 'open') return undefined;
     const shown = shownKey(request.headers);
     const credentials = shown !== undefined && tokens?.hasForm(shown.key) === true ? tokens : ring;
-    // What is the operator's has other ways in.
+    // Operator routes accept other credentials as well.
     if (access === 'operator' && credentials === ring && shown?.key.startsWith('sb_') !== true) return undefined;
     if (shown === undefined) {
       const or = tokens === undefined ? '' : ', or a token of the configured issuer';
@@ -86,7 +86,7 @@ export class Authentication {
     const caller =
       'token' in signIn ? signIn.token : { principal: signIn.key.owner, keyId: signIn.key.id, access: signIn.key };
     const scope = access === 'operator' ? 'admin' : access;
-    // An address that does not exist is answered to any caller.
+    // Unknown addresses get their 404 regardless of scopes.
     if (scope !== undefined && scope !== 'open' && scope !== 'key' && !caller.access.scopes.includes(scope)) {
       const what = 'token' in signIn ? 'token' : 'key';
       throw new AppError('insufficient_scope', `This ${what} lacks the scope ${scope}`);
@@ -103,7 +103,7 @@ export class Authentication {
     if (keyId !== undefined) context.keyId = keyId;
     context.access = access;
     context.roles = access.roles;
-    // What it shows is for us: a tool's server that asks for this header does not get it.
+    // Its value is secret: tool servers that ask for this header do not get it.
     context.header = (name) => (name === header ? undefined : read?.(name));
   }
 

@@ -1,4 +1,4 @@
-// API keys: made, listed, rotated, revoked by an administrator.
+// Administrators create, list, rotate and revoke API keys.
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { KeyRing } from '#libs/access/key-ring.js';
@@ -9,7 +9,6 @@ import { AdministratorGuard } from './administrator.guard.js';
 import { CreateKeyDto, newKeyOf, RotateKeyDto } from './keys.dto.js';
 import { readPageAfter, readPageLimit } from '../controllers/page-limit.js';
 import { showKey } from './shown-key.js';
-import { validatedBody } from './validated-body.js';
 
 const defaultPage = 100;
 const maxPage = 1_000;
@@ -23,10 +22,7 @@ export class KeysController {
   ) {}
 
   @Post()
-  async create(
-    @Req() request: FastifyRequest,
-    @Body(validatedBody(CreateKeyDto)) dto: CreateKeyDto,
-  ): Promise<JsonObject> {
+  async create(@Req() request: FastifyRequest, @Body() dto: CreateKeyDto): Promise<JsonObject> {
     const { key, stored } = await this.store.create(newKeyOf(dto), requestContext(request));
     await this.ring.refresh();
     return { ...showKey(stored), key };
@@ -49,7 +45,7 @@ export class KeysController {
   async rotate(
     @Req() request: FastifyRequest,
     @Param('id') id: string,
-    @Body(validatedBody(RotateKeyDto)) dto: RotateKeyDto | undefined,
+    @Body() dto?: RotateKeyDto,
   ): Promise<JsonObject> {
     const { key, stored } = await this.store.rotate(id, dto?.grace_s ?? 0, requestContext(request));
     await this.ring.refresh();

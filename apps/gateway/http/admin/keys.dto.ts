@@ -1,4 +1,4 @@
-// Bodies of /api/keys. `npm run keys` checks what it is given by the same classes.
+// Bodies of /api/keys. `npm run keys` validates its arguments with the same classes.
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -126,7 +126,7 @@ export class RotateKeyDto {
   grace_s?: number;
 }
 
-/** @throws AppError invalid_value where it would expire at once */
+/** @throws AppError invalid_value if it has already expired */
 export function newKeyOf(dto: CreateKeyDto): NewKey {
   const { owner, name, scopes: granted, roles, models, tools, limits, budgets, expires_at } = dto;
   const expiresAt = expires_at == null ? undefined : new Date(expires_at);

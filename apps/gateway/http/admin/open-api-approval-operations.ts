@@ -1,4 +1,4 @@
-// What the OpenAPI document says of /api/approvals.
+// Descriptions of the routes of /api/approvals for the OpenAPI document.
 import { approvalStates } from '#libs/approvals/approval.js';
 import type { DescribedOperation } from '../openapi/described-operation.js';
 import {

@@ -1,4 +1,4 @@
-// What the OpenAPI document says of /api/keys.
+// Descriptions of the routes of /api/keys for the OpenAPI document.
 import { scopes } from '#libs/schemas/call-context.js';
 import type { DescribedOperation } from '../openapi/described-operation.js';
 import {

@@ -1,4 +1,4 @@
-// Which scope each route needs: the one table. A route that is not in it stops the start.
+// The table of the scope that each route needs. A route that is missing here stops the start.
 import type { Scope } from '#libs/schemas/call-context.js';
 
 /** open: anyone. key: any key. operator: this machine, METRICS_TOKEN, or a key with the scope `admin`. */
@@ -56,7 +56,7 @@ export const routeScopes: Readonly<Record<string, RouteAccess>> = {
   'GET /health/ready': 'open',
 };
 
-/** `url`: the route's pattern; HEAD is answered as GET is. */
+/** `url`: the route's pattern. HEAD needs the same scope as GET. */
 export function routeAccess(method: string, url: string): RouteAccess | undefined {
   return routeScopes[`${method} ${url}`] ?? (method === 'HEAD' ? routeScopes[`GET ${url}`] : undefined);
 }

@@ -1,4 +1,4 @@
-// A key as the API and `npm run keys` show it: never its hash; the key itself only where it was just made.
+// A key as the API and `npm run keys` show it: never its hash, and the key itself only right after its creation.
 import type { StoredKey } from '#libs/access/key-store.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 

@@ -1,4 +1,4 @@
-// Which page of a list is asked for.
+// Reads which page of a list is requested.
 import { AppError } from '#libs/schemas/errors.js';
 
 /** @throws AppError invalid_value */
@@ -10,7 +10,7 @@ export function readPageLimit(limit: unknown, max: number, usual = 20): number {
   throw new AppError('invalid_value', `limit must be 1 to ${max}`, { param: 'limit' });
 }
 
-/** The id of the last item of the page before. @throws AppError invalid_value */
+/** The last id of the previous page. @throws AppError invalid_value */
 export function readPageAfter(after: unknown): string {
   if (typeof after === 'string') return after;
   throw new AppError('invalid_value', 'after must be the id of an item', { param: 'after' });

@@ -1,31 +1,27 @@
 // Lists changed tool definitions that are held back, and lets an operator accept or reject them.
-import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query, Req, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
+import { OperatorGuard } from '#libs/health/operator.guard.js';
 import type { ToolChange } from '#libs/runs/catalog/tool-changes.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { ToolChangeDecisions } from '../../tools/catalog/tool-change-decisions.js';
 import { requestContext } from '../request-context.js';
 import { readPageLimit } from './page-limit.js';
-import { readDecideChanges } from './tool-changes.dto.js';
+import { DecideChangesDto } from './tool-changes.dto.js';
 
 const maxPage = 50;
 
 @Controller('api/tools/changes')
+@UseGuards(OperatorGuard)
 export class ToolChangesController {
-  constructor(
-    private readonly decisions: ToolChangeDecisions,
-    @Inject(OperatorAccess) private readonly access: OperatorAccess,
-  ) {}
+  constructor(private readonly decisions: ToolChangeDecisions) {}
 
   @Get()
   async list(
-    @Req() request: FastifyRequest,
     @Query('limit') limit?: string,
     @Query('after') after?: string,
   ): Promise<{ changes: JsonObject[]; has_more: boolean }> {
-    this.access.admit(operatorRequest(request.raw));
     const size = readPageLimit(limit, maxPage);
     const page = { limit: size + 1, ...(after === undefined ? {} : { after: readAfter(after) }) };
     const found = await this.decisions.list(page);
@@ -34,9 +30,10 @@ export class ToolChangesController {
 
   @Post()
   @HttpCode(200)
-  async decide(@Req() request: FastifyRequest): Promise<{ decided: JsonObject[] }> {
-    this.access.admit(operatorRequest(request.raw));
-    const { decision, changes } = readDecideChanges(request.body);
+  async decide(
+    @Req() request: FastifyRequest,
+    @Body() { decision, changes }: DecideChangesDto,
+  ): Promise<{ decided: JsonObject[] }> {
     const decided = await this.decisions.decide(decision, changes, requestContext(request));
     return { decided: decided.map(({ server, tool, grade }) => ({ server, tool, change: grade })) };
   }

@@ -1,31 +1,41 @@
 // The body of `POST /api/tools/changes`.
-import { z } from 'zod';
-import type { ChangeDecision } from '#libs/runs/catalog/tool-changes.js';
-import { invalidValue } from '../../chat-apis/invalid-value.js';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  IsArray,
+  IsDefined,
+  IsIn,
+  Length,
+  Matches,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
 
 const maxChanges = 1_000;
 
-const decideChangesSchema = z.strictObject({
-  decision: z.enum(['accept', 'reject']),
-  changes: z
-    .array(
-      z.strictObject({
-        server: z.string().min(1).max(64),
-        tool: z.string().min(1).max(512),
-        /** Of the definition that the operator reviewed; null for a removed tool. */
-        hash: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/)
-          .nullable(),
-      }),
-    )
-    .min(1)
-    .max(maxChanges),
-});
+class ChangeDto {
+  @Length(1, 64)
+  server!: string;
 
-/** @throws AppError invalid_value, with the invalid member as `param` */
-export function readDecideChanges(body: unknown): { decision: 'accept' | 'reject'; changes: ChangeDecision[] } {
-  const read = decideChangesSchema.safeParse(body);
-  if (read.success) return read.data;
-  throw invalidValue(read.error);
+  @Length(1, 512)
+  tool!: string;
+
+  /** Of the definition that the operator reviewed; null for a removed tool. */
+  @ValidateIf(({ hash }: ChangeDto) => hash !== null)
+  @Matches(/^[0-9a-f]{64}$/, { message: 'hash must be that of a definition, or null' })
+  hash!: string | null;
+}
+
+export class DecideChangesDto {
+  @IsIn(['accept', 'reject'])
+  decision!: 'accept' | 'reject';
+
+  @IsDefined()
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayMaxSize(maxChanges)
+  @ValidateNested()
+  @Type(() => ChangeDto)
+  changes!: ChangeDto[];
 }

@@ -52,7 +52,7 @@ verifies('models.circuit', 'calls that were under way when it opened', () => {
   slow.failed();
   clock.ms += 3_000;
   slower.failed();
-  // A failure that was on its way keeps it open no longer.
+  // A late failure does not extend the time that it stays open.
   expect(breaker.enter()).toBe(2);
   good.succeeded();
   expect(states).toEqual(['open', 'closed']);

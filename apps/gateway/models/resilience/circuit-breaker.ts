@@ -1,11 +1,11 @@
-// Whether a provider that keeps failing is asked at all. After so many failures in a row it is not, for a while; then
-// one call may try, and what becomes of it decides. Pure but for the clock: it calls nobody.
+// Stops calls to a provider that keeps failing. After a number of failures in a row it opens for a while; then one trial
+// call decides whether it closes. Pure except for the clock.
 
 export const circuitStates = ['closed', 'open', 'half_open'] as const;
 export type CircuitState = (typeof circuitStates)[number];
 
 export interface CircuitSettings {
-  /** Failures in a row that open it. */
+  /** Failures in a row after which it opens. */
   failures: number;
   coolDownMs: number;
 }
@@ -19,11 +19,11 @@ export class CircuitBreaker {
   constructor(
     private readonly settings: CircuitSettings,
     private readonly onChange: (state: CircuitState) => void,
-    /** ms; only differences count. */
+    /** In ms; only differences matter. */
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** A pass, or the seconds after which to ask again. */
+  /** A pass, or the seconds until the next attempt is allowed. */
   enter(): CircuitPass | number {
     const leftMs = this.openUntil - this.now();
     if (this.state === 'open' && leftMs > 0) return Math.ceil(leftMs / 1000);
@@ -34,14 +34,14 @@ export class CircuitBreaker {
     return new CircuitPass(this, tries);
   }
 
-  /** For a pass only: its call is over. */
+  /** Only a pass calls this, at the end of its call. */
   ended(outcome: 'succeeded' | 'failed' | 'left', tried: boolean): void {
     if (tried) this.trying = false;
     if (outcome === 'succeeded') this.close();
     else if (outcome === 'failed') this.fail(tried);
   }
 
-  /** Any success counts, also of a call that began before it opened: the provider is there again. */
+  /** Any success closes it, even of a call that started before it opened, because the provider responds again. */
   private close(): void {
     this.failuresInARow = 0;
     this.become('closed');
@@ -49,7 +49,7 @@ export class CircuitBreaker {
 
   private fail(wasTry: boolean): void {
     this.failuresInARow += 1;
-    // Calls that were under way when it opened say nothing new.
+    // Results of calls that were under way when it opened are ignored.
     const decides = this.state === 'half_open' ? wasTry : this.state === 'closed';
     if (!decides || (this.state === 'closed' && this.failuresInARow < this.settings.failures)) return;
     this.openUntil = this.now() + this.settings.coolDownMs;
@@ -63,7 +63,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Leave to make one call. Its first end counts. */
+/** Permission for one call. Only its first outcome counts. */
 export class CircuitPass {
   private over = false;
 
@@ -80,7 +80,7 @@ export class CircuitPass {
     this.end('failed');
   }
 
-  /** The call ended before the provider showed how it is. */
+  /** The call ended before it showed whether the provider works. */
   left(): void {
     this.end('left');
   }

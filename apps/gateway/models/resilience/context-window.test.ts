@@ -58,7 +58,7 @@ verifies('models.context-window', 'a word more than tokens, wherever it stands',
     await router.close();
     await upstream.close();
   }
-  // The rules of prompted tools are words of the request too.
+  // The rules of prompted tools count as words of the request.
   expect(await ask([user('hi')], { tools: [tool], more: { tools: 'prompted' } })).toEqual(refused);
 });
 

@@ -1,5 +1,5 @@
-// The known context window of a provider's models. What certainly does not fit is refused before it is sent: some
-// upstreams would cut it without a word. It does not guess: what may fit is for the upstream to judge.
+// The known context window of a provider's models. A request that certainly does not fit is refused before it is sent,
+// because some upstreams would silently cut it. In doubt, the upstream decides.
 import { AppError } from '#libs/schemas/errors.js';
 import { messageText } from '#libs/schemas/message.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -13,7 +13,7 @@ export const exceedsWindow = (provider: string, tokens: number) =>
     { param: 'messages' },
   );
 
-/** Whether the words alone are more than `tokens`: no tokenizer makes one token of two words, most make several of one. */
+/** Whether the words alone exceed `tokens`: no tokenizer combines two words into one token, and most split words. */
 export function isTooLong({ messages, tools }: ModelRequest, tokens: number): boolean {
   let words = 0;
   for (const message of messages) {
@@ -27,7 +27,7 @@ export function isTooLong({ messages, tools }: ModelRequest, tokens: number): bo
   return words > tokens;
 }
 
-/** Counted no further than one above `enough`. */
+/** Stops counting at one above `enough`. */
 function wordsIn(text: string, enough: number): number {
   let words = 0;
   let within = false;

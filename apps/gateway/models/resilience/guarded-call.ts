@@ -1,5 +1,5 @@
-// One call under its provider's circuit breaker: what it shows of the provider, told once. What happens after the first
-// piece of an answer does not count: the provider was there.
+// Reports the result of one call to its provider's circuit breaker, once. Failures after the first piece of an answer do
+// not count, because the provider did respond.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
@@ -11,7 +11,7 @@ import type { ModelCall, TakeModelEvents } from '../model-provider.js';
 
 export interface CircuitParts {
   logger: Logger;
-  /** Told of every change, and of the state in the beginning. */
+  /** Called with the initial state and every change. */
   onCircuit?: (provider: string, state: CircuitState) => void;
 }
 
@@ -23,8 +23,8 @@ export function openCircuit(
   onCircuit?.(provider, 'closed');
   return new CircuitBreaker({ failures, coolDownMs }, (state) => {
     const line = { metadata: { provider, circuit: state } };
-    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not asked for a while');
-    else logger.info(line, 'a model provider is asked again');
+    if (state === 'open') logger.warn(line, 'a model provider keeps failing and is not called for a while');
+    else logger.info(line, 'a model provider is called again');
     onCircuit?.(provider, state);
   });
 }
@@ -32,12 +32,12 @@ export function openCircuit(
 export const isNotAsked = (provider: string, seconds: number) =>
   new AppError(
     'model_unavailable',
-    `Model provider '${provider}' failed again and again and is not asked for ${seconds} s`,
+    `Model provider '${provider}' failed repeatedly and is not called for ${seconds} s`,
     { retryAfterSeconds: seconds },
   );
 
 export class GuardedCall {
-  /** The last batch that was told ended the message. */
+  /** The last batch passed on ended the message. */
   complete = false;
   private judged = false;
 
@@ -53,7 +53,7 @@ export class GuardedCall {
     return this.tell(batch);
   };
 
-  /** However it ended. */
+  /** Called however the call ended. */
   end(): void {
     this.pass.left();
   }
@@ -69,12 +69,12 @@ export class GuardedCall {
   }
 }
 
-/** What the provider is to blame for; an answer that refuses this one request shows that it is there. */
+/** Decides whether the provider is to blame. An answer that refuses only this request shows that the provider works. */
 function judge(error: AppError, call: ModelCall, pass: CircuitPass): void {
   const { code, upstreamStatus } = error;
   switch (code) {
     case 'model_timeout':
-      // The turn's own time was up, however little of it this call was given.
+      // The turn's own deadline has passed, which does not blame the provider.
       if (steadyNow() >= call.deadline) return pass.left();
       return pass.failed();
     case 'model_error':

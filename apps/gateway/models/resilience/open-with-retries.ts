@@ -1,6 +1,6 @@
-// Opens an answer, trying again after failures that a later try may not have: 429, 5xx, connection errors and timeouts,
-// all before the first byte, within the provider's budget of retries. Every retry is told to the observer; nothing is
-// retried once an answer has begun.
+// Opens an answer and retries failures that may be temporary: 429, 5xx, connection errors and timeouts before the first
+// byte, within the provider's retry budget. The observer is notified of every retry. Nothing is retried once an answer has
+// begun.
 import { setTimeout as pause } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
@@ -12,10 +12,10 @@ import type { RetryBudget } from './retry-budget.js';
 export interface RetryPolicy {
   maxRetries: number;
   budget: RetryBudget;
-  /** An answer that is not 2xx, as an error; closes the answer. */
+  /** Converts an answer that is not 2xx to an error, and closes the answer. */
   toError(answer: HttpAnswer): Promise<UpstreamFailure>;
   onRetry(attempt: number, error: AppError, waitMs: number): void;
-  /** The failure is the last: the budget has no retry left. */
+  /** Called when the budget has no retry left, so that the failure is final. */
   onRefused(attempt: number, error: AppError): void;
 }
 
@@ -23,7 +23,7 @@ export interface UpstreamFailure {
   error: AppError;
   /** Whether the same request may succeed later. */
   retryable: boolean;
-  /** As the upstream asked for, to the millisecond. */
+  /** As requested by the upstream, with millisecond precision. */
   retryAfterSeconds?: number;
 }
 

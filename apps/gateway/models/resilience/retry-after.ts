@@ -1,14 +1,14 @@
-// When a failed call may be tried again. Pure; it waits for nothing itself.
+// When a failed call may be retried. Pure; it does not wait itself.
 
 const firstDelayMs = 250;
 const longestDelayMs = 8_000;
 /**
- * A longer pause asked for by an upstream is the caller's to wait for: told at once, while there still is a status to tell
- * it with. Streams send their headers after ten seconds.
+ * If an upstream asks for a longer pause, the caller gets the error immediately, while an HTTP status can still be sent.
+ * Streams send their headers after ten seconds.
  */
 export const longestRetryAfterMs = 8_000;
 
-/** Seconds of a `Retry-After` (seconds or a date) or `retry-after-ms` header; undefined when neither says anything. */
+/** Seconds from `Retry-After` (seconds or a date) or `retry-after-ms`; undefined without a valid value. */
 export function readRetryAfter(
   headers: Record<string, string | string[] | undefined>,
   now: number,
@@ -23,7 +23,7 @@ export function readRetryAfter(
   return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000);
 }
 
-/** Exponential with jitter (half to whole), or what the upstream asked for. `attempt` counts from 1. */
+/** Exponential backoff with jitter (half to full), or the upstream's value. `attempt` counts from 1. */
 export function retryDelayMs(attempt: number, retryAfterSeconds: number | undefined, random = Math.random()): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000;
   const whole = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));

@@ -5,7 +5,7 @@ import { verifies } from '../../../../test/verifies.js';
 import { createModelObservers } from '../routing/measure-model-calls.js';
 import { RetryBudget } from './retry-budget.js';
 
-/** Retries that were allowed for so many calls, each of which would take `most`. */
+/** The number of retries granted to `calls` calls that each want up to `most`. */
 function retriesOf(calls: number, budget: RetryBudget, most = 2): number {
   let retries = 0;
   for (let call = 0; call < calls; call += 1) {
@@ -20,9 +20,9 @@ verifies('models.retry-budget', 'a share of the calls and a reserve, which time 
   const budget = new RetryBudget({ share: 0.25, reserve: 10 }, () => now);
   expect(retriesOf(1_000, budget)).toBe(259);
   now += 5_000;
-  // Half the reserve, and one that was nearly there.
+  // Half the reserve, plus one that was nearly refilled.
   expect(retriesOf(1, budget, 100)).toBe(6);
-  // What is not used is not saved up.
+  // Unused retries do not accumulate.
   now += 3_600_000;
   expect(retriesOf(1, budget, 100)).toBe(10);
   for (let call = 0; call < 1_000; call += 1) budget.called();
@@ -46,7 +46,7 @@ verifies(
     for (const events of ends) {
       expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: 'model_error', upstreamStatus: 503 } });
     }
-    // Of the reserve a little comes back while they run.
+    // The reserve refills slightly while they run.
     expect(requests.length).toBeGreaterThan(calls);
     expect(requests.length).toBeLessThan(calls * 1.1 + 30);
     const metrics = createMetrics({ processMetrics: false });

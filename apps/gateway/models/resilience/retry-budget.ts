@@ -1,14 +1,14 @@
-// How many retries a provider gets beside its calls: a share of them, and a small reserve that time refills. A provider
-// that fails every call so gets hardly more load than one that answers. Pure but for the clock: it calls nobody.
+// The retries that a provider gets: a share of its calls, and a small reserve that refills over time. A provider that fails
+// every call therefore gets little more load than one that answers. Pure except for the clock.
 
 export interface RetryBudgetSettings {
-  /** Retries a call. */
+  /** Retries per call. */
   share: number;
-  /** Retries at once, however few calls there are. */
+  /** Retries available immediately, however few calls there are. */
   reserve: number;
 }
 
-/** An empty reserve is full again after so long. */
+/** Time in which an empty reserve refills. */
 const refillMs = 10_000;
 
 export class RetryBudget {
@@ -17,19 +17,19 @@ export class RetryBudget {
 
   constructor(
     private readonly settings: RetryBudgetSettings,
-    /** ms; only differences count. */
+    /** In ms; only differences matter. */
     private readonly now: () => number = () => performance.now(),
   ) {
     this.left = settings.reserve;
     this.at = now();
   }
 
-  /** A call is made, whatever becomes of it. */
+  /** Counts a call, whatever its result. */
   called(): void {
     this.add(this.settings.share);
   }
 
-  /** Whether one retry may be made; it is taken. */
+  /** Takes one retry if the budget has one. */
   take(): boolean {
     const now = this.now();
     this.add(((now - this.at) / refillMs) * this.settings.reserve);
@@ -39,7 +39,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** What is not used is not saved up beyond the reserve, or one retry where there is none. */
+  /** Unused retries accumulate up to the reserve, or up to one if there is no reserve. */
   private add(retries: number): void {
     this.left = Math.min(this.left + retries, Math.max(this.settings.reserve, 1));
   }

@@ -1,10 +1,10 @@
-// How a message ends, once: its usage, then its end or its error. Readers of all families end through it.
+// Ends a message once: with its usage, then its end or its error. The readers of all families use it.
 import { AppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
 
 export class AnswerEnding {
-  /** Nothing after it counts. */
+  /** Further events are ignored. */
   over = false;
   usage?: Usage;
 
@@ -15,13 +15,13 @@ export class AnswerEnding {
     out.push(...ends);
   }
 
-  /** The answer failed; what was counted until then is still told. */
+  /** Ends with an error, after the usage counted so far. */
   fail(error: AppError, out: ModelEvent[]): void {
     this.end([{ type: 'error', error }], out);
   }
 }
 
-/** The body is over and the message is not. */
+/** The body ended before the message did. */
 export const cutShort = (provider: string) =>
   new AppError('model_stream_cut', `Model provider '${provider}' cut its answer short`);
 

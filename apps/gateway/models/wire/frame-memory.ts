@@ -1,8 +1,8 @@
-// Nearly all frames of a stream differ in one text only. Such a frame is known by what stands before and after the text,
-// which is then copied in place of parsing the frame; any difference is parsed.
+// Nearly all frames of a stream differ in a single text. Such a frame is recognized by what surrounds the text, so that
+// only the text is extracted instead of parsing the frame; any other difference is parsed.
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
-/** Frames in a row that are like no frame before: this stream has none that repeat. */
+/** After this many frames in a row without a match, the stream counts as one without repeating frames. */
 const mostMisses = 8;
 const escaped = /["\\\u0000-\u001f]/;
 const probe = 'probe';
@@ -16,12 +16,12 @@ interface Place {
 export class FrameMemory {
   private before = '';
   private after = '';
-  /** The frame that is given out, with each text in turn. */
+  /** The frame object that is reused with each text. */
   private frame: JsonObject | undefined;
   private place: Place | undefined;
   private misses = 0;
 
-  /** The frame's JSON; undefined when it is none. The same object may be given out again with the next text. */
+  /** The frame's JSON; undefined if it is invalid. The same object may be returned again with the next text. */
   parse(data: string): Json | undefined {
     const { before, after, place } = this;
     if (place !== undefined && data.length >= before.length + after.length) {
@@ -48,7 +48,7 @@ export class FrameMemory {
     if (at === -1 || data.lastIndexOf(quoted) !== at) return;
     const before = data.slice(0, at + 1);
     const after = data.slice(at + quoted.length - 1);
-    // Whether that text is the one which was found.
+    // Checks that the text found is really the one that varies.
     const known = parse(`${before}${probe}${after}`);
     const found = isJsonObject(known) ? placeOf(known) : undefined;
     if (found?.text !== probe) return;
@@ -59,7 +59,7 @@ export class FrameMemory {
   }
 }
 
-/** The text of a frame: OpenAI's `choices[0].delta.content`, Anthropic's `delta.text`. */
+/** Finds the text of a frame: OpenAI's `choices[0].delta.content`, Anthropic's `delta.text`. */
 function placeOf(frame: JsonObject): Place | undefined {
   const choices = frame['choices'];
   const first = Array.isArray(choices) ? choices[0] : frame;

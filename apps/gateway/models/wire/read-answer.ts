@@ -1,5 +1,5 @@
-// An open answer of an upstream as model events: SSE or one JSON, whichever its content type says. It leaves closing the
-// answer to whoever opened it.
+// Reads an open upstream answer as model events: SSE or a single JSON text, according to its content type. Does not close
+// the answer.
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
@@ -10,18 +10,18 @@ import { createSseReader, type SseReader } from './sse-reader.js';
 import type { HttpAnswer } from '#libs/http-client/outgoing.js';
 import type { AnswerReader } from './wire-family.js';
 
-/** After the finish reason only usage and `[DONE]` may come: an upstream that keeps the connection open sends neither. */
+/** Only usage and `[DONE]` can follow a finish reason, but some upstreams stay connected and send neither. */
 const afterFinishMs = 1_000;
 
 export interface AnswerBounds {
   provider: string;
-  /** One SSE event, characters. */
+  /** Maximum characters of one SSE event. */
   maxEventChars: number;
 }
 
 /**
- * Tells `take` the events, those of one read of the network in one batch. The last batch ends with `message_end` or
- * `error`, unless the reader wants to go on with another answer or `take` has enough.
+ * Passes events to `take`, one batch per network read. The last batch ends with `message_end` or `error`, unless the reader
+ * continues with another answer or `take` has enough.
  */
 export async function readAnswer(
   answer: Pick<HttpAnswer, 'headers' | 'read' | 'hurry'>,
@@ -36,7 +36,7 @@ export async function readAnswer(
     if (body.over) return;
     body.end(out);
   } catch (error) {
-    // The finish reason was there: the message is whole, whatever became of the connection after it.
+    // The finish reason had arrived, so the message is complete whatever happened to the connection afterwards.
     if (reader.settled && error instanceof AppError && error.code !== 'cancelled') reader.end(false, out);
     else reader.fail(toAppError(error), out);
   }
@@ -44,11 +44,11 @@ export async function readAnswer(
 }
 
 class AnswerBody {
-  /** Everything has been told, or the reader has enough. */
+  /** All events have been passed on, or the reader has enough. */
   over = false;
   private sse: SseReader | undefined;
   private readonly frames = new FrameMemory();
-  /** Of a body that is one JSON. */
+  /** Pieces of a body that is a single JSON text. */
   private pieces: Uint8Array[] = [];
   private started = false;
 
@@ -67,7 +67,7 @@ class AnswerBody {
     }
     const out: ModelEvent[] = [];
     this.over = this.readEvents(this.sse.feed(bytes), out);
-    // What still says something is waited for anew; keep-alive comments say nothing.
+    // Only real events restart this wait; keep-alive comments do not.
     if (out.length > 0 && !this.over && this.reader.settled) this.answer.hurry(afterFinishMs);
     const flow = out.length > 0 ? this.tell(out) : undefined;
     if (flow === 'enough') this.over = true;
@@ -75,7 +75,7 @@ class AnswerBody {
     return this.over ? 'enough' : undefined;
   }
 
-  /** The end of a body that is complete. */
+  /** The end of a complete body. */
   end(out: ModelEvent[]): void {
     if (!this.started) this.start(new Uint8Array());
     const { reader, sse } = this;
@@ -94,7 +94,7 @@ class AnswerBody {
       this.sse = createSseReader(this.bounds.maxEventChars);
   }
 
-  /** True when the answer is over. */
+  /** Returns true when the answer is over. */
   private readEvents(events: string[], out: ModelEvent[]): boolean {
     const { reader } = this;
     for (const event of events) {
@@ -117,7 +117,7 @@ class AnswerBody {
     const all = Buffer.concat(this.pieces).toString();
     const text = all.startsWith('\ufeff') ? all.slice(1) : all;
     const body = parse(text);
-    // Gemini without `alt=sse` streams one list.
+    // Gemini without `alt=sse` streams a JSON list.
     const chunks = Array.isArray(body) ? body : [body];
     if (chunks.length === 0 || !chunks.every(isJsonObject)) {
       return reader.fail(this.badResponse(`sent ${describe(text)} instead of JSON`), out);
@@ -131,10 +131,10 @@ class AnswerBody {
   }
 }
 
-/** A last frame without its blank line counts when it is whole; half a frame is a cut, not bad JSON. */
+/** A last frame without its blank line counts if it is complete; half a frame is a cut, not bad JSON. */
 const lastFrames = (events: string[]) => events.filter((data) => data.trim() === '[DONE]' || isJsonObject(parse(data)));
 
-/** By content type; where that says neither, by how the body begins. */
+/** Determined by the content type, else by how the body begins. */
 function kindOf(contentType: string | string[] | undefined, first: Uint8Array): 'sse' | 'json' {
   const type = String(contentType ?? '').toLowerCase();
   if (type.includes('event-stream')) return 'sse';
@@ -143,7 +143,7 @@ function kindOf(contentType: string | string[] | undefined, first: Uint8Array): 
     .toString('latin1', 0, 32)
     .replace(/^\xef\xbb\xbf/, '')
     .trimStart();
-  // A read may end within the first word.
+  // A read may end within the first characters.
   const isSse = start !== '' && sseStarts.some((word) => start.startsWith(word) || word.startsWith(start));
   return isSse ? 'sse' : 'json';
 }

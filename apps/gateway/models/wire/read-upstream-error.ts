@@ -22,25 +22,25 @@ export interface UpstreamErrorMember {
   message: string;
   code: string;
   param?: string;
-  /** Said in the error itself, where the HTTP status is 200. */
+  /** Given in the error itself, if the HTTP status is 200. */
   status?: number;
-  /** When to try again, where the body says it and no header. */
+  /** When to retry, if only the body says so. */
   retryAfterSeconds?: number;
-  /** It is the gateway's key or account that is refused, whatever the status. */
+  /** The gateway's own key or account is refused, whatever the status. */
   refusesGateway?: true;
 }
 
 export interface ErrorReader {
   ofStatus(status: number, headers: Record<string, string | string[] | undefined>, body: string): UpstreamFailure;
-  /** An error object inside an answer whose status was 200. */
+  /** For an error object inside an answer with status 200. */
   inAnswer(error: UpstreamErrorMember): AppError;
 }
 
 export interface ErrorReading {
   provider: string;
-  /** What must never be shown, whoever says it. */
+  /** Values that are removed from every message. */
   secrets: string[];
-  /** The error in a body, as the family writes it. */
+  /** The error in a body, in the family's format. */
   readError(body: JsonObject): UpstreamErrorMember | undefined;
 }
 
@@ -95,7 +95,7 @@ function isContextLength(said: UpstreamErrorMember): boolean {
   );
 }
 
-/** OpenAI's word and Moonshot's: waiting does not help. */
+/** OpenAI's and Moonshot's codes for a used-up quota, where waiting does not help. */
 const usedUp = new Set(['insufficient_quota', 'exceeded_current_quota_error']);
 
 const retryable = (status: number) =>

@@ -1,13 +1,13 @@
-// Bytes of an SSE body in, the `data` of each complete event out, in batches of one read. Bounded; it neither parses
-// the data nor knows what `[DONE]` means.
+// Extracts the `data` of each complete event from the bytes of an SSE body, one batch per read. Bounded. Does not parse the
+// data, and does not know `[DONE]`.
 import { createParser } from 'eventsource-parser';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 export interface SseReader {
-  /** @throws AppError model_bad_response when one event is larger than the bound */
+  /** @throws AppError model_bad_response if an event exceeds the bound */
   feed(bytes: Uint8Array): string[];
-  /** What a body that ends without its last blank line still holds. */
+  /** Returns what remains of a body that ends without its last blank line. */
   finish(): string[];
 }
 
@@ -32,13 +32,13 @@ export function createSseReader(maxEventChars: number): SseReader {
   };
 }
 
-/** An event that is called an error is one, whatever its data looks like. */
+/** Treats an event named `error` as an error, whatever its data looks like. */
 function asError(data: string): string {
   try {
     const said = JSON.parse(data) as Json;
     if (isJsonObject(said)) return isError(said) ? data : JSON.stringify({ error: said });
   } catch {
-    // Plain words.
+    // Not JSON: plain text.
   }
   return JSON.stringify({ error: { message: data } });
 }

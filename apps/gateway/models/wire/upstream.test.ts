@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A transport to a server that answers each connection's first bytes as told. */
+/** A transport to a server that responds to the first bytes of each connection with `answer`. */
 async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10): Promise<HttpClient> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -29,7 +29,7 @@ async function transportTo(answer: (socket: Socket) => void, maxConcurrency = 10
     { baseUrl, headers: {} },
     { timeout_ms: bounds, max_concurrency: maxConcurrency, max_response_bytes: 10_000_000 },
   );
-  // For the hook of the fixture, which closes the provider of the test.
+  // Lets the fixture's hook close this test's provider.
   use(baseUrl);
   closing.push(
     () => void server.close(),
@@ -68,7 +68,7 @@ for (const [framing, framed] of framings) {
         const [headers, body] = framed(Buffer.alloc(size, 'x'));
         const transport = await transportTo((socket) => {
           socket.write(`HTTP/1.1 200 OK\r\n${headers}\r\n\r\n`);
-          // The first piece is read at once; what comes after it finds nobody reading.
+          // The first piece is read immediately; nobody reads the following ones.
           socket.write(body.subarray(0, 50));
           setTimeout(() => socket.end(body.subarray(50)), 30);
         });
@@ -139,7 +139,7 @@ verifies('models.upstream-closes', 'connections are used again, one call each', 
   for (let round = 0; round < 5; round += 1) {
     for await (const event of oneByOne((take) => provider.call(asking(), calling(), take)))
       expect(event.type).not.toBe('error');
-    // The end of the answer, behind its [DONE], is yet to be read.
+    // The end of the answer, after its [DONE], has not been read yet.
     await pause(20);
     connections = Math.max(connections, server.connections());
   }

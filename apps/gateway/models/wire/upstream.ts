@@ -1,4 +1,4 @@
-// The HTTP client of one model provider: an answer is there with its first byte, and failures are those of a model.
+// The HTTP client of one model provider. An answer opens with its first byte, and failures become model errors.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { HttpClient } from '#libs/http-client/http-client.js';
 import type { ClientOptions, HttpFailure } from '#libs/http-client/outgoing.js';

@@ -1,5 +1,5 @@
-// What a vendor's folder gives: how a request is written and an answer read. Everything else that an HTTP provider does
-// (connections, retries, deadlines, lists of models) is the same for all of them and lies in wire-provider.ts.
+// What a vendor's folder provides: writing requests and reading answers. Everything else about an HTTP provider
+// (connections, retries, deadlines, model lists) is the same for all and in wire-provider.ts.
 import type { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -8,23 +8,23 @@ import type { ErrorReader, UpstreamErrorMember } from './read-upstream-error.js'
 import type { ToolNameRule, ToolNames } from '../conversation/tool-names.js';
 
 export interface WireFamily {
-  /** Where the API is when the configuration does not say. */
+  /** The address used if the configuration has none. */
   readonly baseUrl: string;
   readonly toolNames: ToolNameRule;
-  /** Sent with every request; lower case. */
+  /** Sent with every request; lower-case names. */
   headers(apiKey: string | undefined): Record<string, string>;
-  /** @throws AppError for what the family cannot say */
+  /** @throws AppError for a request that the family cannot express */
   toRequest(request: ModelRequest, reading: Reading): WireRequest;
-  /** How the tokens of a request are asked for; absent where the API counts none. @throws AppError as `toRequest` */
+  /** The request that counts tokens; absent if the API cannot count. @throws AppError as `toRequest` */
   toCount?(request: ModelRequest, reading: Reading): CountRequest;
-  /** The error that a body carries, if it is one. */
+  /** The error in a body, if it has one. */
   readError(body: JsonObject): UpstreamErrorMember | undefined;
   readonly modelsPath: string;
-  /** One page of the list under `modelsPath`. */
+  /** One page of the list at `modelsPath`. */
   readModels(body: JsonObject): { models: string[]; nextPath?: string };
 }
 
-/** What a reader needs of the provider that it reads for. */
+/** What a reader needs to know about its provider. */
 export interface Reading {
   provider: string;
   errors: ErrorReader;
@@ -32,30 +32,30 @@ export interface Reading {
 }
 
 export interface WireRequest {
-  /** Below the base address. */
+  /** Relative to the base address. */
   path: string;
   body: string;
   reader: AnswerReader;
 }
 
 export interface CountRequest {
-  /** Below the base address. */
+  /** Relative to the base address. */
   path: string;
   body: string;
-  /** The member of the answer that is the number. */
+  /** The member of the answer that has the number. */
   answer: string;
 }
 
-/** Reads one message, chunk by chunk; a whole answer is one chunk. Never throws on what an upstream says. */
+/** Reads one message, chunk by chunk; a whole answer is one chunk. Never throws on upstream data. */
 export interface AnswerReader {
-  /** The last event is out: nothing after it counts. */
+  /** The last event has been sent: later input is ignored. */
   readonly over: boolean;
-  /** The message is whole and nothing but a late count of tokens can follow: a connection that breaks now costs nothing. */
+  /** The message is complete, except perhaps for late usage: losing the connection now has no effect. */
   readonly settled: boolean;
   read(chunk: JsonObject, out: ModelEvent[]): void;
-  /** The body is over. `complete`: the upstream said so itself (`[DONE]`, or a whole answer). */
+  /** The body has ended. `complete`: the upstream said so (`[DONE]`, or a whole answer). */
   end(complete: boolean, out: ModelEvent[]): void;
   fail(error: AppError, out: ModelEvent[]): void;
-  /** The body to send when the message is to be gone on with; asked once an answer is over. */
+  /** The body of a request that continues the message; called at the end of an answer. */
   again?(): string | undefined;
 }

@@ -1,5 +1,5 @@
-// A provider over HTTP, whatever its family: one request out, one answer in, retries before the first byte, lists of
-// models. What the bytes mean is the family's; nothing of a vendor is known here.
+// A provider over HTTP, of any family: one request, one answer, retries before the first byte, and model lists. The family
+// interprets the bytes; nothing here is vendor-specific.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { HttpClient } from '#libs/http-client/http-client.js';
@@ -25,7 +25,7 @@ const errorBodyBytes = 64 * 1024;
 const countBytes = 64 * 1024;
 const listedModels = 10_000;
 const listedPages = 10;
-/** OpenAI's own limit, which the others share. */
+/** OpenAI's own limit, also used for the others. */
 const maxTools = 128;
 
 export interface WireParts extends CircuitParts {
@@ -101,7 +101,7 @@ export class WireProvider implements ModelProvider {
       const body = parse(await readText(answer, countBytes));
       const tokens = isJsonObject(body) ? body[count.answer] : undefined;
       if (typeof tokens === 'number' && tokens >= 0) return tokens;
-      throw new AppError('model_bad_response', `Model provider '${this.name}' did not say how many tokens it counts`);
+      throw new AppError('model_bad_response', `Model provider '${this.name}' did not return the number of tokens`);
     } finally {
       answer.close(true);
     }
@@ -125,7 +125,7 @@ export class WireProvider implements ModelProvider {
   private write(request: ModelRequest): WireRequest {
     const { tools } = request;
     if (tools.length > maxTools) {
-      const message = `${tools.length} tools are offered, the model takes ${maxTools}`;
+      const message = `${tools.length} tools are offered, but the model accepts at most ${maxTools}`;
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
     return this.family.toRequest(request, this.reading(request));
@@ -157,7 +157,7 @@ export class WireProvider implements ModelProvider {
   }
 
   private async toError(answer: HttpAnswer): Promise<UpstreamFailure> {
-    // What was said counts even when the rest of it was cut or is too long.
+    // The part that was received counts, even if the rest was cut or is too long.
     const body = await readText(answer, errorBodyBytes).catch(() => '');
     answer.close(true);
     return this.errors.ofStatus(answer.status, answer.headers, body);
@@ -165,7 +165,7 @@ export class WireProvider implements ModelProvider {
 
   private async listPage(path: string, signal: AbortSignal): Promise<{ models: string[]; nextPath?: string }> {
     const deadline = steadyNow() + this.config.timeout_ms.first_byte;
-    // It takes no call's place.
+    // Does not count against the limit of calls.
     const answer = await this.client.open({ method: 'GET', path }, { signal, deadline }, 0);
     try {
       if (answer.status === 404 || answer.status === 405) return { models: [] };
@@ -181,7 +181,7 @@ export class WireProvider implements ModelProvider {
 }
 
 export const countsNone = (provider: string) =>
-  new AppError('invalid_value', `Models of provider '${provider}' count no tokens before they are asked`, {
+  new AppError('invalid_value', `Models of provider '${provider}' cannot count the tokens of a request`, {
     param: 'model',
   });
 

@@ -1,5 +1,5 @@
-// Thrown where a call waits for a person and its caller does not: it comes back with the decision, or after it. Where nobody
-// makes more of it, its caller is told how to decide.
+// Thrown when a call waits for a person but its caller does not: the caller comes back with the decision, or after it. If
+// nothing catches it, its message tells the caller how to approve.
 import type { Approval } from '#libs/approvals/approval.js';
 import { AppError } from '#libs/schemas/errors.js';
 
@@ -8,8 +8,8 @@ export class ApprovalNeeded extends AppError {
     const { id, name, reason } = approval;
     super(
       'tool_denied',
-      `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: it can be given with ` +
-        `POST /api/approvals/${id} {"decision": "approve"}; then make the same call again`,
+      `The call of '${name}' needs an approval${reason === null ? '' : ` (${reason})`}: give it with ` +
+        `POST /api/approvals/${id} {"decision": "approve"}; then repeat the same call`,
     );
   }
 }

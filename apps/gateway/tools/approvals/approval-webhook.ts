@@ -1,5 +1,5 @@
-// Tells a webhook of approvals that wait, signed as Standard Webhooks describes (standardwebhooks.com). What is to be sent
-// stands in the database: whichever gateway comes first sends it, and tries again after a failure, also after a restart.
+// Notifies a webhook of waiting approvals, signed according to Standard Webhooks (standardwebhooks.com). Pending
+// notifications are in the database: any gateway sends them and retries after a failure, even after a restart.
 import { createHmac } from 'node:crypto';
 import { type Approval, shownApproval } from '#libs/approvals/approval.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
@@ -15,7 +15,7 @@ export interface ApprovalWebhookParts {
   logger: Logger;
 }
 
-/** After the first try, the second, … No more than these. */
+/** Delays after the first try, the second, … Then it gives up. */
 const retryMs = [1_000, 5_000, 30_000, 120_000, 300_000];
 const timeoutMs = 10_000;
 const atOnce = 8;
@@ -28,7 +28,7 @@ export class ApprovalWebhook {
 
   constructor(private readonly parts: ApprovalWebhookParts) {}
 
-  /** Sends what is due. Never throws. */
+  /** Sends pending notifications. Never throws. */
   send(): void {
     this.again = true;
     this.sending ??= this.sendDue().finally(() => (this.sending = undefined));
@@ -48,7 +48,7 @@ export class ApprovalWebhook {
         if (due.length === atOnce) this.again = true;
         await Promise.all(due.map((approval) => this.post(approval)));
       } catch (error) {
-        logger.debug({ error }, 'approvals to be told of could not be read');
+        logger.debug({ error }, 'due approval notifications could not be read');
       }
     }
   }
@@ -66,7 +66,7 @@ export class ApprovalWebhook {
       onSent('delivered');
     } catch (error) {
       onSent('failed');
-      logger.warn({ error, metadata: { approval: approval.id } }, 'the webhook was not told of an approval');
+      logger.warn({ error, metadata: { approval: approval.id } }, 'an approval notification could not be delivered');
     }
   }
 }
@@ -77,7 +77,7 @@ function bodyOf(approval: Approval) {
   return {
     type: 'approval.waiting',
     timestamp: new Date().toISOString(),
-    // Long ones are looked up by the id.
+    // Receivers fetch long arguments by id.
     data: { ...shown, arguments: isShort ? redact(approval.arguments) : null },
   };
 }

@@ -1,5 +1,5 @@
-// What the gateway does with approvals: shows them, takes decisions, wakes the turns that wait for one, and ends calls
-// that nobody decided about. The store decides which decision counts; every gateway sees it.
+// What the gateway does with approvals: shows them, takes decisions, wakes the turns that wait for one, and ends calls that
+// nobody decided in time. The store settles which decision counts, for all gateways.
 import type { Channels } from '#libs/backing/channels.js';
 import { type Approval, type ApprovalState, type Decision, refusedOutcome } from '#libs/approvals/approval.js';
 import type { ApprovalQuery, ApprovalStore, Approver } from '#libs/approvals/approval-store.js';
@@ -27,9 +27,9 @@ export interface ApprovalPorts {
   validator: ArgumentValidator;
   decide: Decide;
   webhook: ApprovalWebhook | undefined;
-  /** A run whose caller has gone and whose gateway is gone too may go on now. */
+  /** The run can continue, if both its caller and its gateway are gone. */
   onDecided: (approval: Approval) => void;
-  /** Counts what became of an approval, once. */
+  /** Counts the end of an approval, once. */
   onEnded: (state: ApprovalState) => void;
   clocks: Pick<TurnClocks, 'enter'>;
   logger: Logger;
@@ -39,13 +39,13 @@ export const approverRole = 'approver';
 
 const sweepMs = 2_000;
 const forgetMs = 600_000;
-/** A channel may lose a message; the store does not. */
+/** Channels may lose messages, so the store is polled as well. */
 const pollMs = 1_000;
 const maxSwept = 200;
 const publishMs = 2_000;
 
 export class Approvals {
-  /** Those who wait, by the approval. */
+  /** Waiting turns, by approval id. */
   private readonly waiting = new Map<string, Set<Bell>>();
   private readonly timers: NodeJS.Timeout[] = [];
   private sweeping: Promise<void> | undefined;
@@ -66,10 +66,11 @@ export class Approvals {
     await this.ports.webhook?.close();
   }
 
-  /** Of the caller, or of anyone where the caller may decide for others. */
+  /** Approvals of the caller, or of everybody if the caller may decide for others. */
   async get(id: string, caller: RequestContext): Promise<Approval> {
     const approval = await this.ports.store.get(id);
-    if (approval === undefined || (approval.principal !== caller.principal && !decidesForOthers(caller))) {
+    const none = approval === undefined || approval.kind === 'sampling';
+    if (none || (approval.principal !== caller.principal && !decidesForOthers(caller))) {
       throw new AppError('approval_not_found', `Approval '${id.slice(0, 64)}' not found`);
     }
     return approval;
@@ -82,7 +83,7 @@ export class Approvals {
   /** @throws AppError approval_not_found, approval_already_decided, invalid_tool_arguments, invalid_value, tool_denied */
   async decide(id: string, decision: Decision, caller: RequestContext): Promise<Approval> {
     const approval = await this.get(id, caller);
-    // Checked first, so that a late approver is not told about arguments.
+    // Checked first, so that a late approver gets no errors about arguments.
     if (approval.state !== 'waiting') throw alreadyDecided(approval);
     const decided =
       approval.kind === 'question'
@@ -100,7 +101,7 @@ export class Approvals {
   }
 
   /**
-   * Waits until somebody has decided, or the time for it is up. `onWaiting`: once, if nobody has yet.
+   * Waits until the approval is decided or expires. `onWaiting` is called once if it is still undecided.
    * @throws the signal's reason
    */
   async decided(id: string, signal: AbortSignal, onWaiting: (approval: Approval) => void): Promise<Approval> {
@@ -112,7 +113,7 @@ export class Approvals {
       for (;;) {
         signal.throwIfAborted();
         const approval = await this.ports.store.get(id).catch((error: unknown) => {
-          // The store may come back before the time is up.
+          // The store may recover before the approval expires.
           this.ports.logger.debug({ error }, 'an approval could not be read');
           return undefined;
         });
@@ -122,7 +123,7 @@ export class Approvals {
         }
         if (approval !== undefined) {
           if (leave === undefined) onWaiting(approval);
-          // Nothing of a turn's own time.
+          // Waiting does not count toward the turn's own time.
           leave ??= this.ports.clocks.enter(approval.runId ?? undefined);
           if (approval.expiresAt.getTime() <= Date.now()) await this.sweep();
         }
@@ -135,7 +136,7 @@ export class Approvals {
     }
   }
 
-  /** A new approval has been written. */
+  /** Called after a new approval has been written. */
   notify(): void {
     this.ports.webhook?.send();
   }
@@ -160,9 +161,9 @@ export class Approvals {
     return this.ports.questions.answer(question.id, { ...decision, arguments: content }, approverOf(caller));
   }
 
-  /** The call's row ends with its approval; a question's goes on. Writing it again changes nothing. */
+  /** Ends the parked call with its approval; the call of a question continues. Repeating the write changes nothing. */
   private async end(approval: Approval): Promise<void> {
-    if (approval.kind === 'question') return;
+    if (approval.kind !== 'approval') return;
     const { callId, requestId, keyId } = approval;
     const context = { requestId, ...(keyId === null ? {} : { keyId }) };
     await this.ports.journal.end({ ...context, callId, outcome: refusedOutcome(approval) });
@@ -179,7 +180,7 @@ export class Approvals {
     if (!validated.ok) {
       throw new AppError('invalid_tool_arguments', validated.message, { http: 400, param: 'arguments' });
     }
-    // The rules judge who asks, not who approves.
+    // The policy judges the principal that made the call, not the approver.
     const asker = {
       ...caller,
       principal: approval.principal,
@@ -194,18 +195,19 @@ export class Approvals {
     return validated.arguments;
   }
 
-  /** One at a time. Whatever fails is tried again a moment later. */
+  /** Runs one sweep at a time. A failed one is repeated a moment later. */
   private sweep(): Promise<void> {
     return (this.sweeping ??= this.endLapsed()
-      .catch((error: unknown) => this.ports.logger.debug({ error }, 'approvals could not be looked through'))
+      .catch((error: unknown) => this.ports.logger.debug({ error }, 'expired approvals could not be ended'))
       .finally(() => (this.sweeping = undefined)));
   }
 
   private async endLapsed(): Promise<void> {
     const { store, webhook } = this.ports;
     for (const approval of await store.lapsed(maxSwept)) {
-      const { id, state } = approval;
-      if ((state === 'expired' || state === 'cancelled') && (await store.close(id, state))) this.ports.onEnded(state);
+      const { id, kind, state } = approval;
+      const closed = (state === 'expired' || state === 'cancelled') && (await store.close(id, state));
+      if (closed && kind !== 'sampling') this.ports.onEnded(state);
       await this.end(approval);
       await this.announce(approval.id);
     }
@@ -220,12 +222,12 @@ export class Approvals {
     try {
       await this.ports.channels.publish(channelNames.approvals, id, AbortSignal.timeout(publishMs));
     } catch (error) {
-      this.ports.logger.warn({ error }, 'gateways could not be told of a decided approval: they look soon');
+      this.ports.logger.warn({ error }, 'a decision could not be announced: gateways find it when they poll');
     }
   }
 }
 
-/** Without keys everybody is the same principal. */
+/** Without keys, all callers are the same principal. */
 function decidesForOthers({ access, roles }: RequestContext): boolean {
   return roles?.includes(approverRole) === true || access?.scopes.includes('admin') === true;
 }

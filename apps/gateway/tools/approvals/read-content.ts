@@ -1,5 +1,5 @@
-// The content of an answer to a tool server's question, against the schema that the server sent. Only what was asked for is
-// taken along.
+// Checks the content of an answer to a tool server's question against the schema that the server sent. Fields that were not
+// asked for are dropped.
 import type { Approval, Decision } from '#libs/approvals/approval.js';
 import { maxAnswerBytes } from '#libs/approvals/question.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';

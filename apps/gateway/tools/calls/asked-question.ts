@@ -1,4 +1,4 @@
-// The question of a tool server that a call waits for, as the store has it, and how long questions have held the call.
+// What the tool server of a call asks, people or a model, as the store has it, and how long that has held the call.
 import type { Approval } from '#libs/approvals/approval.js';
 import type { QuestionStore } from '#libs/approvals/question-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -8,6 +8,9 @@ export class AskedQuestion {
   private shown: Approval | undefined;
   private since = 0;
   private earlierMs = 0;
+  private earlierForPeopleMs = 0;
+  /** Nobody needs an answer to the one that is open any more. */
+  private over = new AbortController();
 
   constructor(
     private readonly store: Pick<QuestionStore, 'open'>,
@@ -18,17 +21,27 @@ export class AskedQuestion {
     return this.shown !== undefined;
   }
 
+  /** Nothing of it is the tool's own time. */
   get heldMs(): number {
-    return this.earlierMs + (this.isOpen ? steadyNow() - this.since : 0);
+    return this.earlierMs + this.openMs;
   }
 
-  /** The question, once for each; `none` if nothing is asked. */
+  /** Nor of its turn's: a model's time is. */
+  get heldForPeopleMs(): number {
+    return this.earlierForPeopleMs + (this.shown?.kind === 'question' ? this.openMs : 0);
+  }
+
+  get signal(): AbortSignal {
+    return this.over.signal;
+  }
+
+  /** What is asked, once for each; `none` if nothing is. */
   async look(): Promise<Approval | 'none' | undefined> {
-    if (this.job.questions === undefined) return undefined;
-    const [asked] = await this.store.open([this.job.callId]);
+    const [asked] = await this.store.open([this.job.callId], ['question', 'sampling']);
     if (asked === undefined) return 'none';
     if (asked.id === this.shown?.id) return undefined;
-    if (!this.isOpen) this.since = steadyNow();
+    this.close();
+    this.since = steadyNow();
     this.shown = asked;
     return asked;
   }
@@ -36,8 +49,15 @@ export class AskedQuestion {
   /** False if none was open. */
   close(): boolean {
     if (!this.isOpen) return false;
+    this.earlierForPeopleMs = this.heldForPeopleMs;
     this.earlierMs = this.heldMs;
     this.shown = undefined;
+    this.over.abort('It is not asked any more');
+    this.over = new AbortController();
     return true;
+  }
+
+  private get openMs(): number {
+    return this.isOpen ? steadyNow() - this.since : 0;
   }
 }

@@ -3,7 +3,6 @@
 import { allowsTool } from '#libs/access/access.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Approval } from '#libs/approvals/approval.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
@@ -16,6 +15,7 @@ import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { ApprovalNeeded } from '../approvals/approval-needed.js';
+import type { SamplingDesk } from './dispatch-services.js';
 import type { LateCancels } from './late-cancels.js';
 import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../policy/decide.js';
 import type { ServerCall } from './server-call.js';
@@ -60,7 +60,7 @@ export interface ToolCallPorts {
   approval: ApprovalSettings;
   approvals: {
     store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
-    questions: Pick<QuestionStore, 'open'>;
+    questions: Pick<SamplingDesk, 'open'>;
     notify: () => void;
   };
   /** A tool that the policy denies to the caller, whatever its arguments. */
@@ -153,12 +153,13 @@ export class ToolCalls {
     });
   }
 
-  private async outcomeOf({ callId, deadline, signal }: CallContext): Promise<ToolOutcome> {
+  private async outcomeOf(context: CallContext): Promise<ToolOutcome> {
+    const { callId, deadline, signal } = context;
     const { journal, approvals } = this.ports;
     for (;;) {
       const stored = await journal.get(callId);
       if (stored?.outcome !== undefined) return stored.outcome;
-      const [asked] = await approvals.questions.open([callId]);
+      const [asked] = await approvals.questions.open([callId], context);
       if (asked !== undefined) throw new ApprovalNeeded(asked);
       if (stored === undefined || steadyNow() > deadline) {
         throw new AppError('tool_timeout', 'The call has not ended in time: its outcome is in the audit');

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import type { Channels } from '#libs/backing/channels.js';
 import type { Approval } from '#libs/approvals/approval.js';
@@ -39,6 +40,8 @@ interface Given {
   job?: Partial<ToolJob>;
   /** That wait. */
   questions?: Approval[];
+  /** Given what is asked of a model. */
+  onSampling?: (signal: AbortSignal) => void;
   context?: Partial<CallContext>;
   again?: boolean;
 }
@@ -58,6 +61,7 @@ function open(queue: MapQueue, given: Given = {}) {
       routes: new SessionRoutes({ takesJobs: () => true }),
       lateCancels: new LateCancels({ journal: journal as Journal, onDropped: () => undefined }),
       questions: { open: async () => given.questions ?? [] },
+      sampling: { answer: async (_asked, _caller, signal) => given.onSampling?.(signal), open: async () => [] },
       cancelGraceMs: 1_000,
       logger: silentLogger,
     },
@@ -251,6 +255,35 @@ verifies(
     state = 'completed';
     call.gap();
     expect(await ended).toEqual(someOutcome);
+  },
+);
+
+verifies(
+  'sampling.held',
+  'not the time of its turn, which ends the model call too; a caller that does not stay is not asked',
+  async () => {
+    const deadline = steadyNow() + 300;
+    const journal: Partial<Journal> = {
+      get: async () => ({ state: 'dispatched' }) as StoredCall,
+      end: async () => true,
+    };
+    const questions: Approval[] = [];
+    const signals: AbortSignal[] = [];
+    const { call, callId, told } = open(new MapQueue(), {
+      journal,
+      job: { ...canAsk, timeoutMs: 20, maxTimeoutMs: 20, deadline },
+      questions,
+      onSampling: (signal) => signals.push(signal),
+      context: { questions: 'return' },
+    });
+    questions.push({ ...someQuestion(callId), kind: 'sampling' });
+    const ended = call.run();
+    call.reply({ kind: 'started', callId, worker: 'worker-1' });
+    call.reply({ kind: 'question', callId, open: true });
+    expect(await ended).toMatchObject({ error: { code: 'tool_timeout' } });
+    expect(steadyNow()).toBeGreaterThan(deadline);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(told.every(({ asks }) => asks === undefined)).toBe(true);
   },
 );
 

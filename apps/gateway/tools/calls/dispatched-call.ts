@@ -1,5 +1,6 @@
 // One call between its job's adding and its outcome: replies first, the journal as the net, a deadline over all.
 // Whoever writes the terminal state first decides; this only ever returns what the journal says.
+import type { Approval } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -87,6 +88,7 @@ export class DispatchedCall implements ReplyListener {
       // With a reason: without one, Node makes an exception with a stack for every call.
       over.abort('over');
       stopListening();
+      this.question.close();
       signal.removeEventListener('abort', aborted);
       clearTimeout(this.poll);
       clearTimeout(this.deadline);
@@ -144,13 +146,18 @@ export class DispatchedCall implements ReplyListener {
     });
     if (this.over || this.stopping || asked === undefined) return;
     if (asked === 'none') return this.goOn();
+    if (asked.kind === 'sampling') return this.askModel(asked);
     if (this.call.context.questions !== 'hold') return this.leave(new ApprovalNeeded(asked));
     this.tell({ status: 'waiting_approval', asks: asked });
     // It ends by itself long before.
-    const { timeoutMs } = this.job;
-    const until = asked.expiresAt.getTime() - Date.now() + timeoutMs + workerFirstMs;
-    clearTimeout(this.deadline);
-    this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, until));
+    this.stopAfter(asked.expiresAt.getTime() - Date.now() + this.job.timeoutMs + workerFirstMs);
+  }
+
+  /** Not the tool's own time; the turn's goes on. */
+  private askModel(asked: Approval): void {
+    const { context } = this.call;
+    this.stopAfter(context.deadline + this.question.heldForPeopleMs - steadyNow());
+    void this.services.sampling.answer(asked, context, this.question.signal);
   }
 
   /** Nothing is asked any more: its own time goes on. */
@@ -205,8 +212,13 @@ export class DispatchedCall implements ReplyListener {
     if (this.question.isOpen) return;
     clearTimeout(this.deadline);
     if (this.over) return;
-    const end = Math.min(at, this.call.context.deadline + this.question.heldMs);
+    const end = Math.min(at, this.call.context.deadline + this.question.heldForPeopleMs);
     this.deadline = setTimeout(() => void this.timeIsUp(), Math.max(0, end - steadyNow()));
+  }
+
+  private stopAfter(ms: number): void {
+    clearTimeout(this.deadline);
+    this.deadline = setTimeout(() => void this.stop('tool_timeout'), Math.max(0, ms));
   }
 
   /** The word that it asks something may have been lost. */

@@ -41,13 +41,17 @@ interface Asked {
 }
 
 /** The cache of a gateway before a runner that counts what really runs. */
-function openRunner(answer: (nth: number) => Promise<ToolOutcome> | ToolOutcome = text) {
+function openRunner(
+  answer: (nth: number) => Promise<ToolOutcome> | ToolOutcome = text,
+  files: Record<string, string> = {},
+) {
   let runs = 0;
   const lookups: string[] = [];
   const { journal, backing } = services;
   const kept = new KeptResults({
     cache: backing.cache,
     journal,
+    fileIdentity: async (_context, path) => files[path],
     onLookup: (outcome) => void lookups.push(outcome),
     logger: silentLogger,
   });
@@ -156,4 +160,17 @@ verifies('tools.results-kept', 'equal calls at once run once; a failure answers 
   const told = (await all).map(({ outcome }) => [outcome.state, outcome.cached]);
   expect(told.filter(([, cached]) => cached === true)).toHaveLength(5);
   expect(runs()).toBe(2);
+});
+
+verifies('tools.results-kept', 'of a file only as long as it is the same file', async () => {
+  const files: Record<string, string> = { 'a.txt': 'one' };
+  const { ask, runs } = openRunner(text, files);
+  const read = (path: string) => ask({ args: { path }, tool: { readsFile: 'path', server: 'files' } });
+  await read('a.txt');
+  await expect.poll(async () => (await read('a.txt')).outcome.cached, { timeout: 10_000 }).toBe(true);
+  const before = runs();
+  files['a.txt'] = 'two';
+  expect((await read('a.txt')).outcome.cached).toBeUndefined();
+  for (let again = 0; again < 2; again += 1) expect((await read('missing.txt')).outcome.cached).toBeUndefined();
+  expect(runs()).toBe(before + 3);
 });

@@ -5,12 +5,16 @@ import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { Journal } from '#libs/runs/run-store.js';
+import type { CallContext } from '#libs/schemas/call-context.js';
+import { textOrEmpty } from '#libs/schemas/json.js';
 import { toolOutcomeSchema, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ServerCall } from './server-call.js';
 
 export interface KeptResultsParts {
   cache: Cache;
   journal: Pick<Journal, 'end'>;
+  /** Changes with the file, or undefined for one that cannot be read: of the session of the call. */
+  fileIdentity: (context: CallContext, path: string) => Promise<string | undefined>;
   onLookup: (outcome: 'hit' | 'miss' | 'skipped') => void;
   logger: Logger;
 }
@@ -33,7 +37,9 @@ export class KeptResults {
 
   private async answerKept(call: ServerCall, ttlMs: number, run: Run): Promise<ToolOutcome> {
     const { onLookup } = this.parts;
-    const key = keyOf(call);
+    const file = await this.fileOf(call);
+    if (file === undefined) return run();
+    const key = keyOf(call, file);
     if (call.context.noCache === true) {
       onLookup('skipped');
       return this.runAndKeep(key, ttlMs, run);
@@ -67,6 +73,17 @@ export class KeptResults {
         resolve(undefined);
       },
     };
+  }
+
+  /** Part of the key, so that a changed file has results of its own. Undefined: what it reads cannot be known. */
+  private async fileOf({ tool: { readsFile }, arguments: args, context }: ServerCall): Promise<string | undefined> {
+    if (readsFile === undefined) return '';
+    try {
+      return await this.parts.fileIdentity(context, textOrEmpty(args[readsFile]));
+    } catch {
+      // The tool says what is wrong with its file.
+      return undefined;
+    }
   }
 
   private async read(key: string): Promise<ToolOutcome | undefined> {
@@ -111,8 +128,8 @@ function keepable(outcome: ToolOutcome): ToolOutcome | undefined {
 }
 
 /** Of one principal, with the headers that the server is sent; of one session too, where the result depends on it. */
-function keyOf({ tool, arguments: args, context, forwarded = {} }: ServerCall): string {
+function keyOf({ tool, arguments: args, context, forwarded = {} }: ServerCall, file: string): string {
   const session = tool.stateful === true || tool.cachePerSession === true ? context.sessionId : null;
-  const caller = [context.principal, session, forwarded];
+  const caller = [context.principal, session, forwarded, file];
   return `tool-result:${canonicalHash([tool.server, tool.tool, tool.definitionHash, args, ...caller])}`;
 }

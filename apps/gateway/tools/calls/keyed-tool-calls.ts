@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
-import type { QuestionStore } from '#libs/approvals/question-store.js';
 import type { ApprovalStore } from '#libs/approvals/approval-store.js';
 import type { Journal, RunEnd, RunStore, StoredCall, StoredRun } from '#libs/runs/run-store.js';
 import type { CallContext } from '#libs/schemas/call-context.js';
@@ -15,6 +14,7 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import type { EndedToolCall, ToolCaller, ToolCallRequest, ToolCalls } from './call-tool.js';
+import type { SamplingDesk } from './dispatch-services.js';
 import type { ToolProgress } from './tool-runner.js';
 
 export interface KeyedToolCallPorts {
@@ -22,7 +22,7 @@ export interface KeyedToolCallPorts {
   runs: RunStore;
   journal: Journal;
   approvals: Pick<ApprovalStore, 'get'>;
-  questions: Pick<QuestionStore, 'open'>;
+  questions: Pick<SamplingDesk, 'open'>;
   gatewayId: string;
   /** Tells that a run of ours goes on here, until the returned function is called: others would interrupt it. */
   hold: (runId: string) => () => void;
@@ -143,7 +143,7 @@ export class KeyedToolCalls {
         return { id: callId, sessionId: stored.sessionId, tool: { name: request.name }, outcome: stored.outcome };
       }
       if (stored?.state === 'parked') return (await this.parked(stored, from)).run(onProgress);
-      const [asked] = stored?.job?.questions === undefined ? [] : await this.ports.questions.open([callId]);
+      const [asked] = stored?.job?.questions === undefined ? [] : await this.ports.questions.open([callId], from);
       if (asked !== undefined && asked.id !== shown) {
         if (from.questions !== 'hold') throw new ApprovalNeeded(asked);
         shown = asked.id;

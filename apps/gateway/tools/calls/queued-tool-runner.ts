@@ -14,7 +14,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import type { DispatchServices } from './dispatch-services.js';
+import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../policy/decide.js';
 import { ForwardedHeaders } from './forwarded-headers.js';
@@ -38,6 +38,7 @@ export interface QueuedToolRunnerParts {
   registry: ProcessRegistry;
   lateCancels: LateCancels;
   approvals: { questions: Pick<QuestionStore, 'open'>; settings: ApprovalSettings };
+  sampling: SamplingDesk;
   limits: {
     sessionCalls: number;
     principalCalls: number;
@@ -48,6 +49,7 @@ export interface QueuedToolRunnerParts {
   measuring: ToolMeasuring;
   /** Of a cached result: found, not found, or not wanted. */
   onCacheLookup: KeptResultsParts['onLookup'];
+  fileIdentity: KeptResultsParts['fileIdentity'];
   logger: Logger;
 }
 
@@ -70,7 +72,7 @@ export class QueuedToolRunner implements ToolRunner {
   private closing = false;
 
   constructor(private readonly parts: QueuedToolRunnerParts) {
-    const { backing, gatewayId, journal, lateCancels, limits, logger, registry } = parts;
+    const { backing, gatewayId, journal, lateCancels, limits, logger, registry, sampling } = parts;
     this.inbox = new ReplyInbox(backing.channels, gatewayId, logger);
     this.watch = new WorkerWatch(registry, backing.channels, logger);
     this.routes = new SessionRoutes(this.watch);
@@ -78,13 +80,25 @@ export class QueuedToolRunner implements ToolRunner {
     this.sessions = new FairSlots(limits.sessionCalls, limits.sessionCalls * waitingPerPlace, 'session');
     this.principals = new FairSlots(limits.principalCalls, limits.principalCalls * waitingPerPlace, 'principal');
     this.measure = new ToolCallMeasure(parts.measuring);
-    this.kept = new KeptResults({ cache: backing.cache, journal, onLookup: parts.onCacheLookup, logger });
+    const { fileIdentity, onCacheLookup: onLookup } = parts;
+    this.kept = new KeptResults({ cache: backing.cache, journal, fileIdentity, onLookup, logger });
     this.headers = new ForwardedHeaders(backing.cache, logger);
     const { questions } = parts.approvals;
     const { queue, channels } = backing;
     const { inbox, routes } = this;
     const { cancelGraceMs } = limits;
-    this.services = { queue, channels, journal, inbox, routes, lateCancels, cancelGraceMs, questions, logger };
+    this.services = {
+      queue,
+      channels,
+      journal,
+      inbox,
+      routes,
+      lateCancels,
+      cancelGraceMs,
+      questions,
+      sampling,
+      logger,
+    };
   }
 
   async start(): Promise<void> {

@@ -97,6 +97,10 @@ verifies('tools.calls-that-read', 'a tool of our own process says which, and no 
   const reading = { ...definition, annotations: { readOnlyHint: true } };
   expect(await read(reading, { builtin: true })).toEqual({ ...reads, cacheTtlMs: 9, cachePerSession: true });
   expect(await read(reading, {})).toEqual({ ...reads, cacheTtlMs: 9 });
+  const ofFile = { ...reading, _meta: { 'signalbox/reads_file': 'path' } };
+  const [own] = (await firstOf([ofFile], { builtin: true, tools })).published;
+  const [other] = (await firstOf([ofFile], { trusted: true, tools })).published;
+  expect([own?.readsFile, other?.readsFile]).toEqual(['path', undefined]);
 });
 
 test('only what is included and not excluded is offered, a name once', async () => {

@@ -6,6 +6,7 @@ import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import {
   toolMetadataMetaKey,
   toolReadOnlyWhenMetaKey,
+  toolReadsFileMetaKey,
   toolSessionlessMetaKey,
   toolTimeoutMetaKey,
 } from '#libs/mcp-server/call-meta.js';
@@ -207,13 +208,13 @@ function cacheOf(
   { name, annotations = {}, _meta: meta = {} }: ReadTool,
   server: ConfiguredServer,
   someCallsRead: boolean,
-): Pick<PublishedTool, 'cacheTtlMs' | 'cachePerSession'> {
+): Pick<PublishedTool, 'cacheTtlMs' | 'cachePerSession' | 'readsFile'> {
   const cacheTtlMs = settingOf(server.tools.cache_ttl_ms, name);
   const changes = annotations.readOnlyHint === false || annotations.destructiveHint === true;
   if (cacheTtlMs === undefined || (changes && !someCallsRead)) return {};
-  return server.builtin && meta[toolSessionlessMetaKey] !== true
-    ? { cacheTtlMs, cachePerSession: true }
-    : { cacheTtlMs };
+  if (!server.builtin || meta[toolSessionlessMetaKey] === true) return { cacheTtlMs };
+  const readsFile = meta[toolReadsFileMetaKey];
+  return { cacheTtlMs, cachePerSession: true, ...(typeof readsFile === 'string' ? { readsFile } : {}) };
 }
 
 function readingCalls(meta: Record<string, unknown>): ReadOnlyWhen | undefined {

@@ -22,6 +22,7 @@ import type { ServerStarts } from './server-starts.js';
 import { CommandRefused, resolveCommand, type Program } from '../../sandbox/resolve-command.js';
 import type { StdioOptions } from '../wire/stdio-transport.js';
 import { ShownPaths, TranslatedConnection, type ShownDirectory } from './shown-paths.js';
+import { samplingOf } from './sampling.js';
 import type { ConfiguredServer, OpenServer, SpareInstance } from './configured-server.js';
 
 export interface CommandParts {
@@ -168,6 +169,7 @@ export class CommandServer {
       onBound,
       root: this.isShared ? undefined : host,
       shared: this.isShared,
+      sampling: samplingOf(this.server),
       connectTimeoutMs: parts.connectTimeoutMs,
     };
     const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));

@@ -55,7 +55,12 @@ export async function establish(
   const guard = new GuardedTransport(transport, {
     cancelGraceMs: options.cancelGraceMs,
     onBound: options.onBound,
-    answered: ['ping', 'elicitation/create', ...(options.root === undefined ? [] : ['roots/list'])],
+    answered: [
+      'ping',
+      'elicitation/create',
+      ...(options.root === undefined ? [] : ['roots/list']),
+      ...(options.sampling === undefined ? [] : ['sampling/createMessage']),
+    ],
   });
   const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
   const connection = new ClientConnection(guard, options);

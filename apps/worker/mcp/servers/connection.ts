@@ -4,18 +4,20 @@ import { pathToFileURL } from 'node:url';
 import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import type { Answer, Question } from '#libs/approvals/question.js';
+import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
 import {
-  asElicitationError,
+  asAskingError,
   isBrokenQuestion,
   nobodyAnswers,
   readQuestion,
   refused,
   toElicitResult,
 } from './elicitation.js';
+import { isOverBounds, readSampling, type SamplingSettings, toSamplingResult } from './sampling.js';
 import { callScope, type ScopedCall } from '../wire/call-scope.js';
 import type { GuardedTransport, Progress } from '../wire/guarded-transport.js';
 import { keepListening } from '../wire/keep-listening.js';
@@ -36,6 +38,8 @@ export interface CallOptions extends ScopedCall {
   onProgress(progress: Progress): void;
   /** Absent: nobody can be asked. Rejects when the signal aborts, and with an error for the server to see. */
   onQuestion?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined;
+  /** The same, for a model. */
+  onSampling?: ((request: SamplingRequest, signal: AbortSignal) => Promise<SamplingAnswer>) | undefined;
 }
 
 /** The unchecked result of the server. */
@@ -72,6 +76,8 @@ export interface ConnectOptions {
   root?: string | undefined;
   /** Sessions share the connection: a question that does not name its call may be of another session. */
   shared?: boolean;
+  /** If given, the server may ask models. */
+  sampling?: SamplingSettings | undefined;
   /** Discoveries of earlier connections. */
   memory?: DiscoveryMemory | undefined;
   onBound?: OnServerBound | undefined;
@@ -110,13 +116,17 @@ export class ClientConnection implements ToolConnection {
     private readonly guard: GuardedTransport,
     private readonly options: EstablishOptions,
   ) {
-    const { root, prior } = options;
+    const { root, prior, sampling } = options;
     this.unproven = prior?.kind === 'modern';
     const onChanged = () => notify(this.changedListeners);
     this.client = new Client(
       { name: 'signalbox', version: '1' },
       {
-        capabilities: { elicitation: { form: {} }, ...(root === undefined ? {} : { roots: {} }) },
+        capabilities: {
+          elicitation: { form: {} },
+          ...(root === undefined ? {} : { roots: {} }),
+          ...(sampling === undefined ? {} : { sampling: {} }),
+        },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
@@ -132,7 +142,18 @@ export class ClientConnection implements ToolConnection {
         if (call?.onQuestion === undefined) throw nobodyAnswers();
         return toElicitResult(await call.onQuestion(readQuestion(params), mcpReq.signal));
       } catch (error) {
-        throw asElicitationError(error, this.client.getProtocolEra());
+        throw asAskingError('elicitation/create', error, this.client.getProtocolEra());
+      }
+    });
+    if (sampling === undefined) return;
+    this.client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
+      try {
+        const call = this.asking();
+        if (call?.onSampling === undefined) throw nobodyAnswers();
+        return toSamplingResult(await call.onSampling(readSampling(params, sampling), mcpReq.signal));
+      } catch (error) {
+        if (isOverBounds(error)) this.options.onBound?.('sampling');
+        throw asAskingError('sampling/createMessage', error, this.client.getProtocolEra());
       }
     });
   }

@@ -11,7 +11,6 @@ import { type Answer, maxQuestionLength, maxQuestionSchemaBytes, type Question }
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
-const elicitation = 'elicitation/create';
 const primitives: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
 /** @throws ProtocolError if it cannot be asked like that */
@@ -36,11 +35,11 @@ export function toElicitResult(answer: Answer): ElicitResult {
 }
 
 /** A server of the older eras is told, and may go on. In the newer one the call ends with what could not be asked. */
-export function asElicitationError(error: unknown, era: string | undefined): unknown {
+export function asAskingError(method: string, error: unknown, era: string | undefined): unknown {
   if (era !== 'modern' || !(error instanceof ProtocolError)) return error;
   const notFound: number = ProtocolErrorCode.MethodNotFound;
   return error.code === notFound
-    ? new SdkError(SdkErrorCode.CapabilityNotSupported, error.message, { method: elicitation })
+    ? new SdkError(SdkErrorCode.CapabilityNotSupported, error.message, { method })
     : new AppError('tool_failed', `The tool asked something that cannot be asked: ${error.message}`);
 }
 

@@ -11,6 +11,7 @@ import { credentialOf, isSameServer, type ConfiguredServer, type OpenServer } fr
 import { connectHttp } from './connect.js';
 import { DiscoveryMemory, type DiscoveryKey } from './discovery.js';
 import { InProcessConnection, type InProcessServer } from './in-process-connection.js';
+import { samplingOf } from './sampling.js';
 import type { ServerBound } from '../wire/server-bound.js';
 import { CommandRefused } from '../../sandbox/resolve-command.js';
 
@@ -135,6 +136,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
         memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
         connectTimeoutMs,
         shared: (server.scope ?? 'shared') === 'shared',
+        sampling: samplingOf(server),
       },
     );
   };

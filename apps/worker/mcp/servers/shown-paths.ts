@@ -91,6 +91,7 @@ export class TranslatedConnection implements ToolConnection {
           maxTimeoutMs: options.maxTimeoutMs,
           onProgress: (progress) => options.onProgress(this.paths.toShown(progress)),
           onQuestion: this.translated(options.onQuestion),
+          onSampling: this.translated(options.onSampling),
           questionsMs: options.questionsMs ?? 0,
         }),
       );
@@ -105,7 +106,10 @@ export class TranslatedConnection implements ToolConnection {
     return this.inner.close();
   }
 
-  private translated(ask: CallOptions['onQuestion']): CallOptions['onQuestion'] {
-    return ask && (async (question, signal) => this.paths.toHost(await ask(this.paths.toShown(question), signal)));
+  private translated<Asked, Answer>(ask: ((asked: Asked, signal: AbortSignal) => Promise<Answer>) | undefined) {
+    return (
+      ask &&
+      (async (asked: Asked, signal: AbortSignal) => this.paths.toHost(await ask(this.paths.toShown(asked), signal)))
+    );
   }
 }

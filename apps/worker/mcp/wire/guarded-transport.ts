@@ -43,7 +43,8 @@ const maxIdLength = 1_024;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
 const deliveredASecond = 1_000;
-/** Requests for people, and refused ones, in ten seconds; a server that sends more cannot work without the answers. */
+const askingMethods: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage']);
+/** Requests for people and models, and refused ones, in ten seconds; a server that sends more cannot work without the answers. */
 const questionsSize = 100;
 const questionsWindowMs = 10_000;
 const methodNotFound = -32_601;
@@ -161,7 +162,7 @@ export class GuardedTransport implements Transport {
     const { method, id } = read;
     if (typeof method !== 'string' || exceedsDepth(read, maxDepth) || isTooLong(id)) return;
     if (id === undefined || this.options.answered?.includes(method) === true) {
-      if (id === undefined || method !== 'elicitation/create' || this.mayAsk()) this.onmessage?.(message, extra);
+      if (id === undefined || !askingMethods.has(method) || this.mayAsk()) this.onmessage?.(message, extra);
       return;
     }
     if (typeof id === 'string' || typeof id === 'number') this.refuse(id);

@@ -1,6 +1,6 @@
 // The limits on a server's data, as labels of the metric.
 
-/** `listing` is cut there, `exchanges` are what it leaves open; all but `listing` fail a call, or end the server. */
+/** `listing` is cut there, `exchanges` are what it leaves open; `sampling` is refused; all others fail a call, or end the server. */
 export type ServerBound =
   | 'message_bytes'
   | 'message_values'
@@ -8,6 +8,7 @@ export type ServerBound =
   | 'unasked_messages'
   | 'noise'
   | 'questions'
+  | 'sampling'
   | 'unread_answers'
   | 'listing'
   | 'exchanges'

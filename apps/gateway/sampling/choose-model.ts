@@ -1,0 +1,34 @@
+// The model that answers a tool server: one that its settings and the caller's key allow. Pure.
+import { allowsModel, matchesGlob } from '#libs/access/access.js';
+import type { SamplingRequest } from '#libs/approvals/sampling.js';
+import type { Access } from '#libs/schemas/call-context.js';
+import { AppError } from '#libs/schemas/errors.js';
+
+/**
+ * The first hint that a model has in its name, else the default model (undefined), else the first one. `known`: as callers
+ * write them; `preferred`: the default.
+ * @throws AppError model_forbidden
+ */
+export function chooseModel(
+  { hints, models }: Pick<SamplingRequest, 'hints' | 'models'>,
+  { known, preferred }: { known: readonly string[]; preferred: string },
+  access: Access | undefined,
+): string | undefined {
+  const names = [...new Set([preferred, ...known].flatMap((name) => [name, withoutProvider(name)]))];
+  const allowed = names.filter(
+    (name) =>
+      name !== '' &&
+      allowsModel(access, name) &&
+      (models === undefined || models.some((glob) => matchesGlob(glob, name))),
+  );
+  const [first] = allowed;
+  if (first === undefined) throw new AppError('model_forbidden', 'No model is allowed for this tool server and key');
+  for (const hint of hints.map((each) => each.toLowerCase())) {
+    const found =
+      allowed.find((name) => name.toLowerCase() === hint) ?? allowed.find((name) => name.toLowerCase().includes(hint));
+    if (hint !== '' && found !== undefined) return found;
+  }
+  return first === preferred ? undefined : first;
+}
+
+const withoutProvider = (name: string) => name.slice(name.indexOf('/') + 1);

@@ -1,0 +1,147 @@
+// Answers what tool servers ask models while their calls run (MCP sampling): as the caller of the call, with the models that
+// its key allows. A request is taken in the store before a model is called, and taken again while the model works, so that
+// one gateway answers it and its worker knows that one does.
+import type { Approval } from '#libs/approvals/approval.js';
+import type { QuestionStore, SamplingOutcome } from '#libs/approvals/question-store.js';
+import {
+  maxSampledLength,
+  samplingLeaseMs,
+  samplingMs,
+  samplingRequestSchema,
+  type Sampled,
+} from '#libs/approvals/sampling.js';
+import type { Channels } from '#libs/backing/channels.js';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import type { Logger } from '#libs/logging/logger.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
+import type { FinishReason } from '#libs/schemas/model-event.js';
+import { channelNames } from '#libs/schemas/tool-job.js';
+import type { ModelRouter, RoutedModelEvent } from '../models/model-provider.js';
+import type { SamplingCaller, SamplingDesk } from '../tools/calls/dispatch-services.js';
+import { chooseModel } from './choose-model.js';
+import { toModelRequest } from './to-model-request.js';
+
+export interface SamplingPorts {
+  gatewayId: string;
+  questions: Pick<QuestionStore, 'take' | 'sampled' | 'open'>;
+  channels: Pick<Channels, 'publish'>;
+  models: Pick<ModelRouter, 'resolve' | 'list' | 'call'>;
+  /** Each request that was answered, with `ok` or the code of what went wrong. */
+  onAnswered: (outcome: string) => void;
+  logger: Logger;
+}
+
+const renewMs = samplingLeaseMs / 3;
+const publishMs = 2_000;
+
+export class Sampling implements SamplingDesk {
+  /** Those that are being answered here. */
+  private readonly answering = new Set<string>();
+
+  constructor(private readonly ports: SamplingPorts) {}
+
+  async open(callIds: readonly string[], caller: SamplingCaller): Promise<Approval[]> {
+    const asked = await this.ports.questions.open(callIds, ['question', 'sampling']);
+    for (const each of asked) if (each.kind === 'sampling') void this.answer(each, caller, caller.signal);
+    return asked.filter(({ kind }) => kind === 'question');
+  }
+
+  async answer(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<void> {
+    if (this.answering.has(asked.id)) return;
+    this.answering.add(asked.id);
+    await this.answerOnce(asked, caller, signal);
+    this.answering.delete(asked.id);
+  }
+
+  /** Never rejects. */
+  private async answerOnce(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<void> {
+    const { gatewayId, questions, channels, onAnswered, logger } = this.ports;
+    const over = new AbortController();
+    const take = async () => {
+      if (!(await questions.take(asked.id, gatewayId, samplingLeaseMs))) over.abort('Nobody waits for it any more');
+    };
+    let renewal: NodeJS.Timeout | undefined;
+    try {
+      await take();
+      if (over.signal.aborted) return;
+      // A store that is away gives the request up by itself.
+      renewal = setInterval(() => void take().catch(() => undefined), renewMs);
+      const both = AbortSignal.any([signal, over.signal, caller.signal]);
+      const outcome = await this.outcomeOf(asked, caller, both);
+      if (both.aborted || !(await questions.sampled(asked, gatewayId, outcome))) return onAnswered('cancelled');
+      onAnswered(outcome.errorCode ?? 'ok');
+      await channels.publish(channelNames.approvals, asked.id, AbortSignal.timeout(publishMs));
+    } catch (error) {
+      logger.warn({ error, requestId: caller.requestId }, 'what a tool server asked a model could not be answered');
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  private async outcomeOf(asked: Approval, caller: SamplingCaller, signal: AbortSignal): Promise<SamplingOutcome> {
+    const startedAt = performance.now();
+    const answer = new SampledAnswer();
+    const ended = () => ({ durationMs: performance.now() - startedAt, ...(answer.model && { model: answer.model }) });
+    try {
+      await this.ask(asked, caller, answer, signal);
+      return { answer: answer.whole(), ...ended() };
+    } catch (error) {
+      // The caller's log has the rest: what an upstream says is not for tool servers.
+      const { code } = toAppError(error);
+      return { answer: { refused: `No model answered (${code})` }, errorCode: code, ...ended() };
+    }
+  }
+
+  private async ask(
+    asked: Approval,
+    caller: SamplingCaller,
+    answer: SampledAnswer,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { models } = this.ports;
+    const { requestId, runId, traceparent, access } = caller;
+    const request = samplingRequestSchema.parse(asked.schema);
+    const bounded = AbortSignal.any([signal, abortAfter(samplingMs)]);
+    const known = (await models.list(bounded)).map(({ id }) => id);
+    const preferred = models.resolve(undefined).candidates.map(({ provider, model }) => `${provider.name}/${model}`)[0];
+    const route = models.resolve(chooseModel(request, { known, preferred: preferred ?? '' }, access));
+    const call = {
+      requestId,
+      ...(runId === undefined ? {} : { runId }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      deadline: steadyNow() + samplingMs,
+      signal: bounded,
+    };
+    await models.call(route, toModelRequest(request), call, (events) => answer.take(events));
+    if (bounded.aborted && !signal.aborted) throw new AppError('model_timeout', 'The model took too long');
+  }
+}
+
+/** A model's answer, from its events. */
+class SampledAnswer {
+  /** `provider/model` */
+  model: string | undefined;
+  private text = '';
+  private finishReason: FinishReason | undefined;
+  private error: AppError | undefined;
+
+  take(events: readonly RoutedModelEvent[]): 'enough' | undefined {
+    for (const event of events) {
+      if (event.type === 'routed') this.model = `${event.provider}/${event.upstreamModel}`;
+      else if (event.type === 'text_delta') this.text += event.text;
+      else if (event.type === 'message_end') this.finishReason = event.finishReason;
+      else if (event.type === 'error') this.error = event.error;
+    }
+    if (this.text.length <= maxSampledLength) return undefined;
+    this.error = new AppError('model_bad_response', `The answer has more than ${maxSampledLength} characters`);
+    return 'enough';
+  }
+
+  /** @throws AppError if the model failed */
+  whole(): Sampled {
+    if (this.error !== undefined) throw this.error;
+    const { model = '', text, finishReason } = this;
+    return { model, text, stopReason: finishReason === 'length' ? 'maxTokens' : 'endTurn' };
+  }
+}

@@ -1,0 +1,69 @@
+// What a server asks a model while a call of it runs (`sampling/createMessage`), read and bounded by what its settings allow.
+// Refuses tools and sounds: neither is offered.
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type CreateMessageRequestParams,
+  type CreateMessageResult,
+  type SamplingMessageContentBlock,
+} from '@modelcontextprotocol/client';
+import {
+  defaultSampledTokens,
+  maxSamplingBytes,
+  samplingRequestSchema,
+  type SamplingAnswer,
+  type SamplingRequest,
+} from '#libs/approvals/sampling.js';
+import type { ServerConfig } from '#libs/config/schema.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { refused } from './elicitation.js';
+
+export interface SamplingSettings {
+  models?: readonly string[] | undefined;
+  maxTokens: number;
+}
+
+/** The others are not looked at. */
+const maxHints = 10;
+
+/** Undefined: the server may ask no model. */
+export function samplingOf({ sampling }: Pick<ServerConfig, 'sampling'>): SamplingSettings | undefined {
+  if (sampling === false) return undefined;
+  if (sampling === true) return { maxTokens: defaultSampledTokens };
+  return { models: sampling.models, maxTokens: sampling.max_tokens };
+}
+
+/** @throws ProtocolError if it cannot be asked like that */
+export function readSampling(params: CreateMessageRequestParams, settings: SamplingSettings): SamplingRequest {
+  const { messages, modelPreferences, maxTokens, tools } = params;
+  if (tools !== undefined && tools.length > 0) throw refused('a model that is asked here has no tools');
+  const read = samplingRequestSchema.safeParse({
+    ...params,
+    messages: messages.map(({ role, content }) => ({ role, content: [content].flat().map(readBlock) })),
+    hints: modelPreferences?.hints?.slice(0, maxHints).flatMap(({ name }) => name ?? []) ?? [],
+    models: settings.models,
+    maxTokens: Math.min(maxTokens, settings.maxTokens),
+  });
+  if (!read.success) throw refused('a model is asked with at least one message, and for at least one token');
+  if (Buffer.byteLength(JSON.stringify(read.data)) > maxSamplingBytes) {
+    throw refused(`what a model is asked has at most ${maxSamplingBytes} bytes`);
+  }
+  return read.data;
+}
+
+/** @throws ProtocolError if no model answered */
+export function toSamplingResult(answer: SamplingAnswer): CreateMessageResult {
+  if ('refused' in answer) throw new ProtocolError(ProtocolErrorCode.InternalError, answer.refused);
+  const { model, text, stopReason } = answer;
+  return { role: 'assistant', model, stopReason, content: { type: 'text', text } };
+}
+
+const invalidParams: number = ProtocolErrorCode.InvalidParams;
+/** Too many, too large, or of what is not offered. */
+export const isOverBounds = (error: unknown): boolean =>
+  error instanceof AppError || (error instanceof ProtocolError && error.code === invalidParams);
+
+function readBlock(block: SamplingMessageContentBlock): SamplingMessageContentBlock {
+  if (block.type === 'text' || block.type === 'image') return block;
+  throw refused(`a model that is asked here reads text and pictures, no '${block.type}'`);
+}
