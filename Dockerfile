@@ -39,7 +39,7 @@ ENV NODE_ENV=production \
     WORKSPACES_DIR=/mcp_workspaces
 USER 1000:1000
 VOLUME ["/mcp_workspaces", "/var/lib/signalbox"]
-EXPOSE 8000 8001
+EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "dist/scripts/check-health.js", "gateway"]
 CMD ["node", "dist/apps/gateway/main.js"]

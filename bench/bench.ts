@@ -7,6 +7,7 @@ import { measureAdapters } from './adapters.js';
 import { auditReadingScenario, measureAuditReading } from './audit-reading.js';
 import { approvalSettings, measureApprovals } from './approvals.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
+import { chimechScenario, measureChimech } from './chimech.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
@@ -311,6 +312,7 @@ try {
     if (auditReadingScenario.includes(options.only))
       await measureAuditReading(system, options.quick ? 100_000 : 1_000_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
+    if (chimechScenario.includes(options.only)) await measureChimech(system, options.quick ? 5_000 : 60_000);
     if (options.peers) await comparePeers(system, measured);
     if (limitsScenario.includes(options.only)) await measureLimits(system);
     if (signInScenario.includes(options.only)) await measureSignIns(system);

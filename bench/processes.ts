@@ -53,7 +53,7 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  app: 'gateway' | 'worker';
+  app: 'gateway' | 'worker' | 'chimech';
   environment: Record<string, string>;
   /** Where its output and, with `profile`, its CPU profile go. */
   directory: string;
@@ -72,7 +72,14 @@ export async function startService({ app, environment, directory, home, profile 
   const child = own(
     spawn(process.execPath, [...flags, main], {
       cwd: home,
-      env: { PATH: process.env['PATH'], ...allocatorEnvironment, ...environment, PORT: port, SERVER_WORKER_PORT: port },
+      env: {
+        PATH: process.env['PATH'],
+        ...allocatorEnvironment,
+        ...environment,
+        PORT: port,
+        SERVER_WORKER_PORT: port,
+        CHIMECH_PORT: port,
+      },
       stdio: ['ignore', output, output],
     }),
   );

@@ -5,7 +5,7 @@ import { utimesSync } from 'node:fs';
 import { entryPoints } from './entry-points.mjs';
 
 const began = new Date();
-const { status, error } = spawnSync('nest', ['build', 'gateway', 'worker', 'scripts'], {
+const { status, error } = spawnSync('nest', ['build', 'gateway', 'worker', 'chimech', 'scripts'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
 });

@@ -1,7 +1,9 @@
 // Every generated document of the repository: path → text. Writing them is generate-docs.ts, the check that they are
 // current is documents.test.ts.
 import * as prettier from 'prettier';
+import type { Registry } from 'prom-client';
 import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/printing/print-reference.js';
+import { createChimechMetrics } from '#libs/metrics/chimech-metrics.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 import { errorMeanings } from '#libs/schemas/error-meanings.js';
 import { errorTable, toolErrorCodes, type ErrorCode } from '#libs/schemas/errors.js';
@@ -63,23 +65,34 @@ ${[...toolErrorCodes]
 }
 
 async function printMetrics(): Promise<string> {
-  const { registry } = createMetrics({ processMetrics: false });
+  const ours = await metricRows(createMetrics({ processMetrics: false }).registry);
+  const ofChimech = await metricRows(createChimechMetrics({ processMetrics: false }).registry);
+  return `# Metrics
+
+<!-- Written by \`npm run docs:generate\` from libs/metrics. -->
+
+\`GET /metrics\` of every process: open to this machine, elsewhere with \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
+metrics are there too. Labels are bounded: tool names that do not exist, and models that never answered, are \`other\`.
+\`outcome\` is \`ok\`, \`cancelled\` or an [error code](errors.md).
+
+${ours}
+
+## Of Chimech
+
+What a process of [Chimech](chimech.md) has, with Node's own. In a worker its calls are counted as those of any server.
+
+${ofChimech}
+`;
+}
+
+async function metricRows(registry: Registry): Promise<string> {
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; help: string; labelNames: string[] }[];
   const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
   const rows = metrics.map(({ name, help, labelNames }) => {
     const labels = labelNames.filter((label) => label !== 'le').map((label) => `\`${label}\``);
     return `| \`${name}\` | ${types.get(name)} | ${labels.join(', ')} | ${help} |`;
   });
-  return `# Metrics
-
-<!-- Written by \`npm run docs:generate\` from libs/metrics/metrics.ts. -->
-
-\`GET /metrics\` of every process: open to this machine, elsewhere with \`Authorization: Bearer <METRICS_TOKEN>\`. Node's own
-metrics are there too. Labels are bounded: tool names that do not exist, and models that never answered, are \`other\`.
-\`outcome\` is \`ok\`, \`cancelled\` or an [error code](errors.md).
-
-| metric | type | labels | meaning |
+  return `| metric | type | labels | meaning |
 |---|---|---|---|
-${rows.join('\n')}
-`;
+${rows.join('\n')}`;
 }

@@ -6,7 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect } from 'vitest';
 import { verifies } from '../test/verifies.js';
 
-const entryPoints = ['dist/apps/gateway/main.js', 'dist/apps/worker/main.js', 'dist/scripts/start.js'];
+const entryPoints = [
+  'dist/apps/gateway/main.js',
+  'dist/apps/worker/main.js',
+  'dist/apps/chimech/main.js',
+  'dist/scripts/start.js',
+];
 let root: string;
 
 /** A project whose compiler writes what is missing, leaves alone what is there, and counts its runs. */

@@ -15,6 +15,7 @@ secret('database_url', `postgres://signalbox:${postgresPassword}@postgres:5432/s
 secret('redis_url', `redis://default:${redisPassword}@redis:6379`);
 secret('redis_auth.conf', `requirepass ${redisPassword}`);
 secret('metrics_token', random());
+secret('chimech_api_key', random());
 secret('grafana_password', random());
 // Signs the checkpoints of the audit.
 secret('audit_signing_key', generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).trim());

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '#libs/config/load-config.js';
 import { StdioBridge } from './stdio-bridge.js';
-import { localUrl } from './local-url.js';
+import { localUrl } from '#libs/process/local-url.js';
 
 /** How long calls under way may still be answered when the client has closed its side. */
 const graceMs = 2_000;

@@ -8,7 +8,8 @@ import { migrate } from '#libs/postgres/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
-import { localUrl } from './local-url.js';
+import { localUrl } from '#libs/process/local-url.js';
+import { chimechModule } from './start/chimech-module.js';
 import { choosePort } from './start/choose-port.js';
 import { describeStart } from './start/describe-start.js';
 import { listenForSignals } from './start/listen-for-signals.js';
@@ -55,6 +56,7 @@ async function main(): Promise<void> {
         // Only what was chosen here: the rest the services read from the same places.
         ...(gatewayPort === server.port ? {} : { PORT: String(gatewayPort) }),
         ...(workerPort === server.worker_port ? {} : { SERVER_WORKER_PORT: String(workerPort) }),
+        ...chimechModule(config, built('apps/chimech/own-tools.module.js')),
       },
       // The services keep to their grace themselves; this is for one that does not.
       stopDeadlineMs: server.shutdown_grace_ms + 5_000,

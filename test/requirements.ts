@@ -3,6 +3,7 @@
 import { accessRequirements } from './requirements/access.js';
 import { auditRequirements } from './requirements/audit.js';
 import { chatRequirements } from './requirements/chat.js';
+import { chimechRequirements } from './requirements/chimech.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
@@ -19,6 +20,7 @@ export const requirements = {
   ...accessRequirements,
   ...auditRequirements,
   ...chatRequirements,
+  ...chimechRequirements,
   ...deploymentRequirements,
   ...chatApisRequirements,
   ...limitsRequirements,

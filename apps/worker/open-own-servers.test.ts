@@ -47,7 +47,7 @@ afterEach(async () => {
 async function opened(providers: NonNullable<Parameters<typeof Module>[0]['providers']>) {
   @Module({ providers })
   class OwnTools {}
-  const own = await openOwnServers(OwnTools as Type, ['workspace'], {
+  const own = await openOwnServers([OwnTools as Type], ['workspace'], {
     logger: silentLogger,
     openWorkspace: () => ({}) as never,
   });

@@ -1,4 +1,4 @@
-// Creates in-process MCP servers from the decorated classes of a Nest module. Refuses the names of builtin servers.
+// Creates in-process MCP servers from the decorated classes of Nest modules. Refuses the names of builtin servers.
 import { Module, type Type } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core';
 import { NestLog } from '#libs/logging/nest-log.js';
@@ -7,7 +7,7 @@ import type { ToolServer, ToolServerOptions } from '#libs/mcp-server/tool-server
 
 export interface OwnServers {
   servers: ToolServer[];
-  /** Closes the servers, then the module. */
+  /** Closes the servers, then the modules. */
   close(): Promise<void>;
 }
 
@@ -16,12 +16,12 @@ class Found {}
 
 /** @throws Error for duplicate names of servers or tools, and whatever a provider's constructor throws */
 export async function openOwnServers(
-  module: Type,
+  modules: readonly Type[],
   reserved: readonly string[],
   options: ToolServerOptions,
 ): Promise<OwnServers> {
   const context = await NestFactory.createApplicationContext(
-    { module: Found, imports: [DiscoveryModule, module] },
+    { module: Found, imports: [DiscoveryModule, ...modules] },
     { logger: new NestLog(options.logger), abortOnError: false },
   );
   try {

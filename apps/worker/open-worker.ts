@@ -32,6 +32,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { createWorkspaceServer } from './builtin/workspace-server.js';
 import { ReplySender } from './jobs/reply-sender.js';
+import { importModules } from './import-modules.js';
 import { openOwnServers } from './open-own-servers.js';
 import { OwnToolsModule } from './own-tools.module.js';
 import { Isolation } from './sandbox/isolation.js';
@@ -68,6 +69,7 @@ export async function openWorker(
   // These may fail, so they come before anything that must be closed.
   const workspaces = await Workspaces.open(directory.path, bounds, isOurs);
   const unreadable = configurationFiles();
+  const modules = [OwnToolsModule, ...(await importModules(config.worker.modules))];
   const isolation = await Isolation.find({
     path: inheritedEnvironment()['PATH'] ?? '',
     maxFileBytes: maxBytes,
@@ -104,7 +106,7 @@ export async function openWorker(
     maxResultBytes: config.tools.max_result_bytes,
     fetchAllow: config.tools.fetch_allow,
   });
-  const own = await openOwnServers(OwnToolsModule, [workspaceServer.name], {
+  const own = await openOwnServers(modules, [workspaceServer.name], {
     logger,
     cache: backing.cache,
     openWorkspace: (call) => workspaces.workspace({ id: call.sessionId, directory: call.workspaceDirectory }),

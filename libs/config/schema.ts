@@ -1,6 +1,7 @@
 // All settings with their defaults and descriptions. `.env.example`, the JSON Schema and docs/configuration.md are generated
 // from them. Names are those of signalbox.yaml; `environment.ts` maps environment variables to them.
 import { z } from 'zod';
+import { chimechSchema } from './chimech-schema.js';
 import { policySchema } from './policy-schema.js';
 import { priceSchema } from './price-table.js';
 import { changePolicies, serverSchema } from './server-schema.js';
@@ -183,9 +184,14 @@ export const configSchema = z.strictObject({
   worker: z
     .strictObject({
       concurrency: count('Tool calls at once in a worker').default(64),
+      modules: z
+        .array(z.string().min(1))
+        .default([])
+        .describe('Compiled modules, by path, whose own tools run in the worker (docs/own-tools.md)'),
       server_starts: count('Programs of tool servers that start at once in a worker; default: one per CPU').optional(),
     })
     .prefault({}),
+  chimech: chimechSchema.prefault({}),
   limits: z
     .strictObject({
       body_bytes: bytes('A request body').default(16 * 1024 * 1024),

@@ -1,7 +1,7 @@
 // Creates a ToolServer from decorated instances. Refuses to start if two servers or two tools share a name.
 import type { DiscoveryService } from '@nestjs/core';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
-import { readDeclaredTools, readServerOptions, type Authorize } from './decorators.js';
+import { readDeclaredTools, readServerOptions, type Around, type Authorize } from './decorators.js';
 import type { ToolHandler } from './served-tool.js';
 import { ToolServer, type ToolServerOptions } from './tool-server.js';
 
@@ -22,7 +22,8 @@ export function createMcpServer(instances: object | readonly object[], options: 
     throw new Error(`One MCP server of several names: ${declared.map((server) => server.name).join(', ')}`);
   }
   const authorizers = targets.flatMap((target, index) => authorizersOf(target, declared[index]!.authorize));
-  const server = new ToolServer(first, joined(authorizers), options);
+  const hooks = { authorize: joined(authorizers), around: nested(targets.flatMap(aroundOf)) };
+  const server = new ToolServer(first, hooks, options);
   for (const target of targets) {
     for (const tool of readDeclaredTools(target.constructor)) {
       const method = (target as Record<string, ToolHandler>)[tool.method]!;
@@ -69,6 +70,19 @@ function authorizersOf(target: object, fromDecorator: Authorize | undefined): Au
   const method = (target as { authorize?: unknown }).authorize;
   if (typeof method === 'function') found.push((name, context) => (method as Authorize).call(target, name, context));
   return found;
+}
+
+function aroundOf(target: object): Around[] {
+  const method = (target as { around?: unknown }).around;
+  return typeof method === 'function' ? [(call, run) => (method as Around).call(target, call, run)] : [];
+}
+
+/** The first is the outermost. */
+function nested(arounds: readonly Around[]): Around {
+  return arounds.reduceRight<Around>(
+    (inner, outer) => (call, run) => outer(call, () => inner(call, run)),
+    (_call, run) => run(),
+  );
 }
 
 function joined(authorizers: readonly Authorize[]): Authorize {

@@ -1,7 +1,7 @@
 // `@McpServer` and `@McpTool` mark a class and its methods; nothing happens until a server is created from an instance.
 // The marks are stored as metadata on the class, so the class stays an ordinary Nest provider.
 import 'reflect-metadata';
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ReadOnlyWhen, ToolAnnotations } from '#libs/schemas/tool-definition.js';
@@ -10,13 +10,24 @@ import type { ToolContext } from './tool-context.js';
 /** Returning false, or throwing an AppError, refuses the call. */
 export type Authorize = (toolName: string, context: ToolContext) => boolean | void | Promise<boolean | void>;
 
+/** One call, before its arguments are checked. */
+export interface CallInProgress {
+  tool: string;
+  arguments: unknown;
+  context: ToolContext;
+}
+
+/** What a call ends with: its result, or what its client is asked before it runs again. */
+export type CallEnd = CallToolResult | InputRequiredResult;
+
+/** Runs a call and returns what the caller gets; `run` rejects with the tool's error, or the reason of an abort. */
+export type Around = (call: CallInProgress, run: () => Promise<CallEnd>) => Promise<CallEnd>;
+
 export interface McpServerOptions {
   name: string;
   version?: string;
   /** Runs before every handler. A method `authorize` of the class does the same. */
   authorize?: Authorize;
-  /** How this server shows errors of its tools; undefined uses the default form. */
-  renderError?: (error: unknown, toolName: string) => CallToolResult | undefined;
 }
 
 export interface McpToolOptions<Input extends z.ZodObject = z.ZodObject> {

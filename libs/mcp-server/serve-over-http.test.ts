@@ -3,6 +3,7 @@ import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
 import { maxPipelined } from '#libs/http-server/pipelined-requests.js';
 import { type LogFields, silentLogger } from '#libs/logging/logger.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { mcpClients } from '../../test/support/mcp-clients.js';
 import { rawRequest, type RawRequest } from '../../test/support/raw-request.js';
 import { verifies } from '../../test/verifies.js';
@@ -191,4 +192,42 @@ verifies('tools.own-server-http', 'a stop whose grace is over', async () => {
   await serving.close(50);
   await failed;
   expect(tools.stopped).toBe(1);
+});
+
+verifies('tools.own-server-authenticates', 'each caller by its key, and not for a session of another', async () => {
+  const { origin, serving } = await serve({
+    authenticate: ({ headers }) => {
+      const [, user] = /^Bearer key-of-(\w+)$/.exec(headers.authorization ?? '') ?? [];
+      if (user === undefined) throw new AppError('invalid_api_key', 'Show a key');
+      return user;
+    },
+    pages: { '/health/live': async () => ({ status: 200, contentType: 'text/plain', text: 'alive' }) },
+  });
+  const ask = (user: string | undefined, message: object, headers: Record<string, string> = {}) =>
+    rawRequest(origin, {
+      path: '/mcp',
+      headers: {
+        accept: 'application/json, text/event-stream',
+        ...(user === undefined ? {} : { authorization: `Bearer key-of-${user}` }),
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    });
+  const whoami = { method: 'tools/call', params: { name: 'whoami', arguments: {} } };
+  expect((await ask('ann', whoami)).text).toContain('"userId":"ann"');
+  const refused = await ask(undefined, whoami);
+  expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+  const clientInfo = { name: 'test', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const session = {
+    'mcp-session-id': (await ask('ann', { method: 'initialize', params })).headers['mcp-session-id'] as string,
+  };
+  expect((await ask('ann', whoami, session)).text).toContain('"userId":"ann"');
+  expect((await ask('bob', whoami, session)).status).toBe(404);
+  expect(await (await fetch(`${new URL(serving.url).origin}/health/live`)).text()).toBe('alive');
+  const posted = await fetch(`${origin}/health/live`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key-of-x' },
+  });
+  expect(posted.status).toBe(404);
 });

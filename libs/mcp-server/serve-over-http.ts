@@ -1,5 +1,5 @@
 // A decorated server over Streamable HTTP on a port of its own, for clients of every era. Accepts only requests whose
-// Host is this machine or an allowed name; it does not authenticate callers.
+// Host is this machine or an allowed name; who calls is told by `authenticate`, if it is given.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
@@ -41,6 +41,18 @@ export interface HttpServingOptions {
   maxSessions?: number;
   /** A client that reads nothing for this long is disconnected. Default 60 s. */
   stuckReaderMs?: number;
+  /** The user id of a caller. Default: everybody is `anonymous`. @throws AppError to refuse it */
+  authenticate?: (request: IncomingMessage) => string;
+  /** Told of each refusal by a limit: connections, sessions, requests of one connection. */
+  onRefused?: (limit: string) => void;
+  /** Other addresses that are answered with GET, without `authenticate` and for every Host: health and metrics. */
+  pages?: Readonly<Record<string, (request: IncomingMessage) => Promise<ServedPage>>>;
+}
+
+export interface ServedPage {
+  status: number;
+  contentType: string;
+  text: string;
 }
 
 export interface HttpServing {
@@ -86,9 +98,12 @@ class Serving implements HttpServing {
     this.origins = new Set(allowedOrigins);
     const { logger, stuckReaderMs = 60_000 } = options;
     this.stuckReaderMs = stuckReaderMs;
-    this.onRefused = (limit) => logger.warn({ metadata: { limit } }, 'refused by a limit');
-    // Refused connections have log lines of their own.
-    const onBound = (limit: string) => void (limit === 'connections' || this.onRefused(limit));
+    this.onRefused = (limit) => {
+      options.onRefused?.(limit);
+      // Refused connections have log lines of their own.
+      if (limit !== 'connections') logger.warn({ metadata: { limit } }, 'refused by a limit');
+    };
+    const onBound = this.onRefused;
     boundServer(this.http, { stuckReaderMs, onBound, logger });
     this.endpoint = new McpEndpoint(
       {
@@ -133,25 +148,34 @@ class Serving implements HttpServing {
     let body: unknown;
     try {
       if (!mayBeAnswered(request, response, () => this.onRefused('pipelined_requests'))) return;
+      const page = request.method === 'GET' ? this.options.pages?.[pathOf(request)] : undefined;
+      if (page !== undefined) {
+        const { status, contentType, text } = await page(request);
+        response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' }).end(text);
+        return;
+      }
       this.guard(request);
+      const principal = this.options.authenticate?.(request) ?? 'anonymous';
       body = request.method === 'POST' ? parseBody(await this.read(request)) : undefined;
-      await this.answer(request, response, { requestId, body });
+      await this.answer(request, response, { requestId, principal, body });
     } catch (thrown) {
       const error = toAppError(thrown);
       logFailure(this.options.logger, error, requestId);
+      if (error.code === 'invalid_api_key' && !response.headersSent) response.setHeader('www-authenticate', 'Bearer');
       if (response.headersSent) response.destroy();
       else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
     }
   }
 
   /** @throws AppError host_forbidden, origin_forbidden, not_found, method_not_allowed, unsupported_media_type, shutting_down */
-  private guard({ url, method = '', headers }: IncomingMessage): void {
+  private guard(request: IncomingMessage): void {
+    const { method = '', headers } = request;
     const { host, origin } = headers;
     if (!hostAllowed(host, this.hosts)) throw new AppError('host_forbidden', 'This Host is not served here');
     if (origin !== undefined && !originAllowed(origin, host, this.origins)) {
       throw new AppError('origin_forbidden', 'This Origin may not call');
     }
-    if (url?.split('?', 1)[0] !== this.path) throw new AppError('not_found', 'There is nothing at this address');
+    if (pathOf(request) !== this.path) throw new AppError('not_found', 'There is nothing at this address');
     if (!['GET', 'POST', 'DELETE'].includes(method)) {
       throw new AppError('method_not_allowed', 'Allowed here: POST, GET, DELETE');
     }
@@ -178,7 +202,7 @@ class Serving implements HttpServing {
   private async answer(
     request: IncomingMessage,
     response: ServerResponse,
-    { requestId, body }: { requestId: string; body: unknown },
+    { requestId, principal, body }: { requestId: string; principal: string; body: unknown },
   ): Promise<void> {
     const { method = 'POST', headers } = request;
     const frames = method === 'POST' ? readFrames(body) : undefined;
@@ -186,7 +210,7 @@ class Serving implements HttpServing {
     whenGone(request, response, () => gone.abort());
     const waits = method === 'GET' || frames?.listens === true;
     const signal = waits ? AbortSignal.any([gone.signal, this.stopping.signal]) : gone.signal;
-    const context = { principal: 'anonymous', requestId, signal, deadline: steadyNow() + requestMs };
+    const context = { principal, requestId, signal, deadline: steadyNow() + requestMs };
     const streams = method !== 'POST' || headers.accept?.includes(eventStream) === true;
     const exchange: McpExchange = { context, streams, readerBehind: false, atEnd: [] };
     if (frames?.calls === true) exchange.atEnd.push(this.enterCall());
@@ -208,6 +232,8 @@ class Serving implements HttpServing {
     };
   }
 }
+
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0]!;
 
 async function send(
   answer: Response,

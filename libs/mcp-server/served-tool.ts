@@ -72,6 +72,7 @@ export async function runTool(
   if (!input.success) {
     throw new AppError('invalid_tool_arguments', `Invalid arguments: ${problems(input.error)}`, {
       toolName: tool.name,
+      cause: input.error,
     });
   }
   const returned = await tool.handler(input.data, context);

@@ -17,8 +17,10 @@ import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
 import { readCallMeta, type CallMeta } from './call-meta.js';
-import type { Authorize, McpServerOptions } from './decorators.js';
+import type { Around, Authorize, McpServerOptions } from './decorators.js';
+import { exchangeOf } from './endpoint/exchange.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
+import { servePrompts, type PromptSource } from './serve-prompts.js';
 import { failedResult, runTool, serveTool, toolErrorCode, type ServedTool } from './served-tool.js';
 import type { ToolCache, ToolContext } from './tool-context.js';
 
@@ -30,6 +32,10 @@ export interface ToolServerOptions {
    * trusted, otherwise ignored.
    */
   openWorkspace?: (call: CallMeta) => Workspace;
+  /** Prompts that are listed beside the tools. */
+  prompts?: PromptSource;
+  /** The session of calls over a transport that has none and serves one client: stdio. */
+  sessionId?: string;
 }
 
 /** One call of a tool, however it reached the server. */
@@ -41,6 +47,8 @@ export interface ServedCall {
   meta: unknown;
   /** The connection's session, if its transport has sessions; a trusted caller's `meta` takes precedence. */
   sessionId?: string | undefined;
+  /** Who calls over HTTP; a trusted caller's `meta` takes precedence. */
+  userId?: string | undefined;
   signal: AbortSignal;
   /** What its client can be asked and has answered; absent within this process. */
   asking?: Pick<ToolContext, 'clientCapabilities' | 'inputResponses' | 'requestState'>;
@@ -71,7 +79,7 @@ export class ToolServer {
 
   constructor(
     private readonly declared: McpServerOptions,
-    private readonly authorize: Authorize,
+    private readonly hooks: { authorize: Authorize; around: Around },
     private readonly options: ToolServerOptions,
   ) {}
 
@@ -131,10 +139,15 @@ export class ToolServer {
 
   /** The tools for an entry that closes what it opens and reports changes itself (HTTP). */
   newServer(): Server {
+    const { prompts } = this.options;
     const server = new Server(
       { name: this.name, version: this.declared.version ?? '1.0.0' },
-      { capabilities: { tools: { listChanged: true } }, requestState: { verify: this.states.verify } },
+      {
+        capabilities: { tools: { listChanged: true }, ...(prompts === undefined ? {} : { prompts: {} }) },
+        requestState: { verify: this.states.verify },
+      },
     );
+    if (prompts !== undefined) servePrompts(server, prompts);
     server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       if (!this.tools.has(params.name)) {
@@ -185,11 +198,19 @@ export class ToolServer {
     const signal = clock?.signal ?? call.signal;
     const context = this.context(call, signal);
     let failure: unknown;
+    const run = async () => {
+      try {
+        return await unlessAborted(this.authorizedRun(tool, call.arguments, context), signal);
+      } catch (error) {
+        failure = signal.aborted ? abortError(signal) : error;
+        throw failure;
+      }
+    };
     try {
-      return await unlessAborted(this.authorizedRun(tool, call.arguments, context), signal);
+      return await this.hooks.around({ tool: call.tool, arguments: call.arguments, context }, run);
     } catch (error) {
-      failure = signal.aborted ? abortError(signal) : error;
-      return this.declared.renderError?.(failure, call.tool) ?? failedResult(failure);
+      failure = error;
+      return failedResult(error);
     } finally {
       clock?.stop();
       const fields = {
@@ -203,21 +224,21 @@ export class ToolServer {
   }
 
   private async authorizedRun(tool: ServedTool, args: unknown, context: ToolContext) {
-    if ((await this.authorize(tool.name, context)) === false) {
+    if ((await this.hooks.authorize(tool.name, context)) === false) {
       throw new AppError('tool_denied', `UNAUTHORIZED: tool '${tool.name}' may not be called`);
     }
     context.signal.throwIfAborted();
     return runTool(tool, args, context);
   }
 
-  private context({ meta, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal): ToolContext {
-    const { openWorkspace, logger, cache } = this.options;
+  private context({ meta, userId: caller, sessionId: connected, onProgress, asking }: ServedCall, signal: AbortSignal) {
+    const { openWorkspace, logger, cache, sessionId: only } = this.options;
     const told: Partial<CallMeta> = openWorkspace === undefined ? {} : readCallMeta(meta);
     const requestId = told.requestId ?? mintRequestId();
-    const userId = told.userId ?? 'anonymous';
-    const sessionId = told.sessionId ?? connected;
+    const userId = told.userId ?? caller ?? 'anonymous';
+    const sessionId = told.sessionId ?? connected ?? only;
     const fields = { requestId, userId, ...(sessionId === undefined ? {} : { sessionId }) };
-    return {
+    const context: ToolContext = {
       ...fields,
       get workspace(): Workspace {
         const { sessionId, workspaceDirectory } = told;
@@ -240,6 +261,7 @@ export class ToolServer {
         });
       },
     };
+    return context;
   }
 }
 
@@ -266,11 +288,12 @@ function askingOf(tool: string, { mcpReq }: ServerContext, server: Server): NonN
 /** A call that arrived over a connection. */
 function servedCall(
   { name, arguments: args }: { name: string; arguments?: unknown },
-  { mcpReq, sessionId }: ServerContext,
+  { mcpReq, sessionId, http }: ServerContext,
 ): ServedCall {
   const { _meta: meta, signal } = mcpReq;
   const progressToken = meta?.progressToken;
-  const call = { tool: name, arguments: args, meta, sessionId, signal };
+  const userId = http?.req === undefined ? undefined : exchangeOf(http.req).context.principal;
+  const call = { tool: name, arguments: args, meta, sessionId, userId, signal };
   if (progressToken === undefined) return call;
   return {
     ...call,

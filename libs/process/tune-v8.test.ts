@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { heapGrowing, v8Flags } from './tune-v8.js';
+import { heapGrowing, smallFlags, v8Flags } from './tune-v8.js';
 
 test('this Node knows the flags: setting them says nothing', () => {
   const setting = (flag: string) => {
@@ -9,6 +9,6 @@ test('this Node knows the flags: setting them says nothing', () => {
     expect(status).toBe(0);
     return stdout + stderr;
   };
-  for (const flag of [heapGrowing(20), ...v8Flags]) expect(setting(flag)).toBe('');
+  for (const flag of [heapGrowing(20), ...v8Flags, ...smallFlags]) expect(setting(flag)).toBe('');
   expect(setting('--no-such-flag=1')).toContain('no-such-flag');
 });

@@ -32,4 +32,11 @@ export function tuneV8(growingPercent: number): void {
   for (const flag of [heapGrowing(growingPercent), ...v8Flags]) setFlagsFromString(flag);
 }
 
+export const smallFlags: readonly string[] = ['--max-semi-space-size=1', '--semi-space-growth-factor=1'];
+
+/** For a process that has little to do and should hold little: the space of young objects does not grow, the heap by a fifth. */
+export function keepV8Small(): void {
+  for (const flag of [heapGrowing(20), ...smallFlags]) setFlagsFromString(flag);
+}
+
 export const heapGrowing = (percent: number): string => `--heap-growing-percent=${percent}`;

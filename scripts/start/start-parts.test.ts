@@ -4,10 +4,21 @@ import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { silentLogger } from '#libs/logging/logger.js';
 import { verifies } from '../../test/verifies.js';
+import { configSchema } from '#libs/config/schema.js';
+import { chimechModule } from './chimech-module.js';
 import { choosePort } from './choose-port.js';
 import { describeStart, readIsolation } from './describe-start.js';
 import { RestartPolicy } from './restart-policy.js';
 import { servicePart } from './service-part.js';
+
+test('Chimech is a module of the worker, beside others, unless the configuration has its own', () => {
+  const modules = (given: object) =>
+    chimechModule(configSchema.parse(given), '/a,b/own-tools.module.js')['WORKER_MODULES'];
+  expect(modules({})).toBe('file:///a%2Cb/own-tools.module.js');
+  expect(modules({ worker: { modules: ['/c.js'] } })).toBe('/c.js,file:///a%2Cb/own-tools.module.js');
+  expect(modules({ mcpServers: { chimech: { builtin: 'chimech', enabled: false } } })).toContain('own-tools');
+  expect(modules({ mcpServers: { chimech: { url: 'http://chimech:8002/mcp' } } })).toBeUndefined();
+});
 
 const limits = { firstDelayMs: 250, maxDelayMs: 1_500, maxFailures: 5, goodLifeMs: 60_000 };
 

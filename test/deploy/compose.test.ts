@@ -69,6 +69,7 @@ verifies('deployment.compose-hardened', 'user, root, capabilities, ports, networ
   const published = services.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
   expect(published).toEqual([
     ['gateway', '127.0.0.1:8000:8000'],
+    ['chimech', '127.0.0.1:8002:8002'],
     ['grafana', '127.0.0.1:3000:3000'],
   ]);
   expect(compose.networks['backend']).toEqual({ internal: true });
@@ -126,7 +127,7 @@ verifies('deployment.compose-settings', 'each is known, and together they make a
       }
     }
   }
-  expect(ours.map(([name]) => name)).toEqual(['gateway', 'worker', 'migrate']);
+  expect(ours.map(([name]) => name)).toEqual(['gateway', 'worker', 'chimech', 'migrate']);
   // A key whose address is not passed on goes to the vendor.
   const variables = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
   for (const name of variables) expect(compose.services['gateway']?.environment).toHaveProperty(name, `\${${name}:-}`);

@@ -85,6 +85,7 @@ verifies(
     const sources = provisioned.datasources.map(({ uid }) => uid);
     expect(dashboards.map(({ name }) => name)).toEqual([
       'audit.json',
+      'chimech.json',
       'models.json',
       'overview.json',
       'tools.json',
@@ -134,8 +135,8 @@ verifies(
     for (const { job_name, dns_sd_configs } of jobs) {
       const [{ names, port }] = dns_sd_configs as [{ names: string[]; port: number }];
       expect([`signalbox-${names[0]}`, names.length]).toEqual([job_name, 1]);
-      const { PORT, SERVER_WORKER_PORT } = services[names[0]!]!.environment!;
-      expect(String(port)).toBe(PORT ?? SERVER_WORKER_PORT);
+      const { PORT, SERVER_WORKER_PORT, CHIMECH_PORT } = services[names[0]!]!.environment!;
+      expect(String(port)).toBe(PORT ?? SERVER_WORKER_PORT ?? CHIMECH_PORT);
     }
     const asked = [...rules, ...panelQueries.map(({ query }) => ({ expr: query }))]
       .flatMap(({ expr }) => [...expr.matchAll(/job="([^"]+)"/g)])

@@ -31,6 +31,7 @@ interface Deployment {
   migrate: ContainerPlan;
   worker: ContainerPlan;
   gateway: ContainerPlan;
+  chimech: ContainerPlan;
 }
 
 /** Six processes start in it, on a machine that may be busy. */
@@ -59,7 +60,7 @@ withTools(['kubectl', 'redis-server'], () => {
     redisPassword = secret('redis_password');
     redisPort = await freePort();
     files.write('/etc/redis/redis.conf', readFileSync('config/redis/redis.conf', 'utf8'));
-    for (const name of ['redis_auth', 'redis_password', 'metrics_token', 'audit_signing_key']) {
+    for (const name of ['redis_auth', 'redis_password', 'metrics_token', 'audit_signing_key', 'chimech_api_key']) {
       files.write(`/run/secrets/${name}`, secret(name === 'redis_auth' ? 'redis_auth.conf' : name));
     }
     files.volume('/data', 999);
@@ -90,8 +91,10 @@ withTools(['kubectl', 'redis-server'], () => {
       const question = redisHealth.replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${redisPort}`);
       const { code } = await inContainer(files, composePlan(compose, 'redis'), ['sh', '-c', question]);
       expect(code).toBe(0);
-      const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) => composePlan(compose, name));
-      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! }, followChecklist);
+      await liveThrough(
+        deploymentOf((name) => composePlan(compose, name)),
+        followChecklist,
+      );
     },
     lifeMs,
   );
@@ -107,13 +110,19 @@ withTools(['kubectl', 'redis-server'], () => {
       files.write('/run/secrets/signalbox/database-url', database.url);
       files.write('/run/secrets/signalbox/redis-url', urlHere(secrets['redis-url']!));
       files.write('/run/secrets/signalbox/metrics-token', secrets['metrics-token']!);
-      const [migrate, worker, gateway] = ['migrate', 'worker', 'gateway'].map((name) =>
-        kubernetesPlan(manifests, `signalbox-${name}`),
-      );
-      await liveThrough({ files, migrate: migrate!, worker: worker!, gateway: gateway! });
+      files.write('/run/secrets/chimech/api-key', secretOf(manifests, 'signalbox-chimech')['api-key']!);
+      await liveThrough(deploymentOf((name) => kubernetesPlan(manifests, `signalbox-${name}`)));
     },
     lifeMs,
   );
+});
+
+const deploymentOf = (plan: (name: string) => ContainerPlan): Deployment => ({
+  files,
+  migrate: plan('migrate'),
+  worker: plan('worker'),
+  gateway: plan('gateway'),
+  chimech: plan('chimech'),
 });
 
 /** Commands of the checklist that ask the gateway alone. */
@@ -128,7 +137,7 @@ async function followChecklist(url: string): Promise<void> {
 
 /** Migrate, start, be healthy, run a tool, stop in time. */
 async function liveThrough(
-  { files, migrate, worker, gateway }: Deployment,
+  { files, migrate, worker, gateway, chimech }: Deployment,
   whileItLives: (url: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   for (const path of ['/mcp_workspaces', '/var/lib/signalbox']) files.volume(path, gateway.uid);
@@ -150,8 +159,24 @@ async function liveThrough(
   expect(await answer.json()).toMatchObject({
     tool_execution: { tools_called: ['write_file'], calls: [{ success: true }] },
   });
+  await servesChimech(chimech, url);
   await whileItLives(url);
   await drains(processes, { worker, gateway }, { url, port: gatewayPort });
+}
+
+/** Its own process, with its key, asks the gateway. */
+async function servesChimech(plan: ContainerPlan, gatewayUrl: string): Promise<void> {
+  const program = start(plan, { CHIMECH_PORT: '0', CHIMECH_GATEWAY_URL: gatewayUrl });
+  const port = await portOf(program);
+  await healthy(plan, 'CHIMECH_PORT', port);
+  const keyFile = plan.settings['CHIMECH_API_KEY_FILE']!.replace('/run', files.inside('/run'));
+  const params = { name: 'chimech/query', arguments: { question: 'What is the capital of France?' } };
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+  const authorization = `Bearer ${readFileSync(keyFile, 'utf8').trim()}`;
+  const answer = await postJson(`http://127.0.0.1:${port}/mcp`, call, { authorization });
+  expect(JSON.stringify(await answer.json())).toMatch(/offline/);
+  expect((await postJson(`http://127.0.0.1:${port}/mcp`, call)).status).toBe(401);
+  await stopped(program, plan);
 }
 
 /** A call is under way and a connection is open when both are told to stop. */

@@ -1,6 +1,8 @@
 // What a PromQL query asks for: metrics and labels, read with Prometheus's own grammar, and the metrics that the code
 // exports to compare them with.
 import { parser } from '@prometheus-io/lezer-promql';
+import type { Registry } from 'prom-client';
+import { createChimechMetrics } from '#libs/metrics/chimech-metrics.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
 
 export interface Exported {
@@ -13,7 +15,11 @@ const scraped = ['job', 'instance', 'namespace'];
 /** Every series of a process of ours, by the name that a query asks for. */
 export async function exportedMetrics(): Promise<Map<string, Exported>> {
   const exported = new Map<string, Exported>([['up', { labels: [] }]]);
-  const { registry } = createMetrics();
+  for (const { registry } of [createMetrics(), createChimechMetrics()]) await addMetrics(registry, exported);
+  return exported;
+}
+
+async function addMetrics(registry: Registry, exported: Map<string, Exported>): Promise<void> {
   const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
   const metrics = registry.getMetricsAsArray() as unknown as { name: string; labelNames?: string[] }[];
   for (const { name, labelNames = [] } of metrics) {
@@ -25,7 +31,6 @@ export async function exportedMetrics(): Promise<Map<string, Exported>> {
       exported.set(name, { labels });
     }
   }
-  return exported;
 }
 
 /** Names of metrics and labels in a query that no process exports, and what is no PromQL at all. */

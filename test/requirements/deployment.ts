@@ -4,7 +4,7 @@ export const deploymentRequirements = {
     'each line of the deployment checklist has a command that checks it, of things that there are',
   'deployment.compose-consistent': 'what a service of the compose file names is there',
   'deployment.compose-hardened':
-    'no container is root or may write its image or gain privileges; only gateway and Grafana are published, on loopback',
+    'no container is root or may write its image or gain privileges; only gateway, Chimech and Grafana are published, on loopback',
   'deployment.compose-logs':
     'what containers write is bounded on the disk of the host, and the collector of the profile logs sends it to Loki',
   'deployment.compose-settings': 'the compose file sets known settings, no literal secret, and time enough to stop',

@@ -27,6 +27,12 @@ export const toolRequirements = {
   'tools.changes-held':
     'a definition that changed is held back until an operator accepts it: what is offered is the approved one',
   'tools.crash-noticed': 'a tool server that ends fails its running calls at once, the next call starts a new one',
+  'tools.decorators-around': 'a method around of an own server runs around each call, and decides what its caller gets',
+  'tools.decorators-prompts': 'an own server lists prompts beside its tools, and fills in their arguments',
+  'tools.modules-named':
+    'own tools of a module that worker.modules names run in the worker, and what is wrong with one is named',
+  'tools.own-server-authenticates':
+    'an own server over HTTP knows its callers by authenticate, and answers pages beside /mcp',
   'tools.deadlines': 'a call ends at its deadline; progress moves it up to the maximum',
   'tools.decorators-authorize': "a server's authorize runs before every handler and its refusal is UNAUTHORIZED",
   'tools.decorators-dynamic': 'tools registered and removed at run time are announced',

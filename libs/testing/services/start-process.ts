@@ -37,7 +37,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-export async function startProcess(app: 'gateway' | 'worker', options: ProcessOptions): Promise<StartedProcess> {
+export async function startProcess(
+  app: 'gateway' | 'worker' | 'chimech',
+  options: ProcessOptions,
+): Promise<StartedProcess> {
   const { openFiles } = options;
   const main = join(root, 'dist/apps', app, 'main.js');
   const [file, args] =
@@ -53,6 +56,7 @@ export async function startProcess(app: 'gateway' | 'worker', options: ProcessOp
       HOST: '127.0.0.1',
       PORT: '0',
       SERVER_WORKER_PORT: '0',
+      CHIMECH_PORT: '0',
       ...options.environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -15,7 +15,11 @@ import { TurnAdmission } from '../turns/turn-admission.js';
 
 let http: OpenHttpServer;
 let goOn: () => void;
-const server = new ToolServer({ name: 'probe' }, () => true, { logger: silentLogger });
+const server = new ToolServer(
+  { name: 'probe' },
+  { authorize: () => true, around: (_call, run) => run() },
+  { logger: silentLogger },
+);
 
 beforeAll(async () => {
   const input = z.object({});

@@ -1,0 +1,102 @@
+// The gateway as an HTTP server: one JSON request, one JSON answer. What the answers mean is read elsewhere.
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { HttpClient } from '#libs/http-client/http-client.js';
+import type { HttpFailure } from '#libs/http-client/outgoing.js';
+
+export interface GatewaySettings {
+  /** `http://127.0.0.1:8000` */
+  url: string;
+  key: string | undefined;
+  model: string | undefined;
+  embeddingsModel: string | undefined;
+}
+
+export interface GatewayAnswer {
+  status: number;
+  /** Whole seconds. */
+  retryAfterSeconds: number | undefined;
+  /** Parsed; undefined if it is no JSON. */
+  body: unknown;
+}
+
+/** There was no answer. The message ends a sentence that begins with "The gateway". */
+export class GatewayFailure extends Error {
+  constructor(
+    readonly kind: HttpFailure['kind'],
+    what: string,
+    cause?: unknown,
+  ) {
+    super(what, { cause });
+  }
+}
+
+const connectMs = 5_000;
+const keepAliveMs = 4_000;
+const maxCalls = 256;
+const maxAnswerBytes = 8 * 1024 * 1024;
+/** Of a whole exchange; the time of a call ends it earlier. */
+const exchangeMs = 300_000;
+
+export class Gateway {
+  private readonly client: HttpClient;
+
+  constructor(readonly settings: GatewaySettings) {
+    const { url, key } = settings;
+    this.client = new HttpClient({
+      baseUrl: url,
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      },
+      timeoutMs: { connect: connectMs, first_byte: exchangeMs, idle: exchangeMs },
+      keepAliveMs,
+      maxExchanges: maxCalls,
+      maxBytes: maxAnswerBytes,
+      opensAt: 'headers',
+      toError: ({ kind, what, cause }) => new GatewayFailure(kind, what, cause),
+    });
+  }
+
+  /** @throws GatewayFailure */
+  async post(path: string, body: object, signal: AbortSignal): Promise<GatewayAnswer> {
+    return this.exchange('POST', path, signal, JSON.stringify(body));
+  }
+
+  /** Rejects if the gateway does not answer. */
+  async ping(signal: AbortSignal): Promise<void> {
+    await this.exchange('GET', '/health/live', signal);
+  }
+
+  /** Calls under way are cut. */
+  close(): Promise<void> {
+    return this.client.close();
+  }
+
+  private async exchange(method: string, path: string, signal: AbortSignal, body?: string): Promise<GatewayAnswer> {
+    const deadline = steadyNow() + exchangeMs;
+    const answer = await this.client.open({ method, path, body }, { signal, deadline });
+    let whole = false;
+    try {
+      const pieces: Uint8Array[] = [];
+      await answer.read((bytes) => void pieces.push(bytes));
+      whole = true;
+      const { status, headers } = answer;
+      return { status, retryAfterSeconds: seconds(headers['retry-after']), body: json(Buffer.concat(pieces)) };
+    } finally {
+      answer.close(whole);
+    }
+  }
+}
+
+function seconds(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
+}
+
+function json(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}

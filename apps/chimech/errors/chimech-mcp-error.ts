@@ -1,0 +1,67 @@
+// The one class of errors that callers of Chimech see, and what other errors become. Messages are written for the caller:
+// no stack, no path, no key.
+import { ZodError } from 'zod';
+import { AppError } from '#libs/schemas/errors.js';
+import type { JsonObject } from '#libs/schemas/json.js';
+import { say, type Language } from '../language.js';
+
+export const statusOfCode = {
+  INVALID_PARAMS: 400,
+  INVALID_QUESTION: 400,
+  CONTEXT_TOO_LONG: 413,
+  UNAUTHORIZED: 401,
+  RATE_LIMIT: 429,
+  API_RATE_LIMIT: 429,
+  API_ERROR: 502,
+  TIMEOUT: 504,
+  INTERNAL_ERROR: 500,
+} as const;
+
+export type ChimechCode = keyof typeof statusOfCode;
+
+export class ChimechMCPError extends Error {
+  override readonly name = 'ChimechMCPError';
+
+  constructor(
+    message: string,
+    readonly code: ChimechCode,
+    readonly statusCode: number = statusOfCode[code],
+    readonly details?: JsonObject,
+  ) {
+    super(message);
+  }
+}
+
+export const queryTool = 'chimech/query';
+
+/** What a call failed with, whoever threw it. */
+export function toChimechError(error: unknown, tool: string, language: Language): ChimechMCPError {
+  if (error instanceof ChimechMCPError) return error;
+  if (error instanceof AppError) {
+    switch (error.code) {
+      case 'invalid_tool_arguments':
+        return invalidArguments(error, tool, language);
+      case 'tool_denied':
+        return new ChimechMCPError(say(language, notAllowed), 'UNAUTHORIZED');
+      case 'tool_timeout':
+        return new ChimechMCPError(say(language, late), 'TIMEOUT');
+      default:
+    }
+  }
+  return new ChimechMCPError(say(language, unexpected), 'INTERNAL_ERROR');
+}
+
+const notAllowed = { en: 'This tool may not be called by you', zh: '您无权调用此工具' };
+const late = { en: 'There was no result in time', zh: '未能在规定时间内得到结果' };
+const unexpected = { en: 'Something unexpected went wrong', zh: '发生了意外错误' };
+export const noQuestion = { en: 'The question has no text', zh: '问题没有内容' };
+
+function invalidArguments(error: AppError, tool: string, language: Language): ChimechMCPError {
+  const issues = error.cause instanceof ZodError ? error.cause.issues : [];
+  if (tool === queryTool && issues.some(({ path }) => path[0] === 'question')) {
+    return new ChimechMCPError(say(language, noQuestion), 'INVALID_QUESTION');
+  }
+  const problems = error.message.replace(/^Invalid arguments: /, '');
+  const message = say(language, { en: `Invalid arguments: ${problems}`, zh: `参数无效：${problems}` });
+  return new ChimechMCPError(message, 'INVALID_PARAMS');
+}

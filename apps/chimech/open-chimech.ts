@@ -1,0 +1,40 @@
+// Opens the parts of Chimech and connects them: for a process of its own, and for the worker.
+import type { Config } from '#libs/config/schema.js';
+import type { Logger } from '#libs/logging/logger.js';
+import type { Authorize } from '#libs/mcp-server/decorators.js';
+import { localUrl } from '#libs/process/local-url.js';
+import { CallRate } from './calls/call-rate.js';
+import { ToolCalls, type EndedCall } from './calls/tool-calls.js';
+import { ChimechTools } from './chimech-tools.js';
+import { Gateway } from './api/gateway.js';
+import { Templates } from './generate/templates.js';
+
+export interface ChimechOptions {
+  logger: Logger;
+  /** Default: everybody may call every tool. */
+  authorize?: Authorize;
+  onEnd?: (call: EndedCall) => void;
+}
+
+export interface OpenChimech {
+  tools: ChimechTools;
+  templates: Templates;
+  gateway: Gateway;
+  close(): Promise<void>;
+}
+
+export function openChimech(
+  { chimech, server }: Pick<Config, 'chimech' | 'server'>,
+  { logger, authorize = () => true, onEnd = () => undefined }: ChimechOptions,
+): OpenChimech {
+  const gateway = new Gateway({
+    url: chimech.gateway_url ?? localUrl(server.host, server.port),
+    key: chimech.gateway_key,
+    model: chimech.model,
+    embeddingsModel: chimech.embeddings_model,
+  });
+  const templates = new Templates(chimech.templates_dir, logger);
+  const calls = new ToolCalls({ gateway, rate: new CallRate(chimech.max_requests_per_minute), onEnd });
+  const close = () => gateway.close();
+  return { tools: new ChimechTools({ calls, templates, authorize, close }), templates, gateway, close };
+}

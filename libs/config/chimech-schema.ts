@@ -1,0 +1,26 @@
+// The settings of Chimech (docs/chimech.md).
+import { z } from 'zod';
+import { count, secret } from './setting-kinds.js';
+
+export const chimechSchema = z.strictObject({
+  port: z.number().int().min(0).max(65_535).default(8002).describe('Port of Chimech'),
+  api_keys: z.array(secret).default([]).meta({
+    secret: true,
+    description: 'Keys that callers over HTTP must show one of; needed unless it listens on loopback',
+  }),
+  api_keys_created_at: z.iso
+    .date()
+    .or(z.iso.datetime({ offset: true }))
+    .optional()
+    .describe('When the oldest of these keys was made, ISO 8601'),
+  api_key_rotation_days: count('Age of the keys from which Chimech warns, days').default(90),
+  max_requests_per_minute: count('Tool calls of one key in a minute, in each process').default(6_000),
+  gateway_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('The gateway whose models it uses; default: the one of server.host and server.port'),
+  gateway_key: secret.optional().describe('API key for that gateway'),
+  model: z.string().min(1).optional().describe('Model that answers; default: the default of the gateway'),
+  embeddings_model: z.string().min(1).optional().describe('Model for embeddings'),
+  templates_dir: z.string().min(1).optional().describe('Directory of templates for chimech/generate'),
+});
