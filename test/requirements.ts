@@ -1,6 +1,7 @@
 // What must hold, as data: id → sentence. A test says which it proves through `verifies`; requirements.test.ts fails
 // when an id has no test or a test names no id. The README's claims come from here.
 import { accessRequirements } from './requirements/access.js';
+import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
@@ -18,6 +19,7 @@ export const requirements = {
   ...chatRequirements,
   ...deploymentRequirements,
   ...chatApisRequirements,
+  ...chimechAnalyzeRequirements,
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,
