@@ -7,7 +7,8 @@ import { AnalysisThread } from './analysis-thread.js';
 import { AnalyzeError } from './analyze-error.js';
 import { cleanContent } from './clean-content.js';
 import { renderAnalysis } from './render-analysis.js';
-import { say, tongueOf } from './text/detect-language.js';
+import { say } from './say.js';
+import { tongueOf } from './text/detect-language.js';
 
 export const maxContentBytes = 512 * 1024;
 /** For the parsing; a model's summary has the caller's time. */

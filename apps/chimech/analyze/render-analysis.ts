@@ -1,6 +1,6 @@
 // An analysis as a text for people and models, in the language of the content.
 import type { Analysis, Findings, Tongue } from './analysis.js';
-import { say } from './text/detect-language.js';
+import { say } from './say.js';
 
 const titles = {
   model: { en: 'Summary', zh: '摘要' },

@@ -1,13 +1,15 @@
 // Source code by its syntax tree.
 import type { AnalysisTask, Findings } from '../analysis.js';
 import { AnalyzeError } from '../analyze-error.js';
-import { say, tongueOf } from '../text/detect-language.js';
+import { counted, say } from '../say.js';
+import { tongueOf } from '../text/detect-language.js';
 import { countWords } from '../text/split-text.js';
 import { clamp, clampScore } from '../text/readability.js';
 import { analyzeTree, type TreeFindings } from './analyze-tree.js';
 import { codeLanguages, type CodeFunction, type CodeLanguage, type CodeStructure } from './code-structure.js';
 import { grammars } from './grammars.js';
 import { guessLanguage } from './guess-language.js';
+import { parseCode } from './parse-code.js';
 
 const names = new Map<string, CodeLanguage>(
   Object.entries({
@@ -39,7 +41,8 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
       'INVALID_PARAMS',
     );
   }
-  const found = await parse(content, language);
+  const { tree } = await parseCode(content, language);
+  const found = analyzeTree(tree, grammars[language], content);
   const tongue = tongueOf(found.commentText);
   const structure = structureOf(content, language, found);
   const { places, lines } = structure.unreadable;
@@ -49,8 +52,8 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
       ? []
       : [
           say(tongue, {
-            en: `The parser could not read ${places} places (line ${shown}): the code is damaged or cut, or newer than the parser. What stands there may be missing or wrong here`,
-            zh: `解析器无法读取 ${places} 处（第 ${shown} 行）：代码已损坏、不完整，或比解析器更新。这些位置的结果可能缺失或有误`,
+            en: `The parser could not read ${counted(places, 'place')} (line ${shown}): the code is damaged or cut, or has syntax that the parser does not know. What stands there may be missing or wrong here`,
+            zh: `解析器无法读取 ${places} 处（第 ${shown} 行）：代码已损坏、不完整，或含有解析器不支持的语法。这些位置的结果可能缺失或有误`,
           }),
         ];
   const facts = factsOf(structure, tongue);
@@ -64,16 +67,6 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
     warnings,
     facts: [],
   };
-}
-
-async function parse(content: string, language: CodeLanguage): Promise<TreeFindings> {
-  const grammar = grammars[language];
-  const found = analyzeTree((await grammar.load()).parse(content), grammar, content);
-  // Tags and type assertions are written alike: there is one dialect with each.
-  if (language !== 'typescript' || found.unreadable.places === 0 || !/<\/|\/>/.test(content)) return found;
-  const { parser } = await import('@lezer/javascript');
-  const withTags = analyzeTree(parser.configure({ dialect: 'ts jsx' }).parse(content), grammar, content);
-  return withTags.unreadable.places < found.unreadable.places ? withTags : found;
 }
 
 function structureOf(content: string, language: CodeLanguage | 'unknown', found: TreeFindings): CodeStructure {
@@ -119,7 +112,7 @@ function factsOf(structure: CodeStructure, tongue: Findings['tongue']): string[]
   );
   const facts = [
     say(tongue, {
-      en: `${name}, ${lines.total} lines: ${functions} functions, ${classes} classes or types, ${imports.length} imports, ${comments} comments`,
+      en: `${name}, ${counted(lines.total, 'line')}: ${counted(functions, 'function')}, ${counted(classes, 'class')} or types, ${counted(imports.length, 'import')}, ${counted(comments, 'comment')}`,
       zh: `${name}，${lines.total} 行：${functions} 个函数，${classes} 个类或类型，${imports.length} 个导入，${comments} 处注释`,
     }),
   ];
@@ -140,7 +133,7 @@ function unknownLanguage(content: string): Findings {
   return {
     tongue,
     summary: say(tongue, {
-      en: `Code in an unknown language, ${lines.total} lines.`,
+      en: `Code in an unknown language, ${counted(lines.total, 'line')}.`,
       zh: `未知语言的代码，${lines.total} 行。`,
     }),
     summaryBy: 'structure',

@@ -1,9 +1,11 @@
 // Which language a piece of code is written in: the parser that stumbles least, with what only that language says.
 import { codeLanguages, type CodeLanguage } from './code-structure.js';
-import { grammars } from './grammars.js';
+import { parseCode, readableLength } from './parse-code.js';
 
 /** Characters from the start that are looked at. */
-const sample = 8_000;
+const sample = 4_000;
+/** And of what no language can read. */
+const damagedSample = 1_000;
 /** Errors that a mark weighs. */
 const markWeight = 3;
 
@@ -53,32 +55,39 @@ const marks: Record<CodeLanguage, RegExp[]> = {
   ],
 };
 
-/** Undefined: no language fits. TypeScript that is plain JavaScript is JavaScript. */
+/** Undefined: no language fits. */
 export async function guessLanguage(content: string): Promise<CodeLanguage | undefined> {
   const part = content.length > sample ? content.slice(0, content.lastIndexOf('\n', sample) + 1 || sample) : content;
-  const scores = new Map<CodeLanguage, { errors: number; score: number }>();
-  for (const language of codeLanguages) {
-    const errors = await countErrors(part, language);
-    const marked = marks[language].filter((mark) => mark.test(part)).length;
-    scores.set(language, { errors, score: errors - markWeight * marked });
+  const marked = codeLanguages
+    .map((language) => ({ language, count: marks[language].filter((mark) => mark.test(part)).length }))
+    .sort((a, b) => b.count - a.count);
+  const likely = marked.filter(({ count }) => count > 0);
+  // The cut end of a longer text is no error.
+  const end = part.trimEnd().length;
+  for (const { language } of likely) {
+    if ((await readableLength(part, language)) >= end) return await scriptOr(language, part);
   }
-  const script = scores.get('javascript')!;
-  // What is right in TypeScript alone has types; what is right in both is JavaScript.
-  if (scores.get('typescript')!.errors >= script.errors && !marks.typescript.some((mark) => mark.test(part))) {
-    scores.delete('typescript');
-  } else script.score = Math.max(script.score, scores.get('typescript')!.score + 1);
-  const [language, { errors }] = [...scores].sort(([, a], [, b]) => a.score - b.score)[0]!;
-  const lines = part.split('\n').filter((line) => line.trim() !== '').length;
-  return errors >= lines ? undefined : language;
+  return await leastDamaged(part.slice(0, damagedSample), likely.length > 0 ? likely : marked);
 }
 
-async function countErrors(content: string, language: CodeLanguage): Promise<number> {
-  const parser = await grammars[language].load();
-  let errors = 0;
-  parser.parse(content).iterate({
-    enter: ({ type }) => {
-      if (type.isError) errors += 1;
-    },
-  });
-  return errors;
+/** What can be read as both is JavaScript. */
+async function scriptOr(language: CodeLanguage, part: string): Promise<CodeLanguage> {
+  if (language !== 'typescript' && language !== 'javascript') return language;
+  const asJavaScript = await readableLength(part, 'javascript');
+  return (await readableLength(part, 'typescript')) > asJavaScript ? 'typescript' : 'javascript';
+}
+
+async function leastDamaged(
+  part: string,
+  candidates: readonly { language: CodeLanguage; count: number }[],
+): Promise<CodeLanguage | undefined> {
+  let best: { language: CodeLanguage; score: number } | undefined;
+  for (const { language, count } of candidates) {
+    const { errors } = await parseCode(part, language);
+    const score = errors - markWeight * count;
+    if (best === undefined || score < best.score) best = { language, score };
+  }
+  const lines = part.split('\n').filter((line) => line.trim() !== '').length;
+  if (best === undefined || best.score >= lines) return undefined;
+  return best.language;
 }

@@ -1,7 +1,8 @@
 // Records and documents: CSV, TSV, JSON, lines of JSON, YAML.
 import type { AnalysisTask, Findings } from '../analysis.js';
 import { AnalyzeError } from '../analyze-error.js';
-import { say, tongueOf } from '../text/detect-language.js';
+import { counted, say } from '../say.js';
+import { tongueOf } from '../text/detect-language.js';
 import { clamp, clampScore } from '../text/readability.js';
 import { countWords } from '../text/split-text.js';
 import { dataFormats, type DataFormat, type DataStructure } from './data-structure.js';
@@ -43,7 +44,7 @@ export async function analyzeData({ content, language: asked }: AnalysisTask): P
   return {
     tongue,
     summary: say(tongue, {
-      en: `${name.en}: ${rows.length} rows, ${count} columns${listed.length === 0 ? '' : `: ${listed.join(', ')}${more}`}. Depth ${structure.depth}, ${missing} missing values.`,
+      en: `${name.en}: ${counted(rows.length, 'row')}, ${counted(count, 'column')}${listed.length === 0 ? '' : `: ${listed.join(', ')}${more}`}. Depth ${structure.depth}, ${counted(missing, 'missing value')}.`,
       zh: `${name.zh}：${rows.length} 行，${count} 列${listed.length === 0 ? '' : `：${listed.join('，')}${more}`}。嵌套深度 ${structure.depth}，缺失值 ${missing} 个。`,
     }),
     summaryBy: 'structure',

@@ -6,7 +6,7 @@ import type { DataFormat, ParsedData } from './data-structure.js';
 const maxAliases = 100;
 const maxProblems = 5;
 /** Rows of a text that is taken for a table without being called one must be this regular. */
-const minRegular = 0.8;
+const minRegular = 0.5;
 
 export async function parseData(content: string, asked: DataFormat | undefined): Promise<ParsedData> {
   switch (asked) {
@@ -35,9 +35,10 @@ async function parseGuessed(content: string): Promise<ParsedData> {
   }
   const table = parseCsv(content, undefined);
   const isTable = table.columns > 1 && table.regular >= minRegular;
-  if (!isTable || looksLikeYaml(content)) {
+  const looksLike = looksLikeYaml(content);
+  if (!isTable || looksLike) {
     const yaml = await parseYaml(content);
-    if (typeof yaml.value === 'object' && yaml.value !== null) return yaml;
+    if (looksLike || (yaml.problems.length === 0 && typeof yaml.value === 'object' && yaml.value !== null)) return yaml;
   }
   if (isTable) return table;
   return {

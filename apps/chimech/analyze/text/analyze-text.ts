@@ -1,11 +1,12 @@
 // Prose and Markdown: structure, readability, keywords, and a summary of its own sentences.
 import type { AnalysisTask, Findings } from '../analysis.js';
 import { AnalyzeError } from '../analyze-error.js';
-import { detectLanguage, say, tongueOf, type TextLanguage } from './detect-language.js';
+import { counted, say } from '../say.js';
+import { detectLanguage, tongueOf, type TextLanguage } from './detect-language.js';
 import { extractSummary } from './extract-summary.js';
 import { rankWords } from './rank-words.js';
 import { chineseReadingEase, countFigures, readingEase, textComplexity, type WordFigures } from './readability.js';
-import { countWords } from './split-text.js';
+import { countWords, splitWords } from './split-text.js';
 import { readParts, type TextParts, type TextStructure } from './text-structure.js';
 
 const names = new Map<string, TextLanguage>(
@@ -36,8 +37,13 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
   const parts = readParts(content, language);
   // A text of nothing but headings or table cells still has sentences to speak of.
   const sentences = parts.sentences.length > 0 ? parts.sentences : parts.headings.map(({ text }) => text);
-  const ranked = rankWords(sentences.slice(0, maxRanked), language);
-  const prose = countFigures(parts.sentences.length > 0 ? parts.sentences.join('\n') : parts.words);
+  const split = sentences.map((text) => ({ text, words: [...splitWords(text)] }));
+  const likeliest = split.slice(0, maxRanked);
+  const ranked = rankWords(
+    likeliest.map(({ words }) => words),
+    language,
+  );
+  const prose = countFigures(sentences.length > 0 ? split.flatMap(({ words }) => words) : [...splitWords(parts.words)]);
   const wordCount = countWords(parts.words);
   const readability = readabilityOf(language, prose, sentences.length);
   const structure = structureOf(language, parts, prose);
@@ -52,7 +58,7 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
   }
   return {
     tongue,
-    summary: extractSummary(sentences.slice(0, maxRanked), ranked.scores),
+    summary: extractSummary(likeliest, ranked.scores),
     summaryBy: 'extraction',
     keywords: ranked.keywords,
     structure,
@@ -65,7 +71,7 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
     warnings,
     facts: [
       say(tongue, {
-        en: `Text (${language === 'zh' ? 'Chinese' : language === 'en' ? 'English' : 'another language'}): ${wordCount} words, ${structure.sentences} sentences, ${structure.paragraphs} paragraphs, ${structure.heading_count} headings, ${structure.list_count} lists`,
+        en: `Text (${language === 'zh' ? 'Chinese' : language === 'en' ? 'English' : 'another language'}): ${counted(wordCount, 'word')}, ${counted(structure.sentences, 'sentence')}, ${counted(structure.paragraphs, 'paragraph')}, ${counted(structure.heading_count, 'heading')}, ${counted(structure.list_count, 'list')}`,
         zh: `文本（${language === 'zh' ? '中文' : language === 'en' ? '英文' : '其他语言'}）：${wordCount} 词，${structure.sentences} 句，${structure.paragraphs} 段，${structure.heading_count} 个标题，${structure.list_count} 个列表`,
       }),
     ],

@@ -29,8 +29,3 @@ export function detectLanguage(text: string): TextLanguage {
 export function tongueOf(text: string): Tongue {
   return detectLanguage(text.slice(0, 4_000)) === 'zh' ? 'zh' : 'en';
 }
-
-/** A sentence about the content, in the language of the content. */
-export function say(tongue: Tongue, sentence: Record<Tongue, string>): string {
-  return sentence[tongue];
-}

@@ -1,15 +1,20 @@
 // A summary of the content's own sentences: those with the most important words, in their order (Luhn, "The Automatic
 // Creation of Literature Abstracts", 1958, with TextRank's scores of words).
-import { splitWords } from './split-text.js';
+import type { Words } from './split-text.js';
+
+export interface Sentence {
+  text: string;
+  words: Words;
+}
 
 const maxSentences = 3;
 const maxCharacters = 600;
 
-export function extractSummary(sentences: readonly string[], scores: ReadonlyMap<string, number>): string {
-  const judged = sentences.map((text, index) => ({
+export function extractSummary(sentences: readonly Sentence[], scores: ReadonlyMap<string, number>): string {
+  const judged = sentences.map(({ text, words }, index) => ({
     text,
     index,
-    score: weigh(text, scores) * (index === 0 ? 1.5 : 1),
+    score: weigh(words, scores) * (index === 0 ? 1.5 : 1),
   }));
   const chosen: typeof judged = [];
   let characters = 0;
@@ -29,13 +34,13 @@ export function extractSummary(sentences: readonly string[], scores: ReadonlyMap
 }
 
 /** The mean of the words' scores; short sentences count as if they had eight words. */
-function weigh(sentence: string, scores: ReadonlyMap<string, number>): number {
+function weigh(words: Words, scores: ReadonlyMap<string, number>): number {
   let sum = 0;
-  let words = 0;
-  for (const word of splitWords(sentence)) {
+  let count = 0;
+  for (const word of words) {
     if (word === undefined) continue;
-    words += 1;
+    count += 1;
     sum += scores.get(word.toLowerCase()) ?? 0;
   }
-  return sum / Math.max(words, 8);
+  return sum / Math.max(count, 8);
 }

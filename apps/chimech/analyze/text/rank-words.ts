@@ -1,7 +1,7 @@
 // Keywords by TextRank (Mihalcea and Tarau, "TextRank: Bringing Order into Texts", EMNLP 2004): words that stand close to
 // each other vote for each other, and words that are key and adjacent become phrases.
 import type { TextLanguage } from './detect-language.js';
-import { splitWords } from './split-text.js';
+import type { Words } from './split-text.js';
 import { chineseStopWords, englishStopWords } from './stop-words.js';
 
 const maxKeywords = 10;
@@ -18,8 +18,9 @@ export interface RankedWords {
   scores: ReadonlyMap<string, number>;
 }
 
-export function rankWords(sentences: readonly string[], language: TextLanguage): RankedWords {
-  const tokens = sentences.flatMap((sentence) => [...splitWords(sentence), undefined]).map((word) => candidate(word));
+/** Of the words of each sentence. */
+export function rankWords(sentences: readonly Words[], language: TextLanguage): RankedWords {
+  const tokens = sentences.flatMap((words) => [...words, undefined]).map((word) => candidate(word));
   const counts = new Map<string, number>();
   for (const word of tokens) if (word !== undefined) counts.set(word, (counts.get(word) ?? 0) + 1);
   const nodes = [...counts].sort(([, a], [, b]) => b - a).slice(0, maxNodes);

@@ -1,7 +1,7 @@
 // How easy a text is to read, and how complex it is, 0–100. Formulas and sources: docs/chimech-analyze.md.
 import { daleChall } from 'dale-chall';
 import { syllable } from 'syllable';
-import { splitWords } from './split-text.js';
+import type { Words } from './split-text.js';
 
 export interface WordFigures {
   words: number;
@@ -16,10 +16,10 @@ const endings = /(?:'s|s|es|ed|d|ing|er|est|ly|r|st)$/;
 /** What is longer is no word: a hash, or a text without spaces. */
 const maxWordLetters = 40;
 
-export function countFigures(text: string): WordFigures {
+export function countFigures(words: Words): WordFigures {
   const figures: WordFigures = { words: 0, syllables: 0, rareWords: 0, hanCharacters: 0, commonHanCharacters: 0 };
   const counts = new Map<string, number>();
-  for (const word of splitWords(text)) if (word !== undefined) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const word of words) if (word !== undefined) counts.set(word, (counts.get(word) ?? 0) + 1);
   for (const [word, count] of counts) {
     figures.words += count;
     if (/^\p{Script=Han}/u.test(word)) {

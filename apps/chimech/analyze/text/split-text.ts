@@ -20,6 +20,9 @@ export function* splitWords(text: string): Generator<string | undefined> {
   }
 }
 
+/** `undefined` is punctuation. */
+export type Words = readonly (string | undefined)[];
+
 export function countWords(text: string): number {
   let count = 0;
   for (const word of splitWords(text)) if (word !== undefined) count += 1;

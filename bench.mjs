@@ -1,0 +1,11 @@
+import fs from 'fs';
+const {analyze,closeAnalysis}=await import('./node_modules/.cache/try/dist/apps/chimech/analyze/analyze.js');
+const md=fs.readFileSync('docs/api.md','utf8').slice(0,4000),ts=fs.readFileSync('libs/concurrency/batch.ts','utf8').slice(0,4000),csv='id,name,price\n'+Array.from({length:150},(_,i)=>`${i},"name, ${i}",${i/3}`).join('\n'),zh='人工智能正在改变我们的生活方式。机器学习算法能够从大量数据中发现规律，并用于预测未来的趋势。'.repeat(20);
+const cases=[['text',md],['code',ts],['data',csv],['text',zh],['code',fs.readFileSync('node_modules/pg/lib/client.js','utf8').slice(0,6000)]];
+const rss=()=>Math.round(process.memoryUsage().rss/1e6);console.log('before',rss());
+const times={};let n=0,errs=0;const pend=[];const cpu=process.cpuUsage(),st=performance.now();
+await new Promise(r=>{const t=setInterval(()=>{const k=n%5,[type,content]=cases[k];const s=performance.now();pend.push(analyze({content,type,options:{format:'detailed'}},{signal:AbortSignal.timeout(9000)}).then(()=>(times[k]??=[]).push(performance.now()-s),()=>errs++));if(++n===1000){clearInterval(t);r()}},20)});
+await Promise.all(pend);const u=process.cpuUsage(cpu);
+const all=Object.values(times).flat().sort((a,b)=>a-b);console.log('n',all.length,'errs',errs,'p50',all[all.length>>1].toFixed(1),'p95',all[Math.floor(all.length*.95)].toFixed(1),'max',all.at(-1).toFixed(0),'rss',rss(),'cpu%',((u.user+u.system)/1e3/(performance.now()-st)*100).toFixed(0));
+for(const [k,v] of Object.entries(times))console.log(k,cases[k][0],cases[k][1].length,(v.sort((a,b)=>a-b)[v.length>>1]).toFixed(1));
+await closeAnalysis();global.gc?.();setTimeout(()=>console.log('after close',rss()),1000);
