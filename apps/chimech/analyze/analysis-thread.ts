@@ -7,7 +7,7 @@ import { AnalyzeError, type AnalyzeErrorCode } from './analyze-error.js';
 const idleMs = 30_000;
 /** Analyses that wait for those before them. */
 const maxWaiting = 100;
-const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 };
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 2 };
 
 /** What the thread answers: see answer-tasks.ts. */
 export type ThreadAnswer = { findings: Findings } | { message: string; code: AnalyzeErrorCode };

@@ -12,7 +12,7 @@ const markWeight = 3;
 const marks: Record<CodeLanguage, RegExp[]> = {
   typescript: [
     /^(?:export )?(?:declare )?(?:interface|type|enum|namespace|abstract class) \w/m,
-    /\)\s?: ?[\w<>[\]| ]{1,60} ?(?:\{|=>)/,
+    /\)\s?: ?[\w.<>[\]| ]{1,60} ?(?:\{|=>)/,
     /\b(?:const|let|private|public|readonly) \w+\??: ?\w/,
     /^import type /m,
     /\w\??: ?(?:string|number|boolean|unknown|void)\b/,
@@ -61,7 +61,8 @@ export async function guessLanguage(content: string): Promise<CodeLanguage | und
   const marked = codeLanguages
     .map((language) => ({ language, count: marks[language].filter((mark) => mark.test(part)).length }))
     .sort((a, b) => b.count - a.count);
-  const likely = marked.filter(({ count }) => count > 0);
+  const isScript = marks.javascript.some((mark) => mark.test(part));
+  const likely = marked.filter(({ language, count }) => count > 0 || (language === 'typescript' && isScript));
   // The cut end of a longer text is no error.
   const end = part.trimEnd().length;
   for (const { language } of likely) {
