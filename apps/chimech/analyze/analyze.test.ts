@@ -150,7 +150,7 @@ verifies('chimech.analyze.idle', 'starts and ends', async () => {
   expect(thread.isOpen).toBe(false);
   await thread.run(quick, signal);
   expect(thread.isOpen).toBe(true);
-  await eventually(() => expect(thread.isOpen).toBe(false));
+  await eventually(async () => await Promise.resolve(!thread.isOpen));
   expect((await thread.run(quick, signal)).metrics.word_count).toBe(3);
   await thread.close();
 });
