@@ -112,7 +112,7 @@ beforeAll(() => {
 afterAll(() => rmSync(built, { recursive: true, force: true }));
 
 const openThread = (idleMs?: number) => new AnalysisThread(pathToFileURL(join(built, 'answer-tasks.js')), idleMs);
-/** Recovering from so many errors takes minutes. */
+/** Recovering from so many errors takes long. */
 const endless = { type: 'code', language: 'java', content: '('.repeat(maxContentBytes) } as const;
 const quick = { type: 'text', content: 'Rivers carry water.' } as const;
 
