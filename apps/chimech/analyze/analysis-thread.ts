@@ -63,7 +63,11 @@ export class AnalysisThread {
   private next(): void {
     if (this.running !== undefined) return;
     clearTimeout(this.idle);
-    this.running = this.waiting.shift();
+    do this.running = this.waiting.shift();
+    while (
+      // One signal may end many: each is told by its own listener.
+      this.running?.signal.aborted === true
+    );
     if (this.running !== undefined) {
       this.worker ??= this.start();
       this.worker.ref();
@@ -112,7 +116,7 @@ export class AnalysisThread {
     if (this.running === job) {
       this.running = undefined;
       void this.end();
-    } else this.waiting.splice(this.waiting.indexOf(job), 1);
+    } else if (this.waiting.includes(job)) this.waiting.splice(this.waiting.indexOf(job), 1);
     this.settle(job, () => job.reject(job.signal.reason));
     this.next();
   }
