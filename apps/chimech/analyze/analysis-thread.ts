@@ -63,11 +63,9 @@ export class AnalysisThread {
   private next(): void {
     if (this.running !== undefined) return;
     clearTimeout(this.idle);
-    do this.running = this.waiting.shift();
-    while (
-      // One signal may end many: each is told by its own listener.
-      this.running?.signal.aborted === true
-    );
+    this.running = this.waiting.shift();
+    // One signal may end many: each is told by its own listener.
+    while (this.running?.signal.aborted === true) this.running = this.waiting.shift();
     if (this.running !== undefined) {
       this.worker ??= this.start();
       this.worker.ref();

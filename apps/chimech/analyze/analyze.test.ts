@@ -133,11 +133,12 @@ verifies('chimech.analyze.bounded', 'what does not end is stopped, and those beh
 
 verifies('chimech.analyze.bounded', 'a full queue, errors of a task, and closing', async () => {
   const thread = openThread();
-  const stop = new AbortController();
-  const all = [endless, ...Array.from({ length: 100 }, () => quick)].map((task) => thread.run(task, stop.signal));
+  const tasks = [endless, ...Array.from({ length: 100 }, () => quick)];
+  const calls = tasks.map((task) => ({ task, stop: new AbortController() }));
+  const all = calls.map(({ task, stop }) => thread.run(task, stop.signal));
   const ends = Promise.allSettled(all);
   await expect(thread.run(quick, signal)).rejects.toMatchObject({ code: 'RATE_LIMIT', statusCode: 429 });
-  stop.abort(new Error('stopped'));
+  for (const { stop } of calls) stop.abort(new Error('stopped'));
   expect((await ends).every(({ status }) => status === 'rejected')).toBe(true);
   await expect(thread.run({ ...quick, language: 'klingon' }, signal)).rejects.toMatchObject({ code: 'INVALID_PARAMS' });
   const running = thread.run(endless, signal);

@@ -39,12 +39,10 @@ function countWithTypeScript(path: string, text: string): Counted {
   const visit = (node: ts.Node, inside: { complexity: number }) => {
     let unit = inside;
     if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
-      unit = {
-        line: lineAt(node.getStart()),
-        end_line: lineAt(node.getEnd() - 1),
-        complexity: 1,
-      } as Counted['functions'][0];
-      counted.functions.push(unit as Counted['functions'][0]);
+      const start = lineAt(node.getStart());
+      const counting = { line: start, end_line: lineAt(node.getEnd() - 1), complexity: 1 };
+      counted.functions.push(counting);
+      unit = counting;
     }
     if (ts.isClassLike(node) || ts.isInterfaceDeclaration(node) || ts.isEnumDeclaration(node)) counted.classes += 1;
     if (isDecision(node)) unit.complexity += 1;
