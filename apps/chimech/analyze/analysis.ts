@@ -1,10 +1,8 @@
 // What an analysis is, as callers and the thread that makes it see it (docs/chimech-analyze.md).
 import type { CodeStructure } from './code/code-structure.js';
 import type { DataStructure } from './data/data-structure.js';
+import type { Tongue } from './say.js';
 import type { TextStructure } from './text/text-structure.js';
-
-/** The language that texts about the content are written in. */
-export type Tongue = 'zh' | 'en';
 
 export interface Metrics {
   word_count: number;

@@ -1,6 +1,6 @@
 // An analysis as a text for people and models, in the language of the content.
-import type { Analysis, Findings, Tongue } from './analysis.js';
-import { say } from './say.js';
+import type { Analysis, Findings } from './analysis.js';
+import { say, type Tongue } from './say.js';
 
 const titles = {
   model: { en: 'Summary', zh: '摘要' },

@@ -1,5 +1,7 @@
 // Sentences about content, in the language of the content.
-import type { Tongue } from './analysis.js';
+
+/** The language that texts about the content are written in. */
+export type Tongue = 'zh' | 'en';
 
 export function say(tongue: Tongue, sentence: Readonly<Record<Tongue, string>>): string {
   return sentence[tongue];

@@ -71,11 +71,20 @@ export async function guessLanguage(content: string): Promise<CodeLanguage | und
   return await leastDamaged(part.slice(0, damagedSample), likely.length > 0 ? likely : marked);
 }
 
-/** What can be read as both is JavaScript. */
+const typed =
+  /^(?:TypeAnnotation|TypeAliasDeclaration|InterfaceDeclaration|EnumDeclaration|TypeArgList|AmbientDeclaration)$/;
+
+/** What has no types is JavaScript, whose parser reads some types too. */
 async function scriptOr(language: CodeLanguage, part: string): Promise<CodeLanguage> {
   if (language !== 'typescript' && language !== 'javascript') return language;
-  const asJavaScript = await readableLength(part, 'javascript');
-  return (await readableLength(part, 'typescript')) > asJavaScript ? 'typescript' : 'javascript';
+  const { tree } = await parseCode(part, 'typescript');
+  let hasTypes = false;
+  tree.iterate({
+    enter: ({ name }) => {
+      hasTypes ||= typed.test(name);
+    },
+  });
+  return hasTypes ? 'typescript' : 'javascript';
 }
 
 async function leastDamaged(

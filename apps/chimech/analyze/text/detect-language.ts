@@ -1,6 +1,6 @@
 // Chinese, English, or neither: by the script, and for Latin letters by the share of English function words.
 import { englishStopWords } from './stop-words.js';
-import type { Tongue } from '../analysis.js';
+import type { Tongue } from '../say.js';
 
 export type TextLanguage = Tongue | 'other';
 
