@@ -52,23 +52,24 @@ function isRare(word: string): boolean {
   return stem === plain || !candidates.some((candidate) => easyWords.has(candidate));
 }
 
-let commonCharacters: Set<string> | undefined;
+let commonCharacters: ReadonlySet<string> | undefined;
 
 /** The first level of GB 2312 (3,755 characters) and of Big5 (5,401): those in common use, simplified and traditional. */
 function commonHan(): Set<string> {
   if (commonCharacters !== undefined) return commonCharacters;
-  commonCharacters = new Set<string>();
-  const gb2312 = new TextDecoder('gbk');
+  const gb2312: number[] = [];
   for (let row = 0xb0; row <= 0xd7; row += 1) {
-    const cells = row === 0xd7 ? 0xf9 : 0xfe;
-    for (let cell = 0xa1; cell <= cells; cell += 1) commonCharacters.add(gb2312.decode(Uint8Array.of(row, cell)));
+    for (let cell = 0xa1; cell <= (row === 0xd7 ? 0xf9 : 0xfe); cell += 1) gb2312.push(row, cell);
   }
-  const big5 = new TextDecoder('big5');
+  const big5: number[] = [];
   for (let lead = 0xa4; lead <= 0xc6; lead += 1) {
     for (let trail = 0x40; trail <= (lead === 0xc6 ? 0x7e : 0xfe); trail += trail === 0x7e ? 0x23 : 1) {
-      commonCharacters.add(big5.decode(Uint8Array.of(lead, trail)));
+      big5.push(lead, trail);
     }
   }
+  const characters =
+    new TextDecoder('gbk').decode(Uint8Array.from(gb2312)) + new TextDecoder('big5').decode(Uint8Array.from(big5));
+  commonCharacters = new Set(characters);
   return commonCharacters;
 }
 
