@@ -55,7 +55,7 @@ function isRare(word: string): boolean {
 let commonCharacters: ReadonlySet<string> | undefined;
 
 /** The first level of GB 2312 (3,755 characters) and of Big5 (5,401): those in common use, simplified and traditional. */
-function commonHan(): Set<string> {
+function commonHan(): ReadonlySet<string> {
   if (commonCharacters !== undefined) return commonCharacters;
   const gb2312: number[] = [];
   for (let row = 0xb0; row <= 0xd7; row += 1) {
