@@ -2,6 +2,7 @@
 // when an id has no test or a test names no id. The README's claims come from here.
 import { accessRequirements } from './requirements/access.js';
 import { auditRequirements } from './requirements/audit.js';
+import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
 import { deploymentRequirements } from './requirements/deployment.js';
@@ -24,6 +25,7 @@ export const requirements = {
   ...deploymentRequirements,
   ...chatApisRequirements,
   ...limitsRequirements,
+  ...chimechAnalyzeRequirements,
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,

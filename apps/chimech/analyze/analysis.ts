@@ -1,0 +1,44 @@
+// What an analysis is, as callers and the thread that makes it see it (docs/chimech-analyze.md).
+import type { CodeStructure } from './code/code-structure.js';
+import type { DataStructure } from './data/data-structure.js';
+import type { Tongue } from './say.js';
+import type { TextStructure } from './text/text-structure.js';
+
+export interface Metrics {
+  word_count: number;
+  /** 0–100: more is harder. */
+  complexity_score: number;
+  /** 0–100: more is easier. Prose in English or Chinese only. */
+  readability_score?: number;
+}
+
+export interface Analysis {
+  type: 'text' | 'code' | 'data';
+  summary: string;
+  /** Who wrote the summary: a model, sentences of the content itself, or a description of its structure. */
+  summary_by: 'model' | 'extraction' | 'structure';
+  keywords?: string[];
+  structure?: TextStructure | CodeStructure | DataStructure;
+  metrics: Metrics;
+  /** What makes the result incomplete or doubtful. */
+  warnings?: string[];
+}
+
+/** What an analyst of one type of content finds, before the caller's choice of details. */
+export interface Findings {
+  tongue: Tongue;
+  summary: string;
+  summaryBy: 'extraction' | 'structure';
+  keywords: string[];
+  structure: TextStructure | CodeStructure | DataStructure;
+  metrics: Metrics;
+  warnings: string[];
+  /** Lines for people: what is counted in `structure`. */
+  facts: string[];
+}
+
+export interface AnalysisTask {
+  type: Analysis['type'];
+  content: string;
+  language?: string | undefined;
+}

@@ -1,0 +1,120 @@
+// The tool `chimech/analyze`: what a text, a piece of code or data consists of. Parsing runs in a thread of its own; the
+// summary is a model's where there is one. docs/chimech-analyze.md has the formulas and the bounds.
+import { z } from 'zod';
+import { abortAfter } from '#libs/concurrency/abort-after.js';
+import type { Analysis, AnalysisTask, Findings } from './analysis.js';
+import { AnalysisThread } from './analysis-thread.js';
+import { AnalyzeError } from './analyze-error.js';
+import { cleanContent } from './clean-content.js';
+import { renderAnalysis } from './render-analysis.js';
+import { say } from './say.js';
+import { tongueOf } from './text/detect-language.js';
+
+export const maxContentBytes = 512 * 1024;
+/** For the parsing; a model's summary has the caller's time. */
+export const maxAnalysisMs = 5_000;
+/** Characters of the content that a model is shown. */
+const maxSummarized = 24_000;
+
+export const analyzeInput = z.object({
+  content: z.string().describe(`What is analysed: at most ${maxContentBytes / 1024} KiB of UTF-8`),
+  type: z.enum(['text', 'code', 'data']),
+  options: z
+    .object({
+      language: z
+        .string()
+        .min(1)
+        .max(40)
+        .optional()
+        .describe(
+          'Of text: zh or en. Of code: typescript, javascript, python, go, java or rust. Of data: csv, tsv, json, ndjson or yaml. Guessed by default',
+        ),
+      format: z
+        .enum(['summary', 'detailed'])
+        .default('summary')
+        .describe('detailed adds the structure, and keywords unless they are turned off'),
+      extractKeywords: z.boolean().optional().describe('Whether keywords are given; by default in detailed only'),
+    })
+    .optional(),
+});
+
+export type AnalyzeInput = z.input<typeof analyzeInput>;
+
+export interface AnalyzeOptions {
+  signal: AbortSignal;
+  /** A model's summary of a text in the language of the text; undefined where no model answers. */
+  summarize?: (text: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Where the parsing runs: in a thread of its own by default. */
+  run?: (task: AnalysisTask, signal: AbortSignal) => Promise<Findings>;
+}
+
+const thread = new AnalysisThread(new URL('./answer-tasks.js', import.meta.url));
+
+/** Ends the thread, if there is one. */
+export const closeAnalysis = (): Promise<void> => thread.close();
+
+/** @throws AnalyzeError; the signal's reason; what `summarize` throws. */
+export async function analyze(
+  input: AnalyzeInput,
+  options: AnalyzeOptions,
+): Promise<{ text: string; analysis: Analysis }> {
+  const { signal, summarize, run = (task, until) => thread.run(task, until) } = options;
+  signal.throwIfAborted();
+  const { type, options: { language, format = 'summary', extractKeywords = format === 'detailed' } = {} } = input;
+  checkSize(input.content);
+  const { content, warnings } = cleanContent(input.content);
+  const findings = await withinTime(content, signal, (until) => run({ type, content, language }, until));
+  const written = await summarize?.(excerpt(findings, content), signal);
+  const allWarnings = [...warnings, ...findings.warnings];
+  const analysis: Analysis = {
+    type,
+    summary: written ?? findings.summary,
+    summary_by: written === undefined ? findings.summaryBy : 'model',
+    ...(extractKeywords ? { keywords: findings.keywords } : {}),
+    ...(format === 'detailed' ? { structure: findings.structure } : {}),
+    metrics: findings.metrics,
+    ...(allWarnings.length > 0 ? { warnings: allWarnings } : {}),
+  };
+  return { text: renderAnalysis(analysis, findings), analysis };
+}
+
+function checkSize(content: string): void {
+  const bytes = Buffer.byteLength(content);
+  if (bytes <= maxContentBytes) return;
+  throw new AnalyzeError(
+    say(tongueOf(content), {
+      en: `The content has ${bytes} bytes: at most ${maxContentBytes} are analysed`,
+      zh: `内容有 ${bytes} 字节：最多分析 ${maxContentBytes} 字节`,
+    }),
+    'CONTEXT_TOO_LONG',
+    { limit: maxContentBytes, size: bytes },
+  );
+}
+
+async function withinTime<T>(
+  content: string,
+  signal: AbortSignal,
+  work: (until: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = abortAfter(maxAnalysisMs);
+  try {
+    return await work(AbortSignal.any([signal, limit]));
+  } catch (error) {
+    if (signal.aborted || error !== limit.reason) throw error;
+    throw new AnalyzeError(
+      say(tongueOf(content), {
+        en: `The analysis did not end within ${maxAnalysisMs / 1_000} s: send less content`,
+        zh: `分析未能在 ${maxAnalysisMs / 1_000} 秒内完成：请缩短内容`,
+      }),
+      'TIMEOUT',
+      { limitMs: maxAnalysisMs },
+    );
+  }
+}
+
+/** Of code and data with what was counted; of long content the beginning and the end. */
+function excerpt({ summary, summaryBy }: Findings, content: string): string {
+  const half = maxSummarized / 2;
+  const shown = content.length <= maxSummarized ? content : `${content.slice(0, half)}\n…\n${content.slice(-half)}`;
+  return summaryBy === 'structure' ? `${summary}\n\n${shown}` : shown;
+}

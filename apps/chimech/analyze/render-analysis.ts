@@ -1,0 +1,54 @@
+// An analysis as a text for people and models, in the language of the content.
+import type { Analysis, Findings } from './analysis.js';
+import { say, type Tongue } from './say.js';
+
+const titles = {
+  model: { en: 'Summary', zh: '摘要' },
+  extraction: { en: 'Summary (extracted sentences, no model)', zh: '摘要（原文摘句，未使用模型）' },
+  structure: { en: 'Summary (from the structure, no model)', zh: '摘要（由结构生成，未使用模型）' },
+};
+
+export function renderAnalysis(analysis: Analysis, { tongue, facts, structure }: Findings): string {
+  const { metrics, keywords = [], warnings = [] } = analysis;
+  const colon = say(tongue, { en: ': ', zh: '：' });
+  const line = (title: Record<typeof tongue, string>, text: string) => say(tongue, title) + colon + text;
+  const scores = [
+    line({ en: 'words', zh: '词数' }, String(metrics.word_count)),
+    line({ en: 'complexity', zh: '复杂度' }, `${metrics.complexity_score}/100`),
+    ...(metrics.readability_score === undefined
+      ? []
+      : [line({ en: 'readability', zh: '可读性' }, `${metrics.readability_score}/100`)]),
+  ];
+  const comma = say(tongue, { en: ', ', zh: '，' });
+  return [
+    line(titles[analysis.summary_by], analysis.summary),
+    ...facts,
+    line({ en: 'Metrics', zh: '指标' }, scores.join(comma)),
+    ...(keywords.length === 0 ? [] : [line({ en: 'Keywords', zh: '关键词' }, keywords.join(comma))]),
+    ...warnings.map((warning) => `⚠ ${warning}`),
+    ...(analysis.structure === undefined ? [] : details(structure, tongue)),
+  ].join('\n');
+}
+
+/** Rows that are shown; `structure` has more. */
+const maxRows = 30;
+
+function details(structure: Findings['structure'], tongue: Tongue): string[] {
+  let rows: string[];
+  if ('functions' in structure) {
+    rows = structure.functions.map(({ name, line, end_line, nesting, complexity }) =>
+      say(tongue, {
+        en: `- ${name} (lines ${line}–${end_line}): complexity ${complexity}, nesting ${nesting}`,
+        zh: `- ${name}（第 ${line}–${end_line} 行）：圈复杂度 ${complexity}，嵌套 ${nesting} 层`,
+      }),
+    );
+  } else if ('columns' in structure) {
+    rows = structure.columns.map(({ name, type, missing, distinct, sample }) =>
+      say(tongue, {
+        en: `- ${name}: ${type}, missing ${missing}, distinct ${distinct}, e.g. ${sample.map(String).join(' | ')}`,
+        zh: `- ${name}：${type}，缺失 ${missing}，不同值 ${distinct}，例如 ${sample.map(String).join(' | ')}`,
+      }),
+    );
+  } else rows = structure.headings.map(({ level, text, line }) => `${'#'.repeat(level)} ${text} (${line})`);
+  return rows.length > maxRows ? [...rows.slice(0, maxRows), '…'] : rows;
+}
