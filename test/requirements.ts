@@ -4,6 +4,7 @@ import { accessRequirements } from './requirements/access.js';
 import { chatRequirements } from './requirements/chat.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
+import { knowledgeRequirements } from './requirements/knowledge.js';
 import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
@@ -18,6 +19,7 @@ export const requirements = {
   ...chatRequirements,
   ...deploymentRequirements,
   ...chatApisRequirements,
+  ...knowledgeRequirements,
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,
