@@ -7,6 +7,7 @@ import { measureAdapters } from './adapters.js';
 import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
+import { knowledgeScenario, measureKnowledge } from './knowledge.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
 import { chunksAStream, type Scenario, scenarios, warmingUp } from './scenarios.js';
@@ -295,6 +296,8 @@ try {
     if (auditScenario.includes(options.only))
       put.calls += await measureAuditRows(system, options.quick ? 10_000 : 40_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
+    if (knowledgeScenario.includes(options.only))
+      await measureKnowledge(system.databaseUrl, options.quick ? 10_000 : 100_000);
     if (options.peers) await comparePeers(system, measured);
     if (signInScenario.includes(options.only)) await measureSignIns(system);
   }
