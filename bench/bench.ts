@@ -10,6 +10,7 @@ import { auditScenario, measureAuditRows } from './audit-rows.js';
 import { chimechScenario, measureChimech } from './chimech.js';
 import { cpuMs, cpuMsOfTree, residentMegabytes } from './processes.js';
 import type { Busy, LoadResult } from './keep-busy.js';
+import { knowledgeScenario, measureKnowledge } from './knowledge.js';
 import { largeFilesSettings, measureLargeFiles } from './large-files.js';
 import { installPeers, type PeerFigures } from './peers.js';
 import { chunksAStream, type Scenario, scenarios, warmingUp } from './scenarios.js';
@@ -313,6 +314,8 @@ try {
       await measureAuditReading(system, options.quick ? 100_000 : 1_000_000);
     if (policyScenario.includes(options.only)) measurePolicyDecisions();
     if (chimechScenario.includes(options.only)) await measureChimech(system, options.quick ? 5_000 : 60_000);
+    if (knowledgeScenario.includes(options.only))
+      await measureKnowledge(system.databaseUrl, options.quick ? 10_000 : 100_000);
     if (options.peers) await comparePeers(system, measured);
     if (limitsScenario.includes(options.only)) await measureLimits(system);
     if (signInScenario.includes(options.only)) await measureSignIns(system);

@@ -8,6 +8,7 @@ import { chimechRequirements } from './requirements/chimech.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
+import { knowledgeRequirements } from './requirements/knowledge.js';
 import { mcpRequirements } from './requirements/mcp.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
@@ -26,6 +27,7 @@ export const requirements = {
   ...chatApisRequirements,
   ...limitsRequirements,
   ...chimechAnalyzeRequirements,
+  ...knowledgeRequirements,
   ...mcpRequirements,
   ...modelRequirements,
   ...operationsRequirements,

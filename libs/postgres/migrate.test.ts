@@ -111,7 +111,7 @@ describe('migrate', () => {
       }
       const [columns] = await query<{ count: number }>(
         `select count(*)::int from information_schema.columns
-         where table_schema = 'public' and table_name <> '_prisma_migrations'
+         where table_schema = 'public' and table_name <> '_prisma_migrations' and data_type <> 'tsvector'
            and table_name not like 'audit\\_events\\_%'`,
       );
       const enums: Record<string, object> = { ...Prisma };

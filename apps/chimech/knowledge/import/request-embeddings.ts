@@ -1,0 +1,67 @@
+// Embeddings from any server with OpenAI's `POST /embeddings`
+// (https://platform.openai.com/docs/api-reference/embeddings/create).
+import { z } from 'zod';
+import { steadyNow } from '#libs/concurrency/steady-now.js';
+import { HttpClient } from '#libs/http-client/http-client.js';
+import type { Embeddings } from '../embedding.js';
+
+export interface EmbeddingsServer {
+  /** Up to and with `/v1`. */
+  baseUrl: string;
+  model: string;
+  apiKey?: string;
+  /** Of one request, ms. */
+  timeoutMs: number;
+}
+
+/** 64 texts with 8,192 numbers each, as digits. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+const answerSchema = z.object({
+  data: z.array(z.object({ index: z.number(), embedding: z.array(z.number()) })),
+});
+
+/** Its `embed` throws an Error whose message says what the server did. */
+export function openEmbeddings({ baseUrl, model, apiKey, timeoutMs }: EmbeddingsServer): Embeddings & {
+  close(): Promise<void>;
+} {
+  const client = new HttpClient({
+    baseUrl,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    },
+    timeoutMs: { connect: Math.min(timeoutMs, 10_000), first_byte: timeoutMs, idle: timeoutMs },
+    keepAliveMs: 15_000,
+    maxExchanges: 4,
+    maxBytes: maxAnswerBytes,
+    opensAt: 'headers',
+    toError: ({ kind, what, cause }) =>
+      kind === 'cancelled' ? (cause as Error) : new Error(`The embeddings server ${what}`, { cause }),
+  });
+  const embed = async (input: string[], signal: AbortSignal): Promise<number[][]> => {
+    const body = JSON.stringify({ model, input, encoding_format: 'float' });
+    const request = { method: 'POST', path: '/embeddings', body };
+    const answer = await client.open(request, { signal, deadline: steadyNow() + timeoutMs });
+    try {
+      if (answer.status !== 200) throw new Error(`The embeddings server answered with status ${answer.status}`);
+      const chunks: Uint8Array[] = [];
+      await answer.read((bytes) => void chunks.push(bytes));
+      answer.close(true);
+      return readAnswer(Buffer.concat(chunks).toString('utf8'));
+    } finally {
+      answer.close();
+    }
+  };
+  return { model, embed, close: () => client.close() };
+}
+
+function readAnswer(text: string): number[][] {
+  try {
+    const { data } = answerSchema.parse(JSON.parse(text));
+    return data.sort((one, other) => one.index - other.index).map(({ embedding }) => embedding);
+  } catch (error) {
+    throw new Error('The embeddings server answered with something else than embeddings', { cause: error });
+  }
+}

@@ -1,0 +1,133 @@
+// `npm run kb:import DIR`: brings the documents of a directory into the knowledge base, also of an embedded database, running
+// or not. Exit codes: 0 all imported, 1 something was not, 2 not understood, 3 the database does not answer.
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadConfig } from '#libs/config/load-config.js';
+import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
+import { runningAddress } from '#libs/embedded-postgres/running-address.js';
+import { migrate } from '#libs/postgres/migrate.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { importDocuments, type ImportSummary } from '../apps/chimech/knowledge/import/import-documents.js';
+import { openEmbeddings } from '../apps/chimech/knowledge/import/request-embeddings.js';
+import { ThreadedReader } from '../apps/chimech/knowledge/import/threaded-reader.js';
+import { KnowledgeDatabase } from '../apps/chimech/knowledge/knowledge-database.js';
+
+const usage = `npm run kb:import -- DIR [--source NAME] [--prune]
+DIR holds Markdown, text, HTML, PDF and Word files. --source is the name that searches filter by, the name of DIR unless given;
+--prune removes documents whose files are gone. Embeddings, if CHIMECH_EMBEDDINGS_URL and CHIMECH_EMBEDDINGS_MODEL are set.`;
+
+const migrationMs = 60_000;
+/** Counting the words of a large base takes a while. */
+const statementMs = 300_000;
+const embeddingsMs = 60_000;
+const shownEveryMs = 200;
+
+class Misunderstood extends Error {}
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
+try {
+  const summary = await main();
+  print(summary);
+  if (summary.failed.length > 0) process.exitCode = 1;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = exitCodeOf(error);
+}
+
+async function main(): Promise<ImportSummary> {
+  const { directory, source, prune } = await readArguments();
+  const config = loadConfig();
+  const given = config.database.url ?? (await runningAddress(config.data_dir));
+  const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
+  const url = given ?? own!.url;
+  const embeddings = embeddingsServer();
+  const reader = new ThreadedReader();
+  try {
+    await migrate(url, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(migrationMs)]) });
+    const database = new KnowledgeDatabase({ url, timeoutMs: statementMs, poolSize: 1 });
+    try {
+      return await importDocuments(
+        {
+          directory,
+          source,
+          prune,
+          database,
+          read: (path, bytes, signal) => reader.read(path, bytes, signal),
+          ...(embeddings !== undefined && { embeddings }),
+          ...(process.stderr.isTTY && { onProgress: showProgress() }),
+        },
+        stop.signal,
+      );
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await reader.close();
+    await embeddings?.close();
+    await own?.stop();
+  }
+}
+
+async function readArguments(): Promise<{ directory: string; source: string; prune: boolean }> {
+  const { positionals, values } = parse();
+  if (positionals.length !== 1) throw new Misunderstood(usage);
+  const directory = resolve(positionals[0]!);
+  if (!(await stat(directory).catch(() => undefined))?.isDirectory())
+    throw new Misunderstood(`${positionals[0]!} is not a directory\n${usage}`);
+  const source = values.source ?? basename(directory);
+  if (!/^[^\p{C}/]{1,200}$/u.test(source)) throw new Misunderstood(`--source takes a name without '/'\n${usage}`);
+  return { directory, source, prune: values.prune };
+}
+
+function parse() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { source: { type: 'string' }, prune: { type: 'boolean', default: false } },
+    });
+  } catch (error) {
+    throw new Misunderstood(`${(error as Error).message}\n${usage}`);
+  }
+}
+
+function embeddingsServer() {
+  const { CHIMECH_EMBEDDINGS_URL: baseUrl, CHIMECH_EMBEDDINGS_MODEL: model } = process.env;
+  const apiKey = process.env['CHIMECH_EMBEDDINGS_KEY'];
+  if (baseUrl === undefined || model === undefined) return undefined;
+  if (!/^https?:$/.test(URL.canParse(baseUrl) ? new URL(baseUrl).protocol : ''))
+    throw new Misunderstood('CHIMECH_EMBEDDINGS_URL is not an address of http or https');
+  return openEmbeddings({ baseUrl, model, timeoutMs: embeddingsMs, ...(apiKey !== undefined && { apiKey }) });
+}
+
+/** One line that is written over. */
+function showProgress(): (progress: ImportSummary) => void {
+  let shownAt = 0;
+  return ({ imported, unchanged, failed, embedded }) => {
+    if (performance.now() - shownAt < shownEveryMs) return;
+    shownAt = performance.now();
+    process.stderr.write(
+      `\r\x1b[K${imported} imported, ${unchanged} unchanged, ${failed.length} failed, ${embedded} embedded`,
+    );
+  };
+}
+
+function print({ imported, unchanged, removed, missing, embedded, failed }: ImportSummary): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  // Names of files may hold anything, also what a terminal obeys.
+  for (const { path, reason } of failed) console.error(`${path.replace(/\p{C}/gu, '\ufffd')}: ${reason}`);
+  const counts = { imported, unchanged, removed, failed: failed.length, embedded };
+  console.log(
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', '),
+  );
+  if (missing > 0) console.log(`${missing} documents have no file any more: --prune removes them.`);
+  if (imported + unchanged + failed.length === 0) console.log('There is nothing to import in this directory.');
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof Misunderstood) return 2;
+  return error instanceof AppError && error.code === 'store_unavailable' ? 3 : 1;
+}
