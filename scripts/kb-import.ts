@@ -10,6 +10,7 @@ import { migrate } from '#libs/postgres/migrate.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { importDocuments, type ImportSummary } from '../apps/chimech/knowledge/import/import-documents.js';
 import { openEmbeddings } from '../apps/chimech/knowledge/import/request-embeddings.js';
+import { embeddingsServerOf } from '../apps/chimech/knowledge/open-knowledge.js';
 import { ThreadedReader } from '../apps/chimech/knowledge/import/threaded-reader.js';
 import { KnowledgeDatabase } from '../apps/chimech/knowledge/knowledge-database.js';
 
@@ -42,7 +43,8 @@ async function main(): Promise<ImportSummary> {
   const given = config.database.url ?? (await runningAddress(config.data_dir));
   const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
   const url = given ?? own!.url;
-  const embeddings = embeddingsServer();
+  const server = embeddingsServerOf(config, embeddingsMs);
+  const embeddings = server && openEmbeddings(server);
   const reader = new ThreadedReader();
   try {
     await migrate(url, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(migrationMs)]) });
@@ -90,15 +92,6 @@ function parse() {
   } catch (error) {
     throw new Misunderstood(`${(error as Error).message}\n${usage}`);
   }
-}
-
-function embeddingsServer() {
-  const { CHIMECH_EMBEDDINGS_URL: baseUrl, CHIMECH_EMBEDDINGS_MODEL: model } = process.env;
-  const apiKey = process.env['CHIMECH_EMBEDDINGS_KEY'];
-  if (baseUrl === undefined || model === undefined) return undefined;
-  if (!/^https?:$/.test(URL.canParse(baseUrl) ? new URL(baseUrl).protocol : ''))
-    throw new Misunderstood('CHIMECH_EMBEDDINGS_URL is not an address of http or https');
-  return openEmbeddings({ baseUrl, model, timeoutMs: embeddingsMs, ...(apiKey !== undefined && { apiKey }) });
 }
 
 /** One line that is written over. */

@@ -2,10 +2,13 @@
 import { McpServer, McpTool, type Around, type Authorize } from '#libs/mcp-server/decorators.js';
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import type { z } from 'zod';
+import { analyze, analyzedOutput, analyzeInput } from './analyze/analyze.js';
 import type { ToolCalls } from './calls/tool-calls.js';
 import { queryTool } from './errors/chimech-mcp-error.js';
 import { generate, generateInput, generateOutput } from './generate/generate.js';
 import type { Templates } from './generate/templates.js';
+import { type Knowledge, searchedOutput } from './knowledge/open-knowledge.js';
+import { searchInput } from './knowledge/search-input.js';
 import { query, queryInput, queryOutput } from './query/query.js';
 
 export const chimechVersion = '1.0.0';
@@ -13,6 +16,7 @@ export const chimechVersion = '1.0.0';
 export interface ChimechParts {
   calls: ToolCalls;
   templates: Templates;
+  knowledge: Knowledge;
   /** Runs before each handler; false refuses. */
   authorize: Authorize;
   close(): Promise<void>;
@@ -48,6 +52,37 @@ export class ChimechTools {
   })
   generate(input: z.output<typeof generateInput>, context: ToolContext): Promise<object> {
     return generate(input, this.parts.templates, this.parts.calls.contextOf(context));
+  }
+
+  @McpTool({
+    name: 'chimech/analyze',
+    description:
+      'Analyses a text, code or data: its structure, keywords, complexity and readability. Spends no tokens.',
+    input: analyzeInput,
+    output: analyzedOutput,
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    metadata: metadata('analysis', ['text', 'code', 'data', 'readability']),
+    timeoutMs: 30_000,
+  })
+  async analyze(input: z.output<typeof analyzeInput>, { signal }: ToolContext): Promise<object> {
+    const { text, analysis } = await analyze(input, { signal });
+    return { content: [{ type: 'text', text }], structuredContent: { analysis } };
+  }
+
+  @McpTool({
+    name: 'chimech/search',
+    description:
+      'Searches the documents of the knowledge base by words, by an exact text in quotation marks, and by meaning.',
+    input: searchInput,
+    output: searchedOutput,
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    metadata: metadata('knowledge', ['search', 'documents']),
+    timeoutMs: 30_000,
+  })
+  async search(input: z.output<typeof searchInput>, context: ToolContext): Promise<object> {
+    const { language } = this.parts.calls.contextOf(context);
+    const { text, ...structuredContent } = await this.parts.knowledge.base(language).search(input, context.signal);
+    return { content: [{ type: 'text', text }], structuredContent };
   }
 
   readonly authorize: Authorize = (tool, context) => {

@@ -7,6 +7,8 @@ import { CallRate } from './calls/call-rate.js';
 import { ToolCalls, type EndedCall } from './calls/tool-calls.js';
 import { ChimechTools } from './chimech-tools.js';
 import { Gateway } from './api/gateway.js';
+import { closeAnalysis } from './analyze/analyze.js';
+import { Knowledge, knowledgeSettings } from './knowledge/open-knowledge.js';
 import { Templates } from './generate/templates.js';
 
 export interface ChimechOptions {
@@ -20,11 +22,12 @@ export interface OpenChimech {
   tools: ChimechTools;
   templates: Templates;
   gateway: Gateway;
+  knowledge: Knowledge;
   close(): Promise<void>;
 }
 
 export function openChimech(
-  { chimech, server }: Pick<Config, 'chimech' | 'server'>,
+  { chimech, server, database }: Pick<Config, 'chimech' | 'server' | 'database'>,
   { logger, authorize = () => true, onEnd = () => undefined }: ChimechOptions,
 ): OpenChimech {
   const gateway = new Gateway({
@@ -35,6 +38,8 @@ export function openChimech(
   });
   const templates = new Templates(chimech.templates_dir, logger);
   const calls = new ToolCalls({ gateway, rate: new CallRate(chimech.max_requests_per_minute), onEnd });
-  const close = () => gateway.close();
-  return { tools: new ChimechTools({ calls, templates, authorize, close }), templates, gateway, close };
+  const knowledge = new Knowledge(knowledgeSettings({ chimech, database }, logger));
+  const close = async () => void (await Promise.allSettled([gateway.close(), knowledge.close(), closeAnalysis()]));
+  const tools = new ChimechTools({ calls, templates, knowledge, authorize, close });
+  return { tools, templates, gateway, knowledge, close };
 }

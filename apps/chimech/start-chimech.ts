@@ -15,18 +15,22 @@ import type { EndedCall } from './calls/tool-calls.js';
 import { CallerKeys } from './keys/caller-keys.js';
 import { isRotationDue, watchKeyAge } from './keys/key-age.js';
 import { MemoryCache } from './memory-cache.js';
-import { openChimech } from './open-chimech.js';
+import { type OpenChimech, openChimech } from './open-chimech.js';
 
 const json = 'application/json; charset=utf-8';
 const maxSessions = 1_000;
+const scrapeMs = 2_000;
 
 /** @throws ConfigError if it could be reached from other machines without a key */
 export async function startChimech(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   const { chimech: settings, server, metrics: access } = config;
   refuseOpenDoor(config);
   const age = { createdAt: settings.api_keys_created_at, rotationDays: settings.api_key_rotation_days };
-  const metrics = createChimechMetrics({ rotationDue: () => isRotationDue(age) });
-  const chimech = openChimech(config, { logger, onEnd: (call) => count(metrics, call) });
+  const chimech: OpenChimech = openChimech(config, { logger, onEnd: (call) => count(metrics, call) });
+  const metrics = createChimechMetrics({
+    rotationDue: () => isRotationDue(age),
+    kbDocuments: () => chimech.knowledge.countDocuments(AbortSignal.timeout(scrapeMs)).catch(() => undefined),
+  });
   const keys = new CallerKeys(settings.api_keys);
   const health = new Health('chimech', [
     { name: 'gateway', check: async (signal) => chimech.gateway.ping(signal).then(() => ({ status: 'ok' })) },

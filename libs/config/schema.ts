@@ -1,10 +1,10 @@
 // All settings with their defaults and descriptions. `.env.example`, the JSON Schema and docs/configuration.md are generated
 // from them. Names are those of signalbox.yaml; `environment.ts` maps environment variables to them.
 import { z } from 'zod';
-import { chimechSchema } from './chimech-schema.js';
-import { policySchema } from './policy-schema.js';
+import { chimechSchema } from './schemas/chimech-schema.js';
+import { policySchema } from './schemas/policy-schema.js';
 import { priceSchema } from './price-table.js';
-import { changePolicies, serverSchema } from './server-schema.js';
+import { changePolicies, serverSchema } from './schemas/server-schema.js';
 import { bytes, count, ms, secret, secretUrl } from './setting-kinds.js';
 
 export const providerSchema = z.strictObject({

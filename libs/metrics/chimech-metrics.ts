@@ -9,11 +9,17 @@ export type ChimechMetrics = ReturnType<typeof createChimechMetrics>;
 export interface ChimechMetricsOptions {
   /** Asked at a scrape. */
   rotationDue?: () => boolean;
+  /** Asked at a scrape; undefined where there is no knowledge base, or none that answers. */
+  kbDocuments?: () => Promise<number | undefined>;
   /** false leaves Node's own out. */
   processMetrics?: boolean;
 }
 
-export function createChimechMetrics({ rotationDue = () => false, processMetrics }: ChimechMetricsOptions = {}) {
+export function createChimechMetrics({
+  rotationDue = () => false,
+  kbDocuments = () => Promise.resolve(undefined),
+  processMetrics,
+}: ChimechMetricsOptions = {}) {
   const registry = new Registry();
   if (processMetrics !== false) collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -25,6 +31,15 @@ export function createChimechMetrics({ rotationDue = () => false, processMetrics
       registers,
       collect() {
         this.set(rotationDue() ? 1 : 0);
+      },
+    }),
+    kbDocuments: new Gauge({
+      name: 'chimech_kb_documents',
+      help: 'Documents of the knowledge base',
+      registers,
+      async collect() {
+        const documents = await kbDocuments();
+        if (documents !== undefined) this.set(documents);
       },
     }),
     toolCalls: new Counter({

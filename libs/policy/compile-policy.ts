@@ -1,6 +1,6 @@
 // Compiles the rules of a configuration into one function: the first matching rule decides, or else the default. The rules
 // that can apply are cached per tool and caller, so that a call costs a lookup and its argument checks.
-import type { PolicyRule } from '#libs/config/policy-schema.js';
+import type { PolicyRule } from '#libs/config/schemas/policy-schema.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { compileCondition, type Condition } from './argument-condition.js';
 import { defaultDecision } from './default-decision.js';

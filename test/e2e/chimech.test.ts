@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,7 +45,11 @@ beforeAll(async () => {
     },
     workers: 0,
   });
-  const environment = { CHIMECH_GATEWAY_URL: box.url, CHIMECH_TEMPLATES_DIR: templates };
+  const environment = {
+    CHIMECH_GATEWAY_URL: box.url,
+    CHIMECH_TEMPLATES_DIR: templates,
+    DATABASE_URL: box.databaseUrl,
+  };
   [chimech, guarded] = await Promise.all([
     startProcess('chimech', { environment }),
     startProcess('chimech', {
@@ -66,7 +70,7 @@ afterAll(async () => {
   await rm(templates, { recursive: true, force: true });
 });
 
-const names = ['chimech/query', 'chimech/generate'];
+const names = ['chimech/query', 'chimech/generate', 'chimech/analyze', 'chimech/search'];
 const text = ({ content }: { content?: unknown }) => (content as { text: string }[])[0]!.text;
 
 async function expectTools(client: Pick<McpCaller, 'listTools' | 'call'>, remembers: boolean): Promise<void> {
@@ -160,6 +164,44 @@ verifies('chimech.keys', 'no start on an open address without one', async () => 
   const environment = { CHIMECH_PORT: '0', HOST: '0.0.0.0', PATH: process.env['PATH']! };
   const { code, stdout, stderr } = await runProgram(process.execPath, [main], { env: environment });
   expect([code, `${stdout}${stderr}`]).toEqual([1, expect.stringContaining('set CHIMECH_API_KEY')]);
+});
+
+verifies('chimech.analyze-and-search', 'over HTTP', async () => {
+  const documents = join(templates, 'documents');
+  await mkdir(documents);
+  await writeFile(join(documents, 'tides.md'), '# Tides\n\nThe moon lifts the sea twice a day.');
+  await writeFile(join(documents, '潮汐.md'), '# 潮汐\n\n月球的引力使海水每天涨落两次。');
+  const imported = await runProgram(process.execPath, ['dist/scripts/kb-import.js', documents], {
+    env: { ...process.env, DATABASE_URL: box.databaseUrl },
+    timeoutMs: 60_000,
+  });
+  expect(imported.code).toBe(0);
+  await withClients(chimech.url, ['the 2.x client, 2026-07-28', 'the 1.x client'], async (client) => {
+    const code = 'export function add(a: number, b: number) { return a > b ? a : b; }';
+    const analyzed = await client.call({
+      name: 'chimech/analyze',
+      arguments: { content: code, type: 'code', options: { language: 'typescript', format: 'detailed' } },
+    });
+    expect(analyzed).toMatchObject({
+      analysis: { type: 'code', structure: { functions: [{ name: 'add', complexity: 2 }] } },
+      metadata: { processingTime: expect.any(Number) as number },
+    });
+    const wrong = await client.call({ name: 'chimech/analyze', arguments: { content: '', type: 'text' } });
+    expect(wrong).toMatchObject({ isError: true, metadata: { errorCode: 'INVALID_PARAMS' } });
+    for (const [query, title] of [
+      ['moon sea', 'Tides'],
+      ['月球引力', '潮汐'],
+      ['"twice a day"', 'Tides'],
+    ] as const) {
+      const found = await client.call({ name: 'chimech/search', arguments: { query } });
+      expect(found).toMatchObject({ structuredContent: { total: 1, hits: [{ title }] } });
+      expect(text(found)).toContain(title);
+    }
+    const backwards = { dateRange: { start: '2026-02-01', end: '2026-01-01' } };
+    const bad = await client.call({ name: 'chimech/search', arguments: { query: 'x', filters: backwards } });
+    expect(bad).toMatchObject({ isError: true, metadata: { errorCode: 'INVALID_PARAMS' } });
+  });
+  expect(await (await fetch(`${chimech.url}/metrics`)).text()).toContain('chimech_kb_documents 2');
 });
 
 verifies('chimech.key-rotation', 'the log and the metric of a process', async () => {

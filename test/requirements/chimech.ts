@@ -1,4 +1,5 @@
 export const chimechRequirements = {
+  'chimech.analyze-and-search': 'Chimech analyses code and searches imported documents for clients of SDK 1.x and 2.x',
   'chimech.authorize': 'authorize of Chimech runs before each handler and may be replaced',
   'chimech.clients': 'clients of SDK 1.x and 2.x list and call the tools of Chimech over HTTP and over stdio',
   'chimech.conversation': 'turns of a session, or of a named conversation of one caller, are remembered, bounded',

@@ -17,6 +17,7 @@ export interface ChimechTestServer extends TestServer {
 export interface ChimechTestOptions {
   script?: Script;
   settings?: Record<string, unknown>;
+  databaseUrl?: string;
   authorize?: Authorize;
   logger?: Logger;
   /** The MCP session of all calls. */
@@ -26,18 +27,16 @@ export interface ChimechTestOptions {
 export async function openChimechServer(options: ChimechTestOptions = {}): Promise<ChimechTestServer> {
   const { script = () => ({ text: 'an answer' }), settings = {}, logger = silentLogger } = options;
   const gateway = await startScriptedUpstream(script);
-  const { chimech, server } = configSchema.parse({
+  const config = configSchema.parse({
+    ...(options.databaseUrl === undefined ? {} : { database: { url: options.databaseUrl } }),
     chimech: { gateway_url: gateway.baseUrl.replace('/v1', ''), ...settings },
   });
   const ended: EndedCall[] = [];
-  const open = openChimech(
-    { chimech, server },
-    {
-      logger,
-      onEnd: (call) => void ended.push(call),
-      ...(options.authorize === undefined ? {} : { authorize: options.authorize }),
-    },
-  );
+  const open = openChimech(config, {
+    logger,
+    onEnd: (call) => void ended.push(call),
+    ...(options.authorize === undefined ? {} : { authorize: options.authorize }),
+  });
   const test = await createTestServer(open.tools, {
     logger,
     cache: new MemoryCache(),

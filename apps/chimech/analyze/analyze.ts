@@ -38,6 +38,17 @@ export const analyzeInput = z.object({
     .optional(),
 });
 
+export const analyzedOutput = z.object({
+  analysis: z.looseObject({
+    type: z.enum(['text', 'code', 'data']),
+    summary: z.string(),
+    keywords: z.array(z.string()).optional(),
+    structure: z.record(z.string(), z.unknown()).optional(),
+    metrics: z.record(z.string(), z.unknown()).optional(),
+  }),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+});
+
 export type AnalyzeInput = z.input<typeof analyzeInput>;
 
 export interface AnalyzeOptions {

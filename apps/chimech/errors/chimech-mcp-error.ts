@@ -3,6 +3,7 @@
 import { ZodError } from 'zod';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { AnalyzeError } from '../analyze/analyze-error.js';
 import { say, type Language } from '../language.js';
 
 export const statusOfCode = {
@@ -37,6 +38,7 @@ export const queryTool = 'chimech/query';
 /** What a call failed with, whoever threw it. */
 export function toChimechError(error: unknown, tool: string, language: Language): ChimechMCPError {
   if (error instanceof ChimechMCPError) return error;
+  if (error instanceof AnalyzeError) return new ChimechMCPError(error.message, error.code, undefined, error.details);
   if (error instanceof AppError) {
     switch (error.code) {
       case 'invalid_tool_arguments':

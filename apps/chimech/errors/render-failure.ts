@@ -9,7 +9,7 @@ import type { ChimechCode, ChimechMCPError } from './chimech-mcp-error.js';
 const advice: Record<ChimechCode, Record<Language, string>> = {
   INVALID_PARAMS: { en: 'Correct the arguments and call again.', zh: '请更正参数后重试。' },
   INVALID_QUESTION: { en: 'Ask a question in words.', zh: '请用文字提出问题。' },
-  CONTEXT_TOO_LONG: { en: 'Shorten the question or its context.', zh: '请缩短问题或上下文。' },
+  CONTEXT_TOO_LONG: { en: 'Send less: shorten the text or its context.', zh: '请缩短内容或上下文。' },
   UNAUTHORIZED: { en: 'Ask the operator for access.', zh: '请向管理员申请权限。' },
   RATE_LIMIT: { en: 'Wait, then call again.', zh: '请稍候再试。' },
   API_RATE_LIMIT: { en: 'Wait, then call again.', zh: '请稍候再试。' },

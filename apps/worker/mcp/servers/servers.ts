@@ -2,7 +2,7 @@
 // or cannot run is refused with a reason.
 import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
-import { serverSchema } from '#libs/config/server-schema.js';
+import { serverSchema } from '#libs/config/schemas/server-schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';

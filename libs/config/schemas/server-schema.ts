@@ -1,8 +1,8 @@
 // The settings of a tool server, and what happens to changed definitions.
 import { z } from 'zod';
 import { changeGrades } from '#libs/schemas/tool-change.js';
-import { readAllowedHost } from './addresses/host-name.js';
-import { ms, count } from './setting-kinds.js';
+import { readAllowedHost } from '../addresses/host-name.js';
+import { ms, count } from '../setting-kinds.js';
 
 const changePolicy = (holds: boolean, what: string) =>
   z

@@ -1,6 +1,6 @@
 // The settings of Chimech (docs/chimech.md).
 import { z } from 'zod';
-import { count, secret } from './setting-kinds.js';
+import { count, secret } from '../setting-kinds.js';
 
 export const chimechSchema = z.strictObject({
   port: z.number().int().min(0).max(65_535).default(8002).describe('Port of Chimech'),
@@ -22,5 +22,10 @@ export const chimechSchema = z.strictObject({
   gateway_key: secret.optional().describe('API key for that gateway'),
   model: z.string().min(1).optional().describe('Model that answers; default: the default of the gateway'),
   embeddings_model: z.string().min(1).optional().describe('Model for embeddings'),
+  embeddings_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('OpenAI-compatible server of embeddings for the knowledge base, up to and with /v1'),
+  embeddings_key: secret.optional().describe('API key for that server'),
   templates_dir: z.string().min(1).optional().describe('Directory of templates for chimech/generate'),
 });
