@@ -64,7 +64,7 @@ function statusOf(thrown: unknown): number {
 /** Messages of class-validator are our own. Those of frameworks may quote the request, so they are replaced. */
 function shownMessage(code: ErrorCode, body: unknown): string {
   const messages = (body as { message?: unknown } | undefined)?.message;
-  if (Array.isArray(messages)) return messages.join('; ');
+  if (Array.isArray(messages)) return messages.map((text) => withIndices(String(text))).join('; ');
   const sentences: Partial<Record<ErrorCode, string>> = {
     invalid_value: 'The request is not valid',
     not_found: 'There is nothing at this address',
@@ -78,6 +78,11 @@ function shownMessage(code: ErrorCode, body: unknown): string {
 function paramOf(body: unknown): { param?: string } {
   const messages = (body as { message?: unknown } | undefined)?.message;
   const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
-  const name = typeof first === 'string' ? /^(?:property )?([A-Za-z_][\w.]*)/.exec(first)?.[1] : undefined;
+  const path = typeof first === 'string' ? withIndices(first) : '';
+  const name = /^(?:property )?([A-Za-z_][\w.[\]]*)/.exec(path)?.[1];
   return name === undefined ? {} : { param: name };
 }
+
+/** The path at the beginning of a message, as all other errors write it: `changes[0].hash`. */
+const withIndices = (message: string): string =>
+  message.replace(/^(?:property )?[\w.]+/, (path) => path.replace(/\.(\d+)(?=\.|$)/g, '[$1]'));
