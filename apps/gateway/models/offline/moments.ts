@@ -1,7 +1,7 @@
 // Finds dates and times, absolute or relative to now, in English or Chinese text, and writes them as a parameter expects.
 // All are read as UTC.
-import * as english from 'chrono-node/en';
-import { hans as chinese } from 'chrono-node/zh';
+import type * as english from 'chrono-node/en';
+import type * as zh from 'chrono-node/zh';
 import { hasHan } from './words.js';
 
 export interface Moment {
@@ -27,7 +27,19 @@ const unitsMs: [RegExp, number][] = [
   [/\bdays?\b|天/, dayMs],
 ];
 
+let parsers: { english: typeof english; chinese: typeof zh.hans } | undefined;
+
+/** Loads the parsers of dates. A gateway whose models are all elsewhere never needs them. */
+export async function loadDateParsers(): Promise<void> {
+  if (parsers !== undefined) return;
+  const [en, { hans }] = await Promise.all([import('chrono-node/en'), import('chrono-node/zh')]);
+  parsers = { english: en, chinese: hans };
+}
+
+/** After `loadDateParsers`. */
 export function findMoments(request: string, now: number): Moment[] {
+  if (parsers === undefined) throw new Error('the parsers of dates are not loaded');
+  const { english, chinese } = parsers;
   const reference = { instant: new Date(now), timezone: 0 };
   // The parsers take seconds for thousands of spaces.
   const text = request.replace(/\s{2,}/g, (run) => ` ${filler.repeat(run.length - 1)}`);

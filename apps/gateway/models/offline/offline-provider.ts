@@ -10,6 +10,7 @@ import { answerInJson } from './answer-in-json.js';
 import { answerText } from './answer.js';
 import { chooseCalls, type PlannedCall } from './choose-calls.js';
 import { readConversation } from './conversation.js';
+import { loadDateParsers } from './moments.js';
 import { plainAnswer } from './plain-answer.js';
 
 const mostPieces = 64;
@@ -24,6 +25,7 @@ export class OfflineProvider implements ModelProvider {
   ) {}
 
   async call(request: ModelRequest, call: ModelCall, take: TakeModelEvents): Promise<void> {
+    await loadDateParsers();
     let length = 0;
     for (const event of this.answer(request)) {
       if (call.signal.aborted) {
