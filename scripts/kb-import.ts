@@ -4,21 +4,18 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '#libs/config/load-config.js';
-import { startEmbeddedPostgres } from '#libs/embedded-postgres/embedded-postgres.js';
-import { runningAddress } from '#libs/embedded-postgres/running-address.js';
-import { migrate } from '#libs/postgres/migrate.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { importDocuments, type ImportSummary } from '../apps/chimech/knowledge/import/import-documents.js';
 import { openEmbeddings } from '../apps/chimech/knowledge/import/request-embeddings.js';
 import { embeddingsServerOf } from '../apps/chimech/knowledge/open-knowledge.js';
 import { ThreadedReader } from '../apps/chimech/knowledge/import/threaded-reader.js';
 import { KnowledgeDatabase } from '../apps/chimech/knowledge/knowledge-database.js';
+import { withDatabaseUrl } from './with-store.js';
 
 const usage = `npm run kb:import -- DIR [--source NAME] [--prune]
 DIR holds Markdown, text, HTML, PDF and Word files. --source is the name that searches filter by, the name of DIR unless given;
 --prune removes documents whose files are gone. Embeddings, if CHIMECH_EMBEDDINGS_URL and CHIMECH_EMBEDDINGS_MODEL are set.`;
 
-const migrationMs = 60_000;
 /** Counting the words of a large base takes a while. */
 const statementMs = 300_000;
 const embeddingsMs = 60_000;
@@ -40,14 +37,10 @@ try {
 async function main(): Promise<ImportSummary> {
   const { directory, source, prune } = await readArguments();
   const config = loadConfig();
-  const given = config.database.url ?? (await runningAddress(config.data_dir));
-  const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
-  const url = given ?? own!.url;
   const server = embeddingsServerOf(config, embeddingsMs);
   const embeddings = server && openEmbeddings(server);
   const reader = new ThreadedReader();
-  try {
-    await migrate(url, { signal: AbortSignal.any([stop.signal, AbortSignal.timeout(migrationMs)]) });
+  const importInto = async (url: string) => {
     const database = new KnowledgeDatabase({ url, timeoutMs: statementMs, poolSize: 1 });
     try {
       return await importDocuments(
@@ -65,10 +58,12 @@ async function main(): Promise<ImportSummary> {
     } finally {
       await database.close();
     }
+  };
+  try {
+    return await withDatabaseUrl(config, importInto, stop.signal);
   } finally {
     await reader.close();
     await embeddings?.close();
-    await own?.stop();
   }
 }
 

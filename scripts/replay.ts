@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { ConfigError } from '#libs/config/config-error.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { withDatabase } from './policy/known-tools.js';
+import { withStore } from './with-store.js';
 import { type Replay, replayRun, type ShownRound } from './replay/replay-run.js';
 
 const usage = 'Usage: npm run replay -- RUN_ID [--model NAME] [--json]';
@@ -14,7 +14,7 @@ try {
   const config = loadConfig();
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort(new AppError('cancelled', 'Stopped')));
-  const replay = await withDatabase(config, (database) =>
+  const replay = await withStore(config, { applicationName: 'replay', timeoutMs: 30_000 }, (database) =>
     replayRun(positionals[0]!, config, { database, model: values.model, signal: stop.signal }),
   );
   console.log(values.json === true ? JSON.stringify(replay) : linesOf(replay).join('\n'));

@@ -19,17 +19,29 @@ export async function withStore<T>(
   { applicationName, timeoutMs = config.database.timeout_ms }: StoreSettings,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const given = config.database.url ?? (await runningAddress(config.data_dir));
-  const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
-  const url = given ?? own!.url;
-  try {
-    await migrate(url, { signal: AbortSignal.timeout(migrationMs) });
+  return withDatabaseUrl(config, async (url) => {
     const database = openDatabase({ url, poolSize: 1, timeoutMs, applicationName });
     try {
       return await work(database);
     } finally {
       await database.close();
     }
+  });
+}
+
+/** The address of the migrated database. @throws AppError store_unavailable, ConfigError, MigrationError; the signal's reason */
+export async function withDatabaseUrl<T>(
+  config: Config,
+  work: (url: string) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const given = config.database.url ?? (await runningAddress(config.data_dir));
+  const own = given === undefined ? await startEmbeddedPostgres({ dataDir: config.data_dir }) : undefined;
+  const url = given ?? own!.url;
+  try {
+    const inTime = AbortSignal.timeout(migrationMs);
+    await migrate(url, { signal: signal === undefined ? inTime : AbortSignal.any([signal, inTime]) });
+    return await work(url);
   } finally {
     await own?.stop();
   }

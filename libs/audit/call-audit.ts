@@ -52,7 +52,7 @@ export function traceIdOf(traceparent: string | undefined): string | null {
   return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/.exec(traceparent ?? '')?.[1] ?? null;
 }
 
-/** Pictures and files are told by their size: nobody reads base64. */
+/** Of pictures and files only the size is written: nobody reads base64. */
 function withoutBytes(block: ContentBlock): Json {
   const size = (text: string) => `[${Math.floor((text.length * 3) / 4)} bytes]`;
   if (block.type === 'image' || block.type === 'audio') return { ...block, data: size(block.data) };

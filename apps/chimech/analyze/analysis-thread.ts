@@ -64,7 +64,7 @@ export class AnalysisThread {
     if (this.running !== undefined) return;
     clearTimeout(this.idle);
     this.running = this.waiting.shift();
-    // One signal may end many: each is told by its own listener.
+    // One signal may end many: each has its own listener.
     while (this.running?.signal.aborted === true) this.running = this.waiting.shift();
     if (this.running !== undefined) {
       this.worker ??= this.start();

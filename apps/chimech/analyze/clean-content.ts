@@ -1,4 +1,4 @@
-// Content as the parsers take it: one form of line ends, no byte order mark, no NUL; what was found wrong is told.
+// Content as the parsers take it: one form of line ends, no byte order mark, no NUL; problems are reported.
 import { AnalyzeError } from './analyze-error.js';
 import { counted, say } from './say.js';
 import { tongueOf } from './text/detect-language.js';

@@ -35,7 +35,7 @@ export class ChimechMCPError extends Error {
 
 export const queryTool = 'chimech/query';
 
-/** What a call failed with, whoever threw it. */
+/** The error that the caller of a failed call sees. */
 export function toChimechError(error: unknown, tool: string, language: Language): ChimechMCPError {
   if (error instanceof ChimechMCPError) return error;
   if (error instanceof AnalyzeError) return new ChimechMCPError(error.message, error.code, undefined, error.details);

@@ -2,7 +2,7 @@
 import { checkCode } from './check-code.js';
 import type { TextType } from './templates.js';
 
-/** `unknown`: there is no way to tell here. The problem is told to the model, in English. */
+/** `unknown`: there is no way to tell here. The model gets the problem in English. */
 export type Verdict = { form: 'right' } | { form: 'unknown' } | { form: 'wrong'; problem: string };
 
 const right: Verdict = { form: 'right' };

@@ -16,7 +16,7 @@ export interface Verification {
   breaks: Break[];
   /** Of checkpoints and of whole chains. */
   problems: string[];
-  /** The last checkpoint: whoever notes it elsewhere can tell later that it is still there. */
+  /** The last checkpoint. A copy kept elsewhere shows later that it is still there. */
   last?: { number: bigint; hash: string };
 }
 

@@ -6,7 +6,13 @@ import { tongueOf } from '../text/detect-language.js';
 import { countWords } from '../text/split-text.js';
 import { clamp, clampScore } from '../text/readability.js';
 import { analyzeTree, type TreeFindings } from './analyze-tree.js';
-import { codeLanguages, type CodeFunction, type CodeLanguage, type CodeStructure } from './code-structure.js';
+import {
+  codeLanguages,
+  type CodeFunction,
+  type CodeLanguage,
+  type CodeStructure,
+  nothingFound,
+} from './code-structure.js';
 import { grammars } from './grammars.js';
 import { guessLanguage } from './guess-language.js';
 import { parseCode } from './parse-code.js';
@@ -141,14 +147,7 @@ function unknownLanguage(content: string): Findings {
     structure: {
       language: 'unknown',
       lines,
-      functions: [],
-      function_count: 0,
-      classes: [],
-      class_count: 0,
-      imports: [],
-      comments: 0,
-      top_level_complexity: 1,
-      unreadable: { places: 0, lines: [] },
+      ...nothingFound(),
     },
     metrics: { word_count: countWords(content), complexity_score: 0 },
     warnings: [

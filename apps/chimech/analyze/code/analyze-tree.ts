@@ -1,6 +1,6 @@
 // Walks a syntax tree once: functions with their nesting and complexity, classes, imports, comments, and what is damaged.
 import type { SyntaxNodeRef, Tree } from '@lezer/common';
-import type { CodeFunction, CodeStructure } from './code-structure.js';
+import { type CodeFunction, type CodeStructure, nothingFound } from './code-structure.js';
 import { commentNodes, expressionFunctions, type Grammar } from './grammars.js';
 import { importedModules, nameOf } from './name-node.js';
 
@@ -29,14 +29,7 @@ const identifierNodes =
 export function analyzeTree(tree: Tree, grammar: Grammar, content: string): TreeFindings {
   const lineAt = lineFinder(content);
   const found: TreeFindings = {
-    functions: [],
-    function_count: 0,
-    classes: [],
-    class_count: 0,
-    imports: [],
-    comments: 0,
-    top_level_complexity: 1,
-    unreadable: { places: 0, lines: [] },
+    ...nothingFound(),
     commentLines: 0,
     commentText: '',
     complexities: [],

@@ -1,4 +1,4 @@
-// What is told of code. Lines are counted from 1.
+// What an analysis says about code. Lines are counted from 1.
 
 export const codeLanguages = ['typescript', 'javascript', 'python', 'go', 'java', 'rust'] as const;
 export type CodeLanguage = (typeof codeLanguages)[number];
@@ -32,3 +32,15 @@ export interface CodeStructure {
   /** Places that the parser could not read, with the first of their lines. */
   unreadable: { places: number; lines: number[] };
 }
+
+/** Of code in which nothing was found yet. */
+export const nothingFound = (): Omit<CodeStructure, 'language' | 'lines'> => ({
+  functions: [],
+  function_count: 0,
+  classes: [],
+  class_count: 0,
+  imports: [],
+  comments: 0,
+  top_level_complexity: 1,
+  unreadable: { places: 0, lines: [] },
+});

@@ -1,4 +1,4 @@
-// What is told of data.
+// What an analysis says about data.
 
 export const dataFormats = ['csv', 'tsv', 'json', 'ndjson', 'yaml'] as const;
 export type DataFormat = (typeof dataFormats)[number];

@@ -1,4 +1,4 @@
-// Reads data in the format that it has: JSON, lines of JSON, YAML, or a table. What is damaged is told, not refused.
+// Reads data in the format that it has: JSON, lines of JSON, YAML, or a table. Damage is reported, not refused.
 import { parseCsv } from './parse-csv.js';
 import type { DataFormat, ParsedData } from './data-structure.js';
 

@@ -1,5 +1,5 @@
 // Brings the documents of a directory into the knowledge base: what is new or has changed is read and replaced, what is as it
-// was is left alone. A file that cannot be read is told and passed over; what was imported of it before stays.
+// was is left alone. A file that cannot be read is reported and skipped; what was imported from it before stays.
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';

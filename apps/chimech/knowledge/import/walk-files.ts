@@ -1,5 +1,5 @@
 // The files below a directory that can be imported, in the order of their names. Links, devices and hidden entries are left
-// out; what cannot be listed is told.
+// out; what cannot be listed is reported.
 import { opendir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { formats } from './documents.js';
