@@ -13,7 +13,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 # Readable by the user of the image, whatever the umask was that the sources were checked out under.
-RUN npm run build && chmod -R a+rX package.json prisma/migrations dist config/prices.yaml
+RUN npm run build && chmod -R a+rX package.json prisma/migrations build dist config/prices.yaml
 RUN test -x dist/launcher
 
 FROM ${NODE_IMAGE} AS dependencies
@@ -30,6 +30,8 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/config/prices.yaml ./config/prices.yaml
 COPY --from=build /app/dist ./dist
+# What own tools import (docs/own-tools.md).
+COPY --from=build /app/build/libs ./build/libs
 # The allocator's are those of libs/process/allocator-environment.ts.
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \

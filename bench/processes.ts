@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
+import { builtProgram } from '#libs/process/find-installed.js';
 
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
@@ -68,7 +69,7 @@ export async function startService({ app, environment, directory, home, profile 
   const log = `${directory}/${app}.log`;
   const output = openSync(log, 'w');
   const flags = profile ? ['--cpu-prof', `--cpu-prof-name=${app}.cpuprofile`, `--cpu-prof-dir=${directory}`] : [];
-  const main = fileURLToPath(new URL(`../apps/${app}/main.js`, import.meta.url));
+  const main = fileURLToPath(builtProgram(`apps/${app}/main.js`));
   const child = own(
     spawn(process.execPath, [...flags, main], {
       cwd: home,

@@ -1,7 +1,8 @@
-// Compiles what runs; a part of `npm run build`. The compiler leaves alone what would come out the same: the entry points get
-// the time at which it began, so that scripts/ensure-built.mjs sees what has changed since.
+// Compiles the sources into build/, and bundles what runs into dist/; a part of `npm run build`. The programs get the time at
+// which this began, so that scripts/ensure-built.mjs sees what has changed since.
 import { spawnSync } from 'node:child_process';
 import { utimesSync } from 'node:fs';
+import { bundle } from './bundle.mjs';
 import { entryPoints } from './entry-points.mjs';
 
 const began = new Date();
@@ -11,4 +12,5 @@ const { status, error } = spawnSync('nest', ['build', 'gateway', 'worker', 'chim
 });
 if (error !== undefined) console.error(error.message);
 if (status !== 0) process.exit(status ?? 1);
+await bundle(entryPoints);
 for (const path of entryPoints) utimesSync(path, began, began);

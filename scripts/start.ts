@@ -8,6 +8,7 @@ import { migrate } from '#libs/postgres/migrate.js';
 import { openLogger } from '#libs/logging/open-logger.js';
 import { secretValues } from '#libs/config/secrets.js';
 import { allocatorEnvironment } from '#libs/process/allocator-environment.js';
+import { builtProgram } from '#libs/process/find-installed.js';
 import { localUrl } from '#libs/process/local-url.js';
 import { chimechModule } from './start/chimech-module.js';
 import { choosePort } from './start/choose-port.js';
@@ -47,8 +48,12 @@ async function main(): Promise<void> {
       databaseUrl: database.url,
       migrate,
       services: [
-        { name: 'gateway', program: [built('apps/gateway/main.js')], readyUrl: readyUrls.gateway },
-        { name: 'worker', program: [built('apps/worker/main.js')], readyUrl: readyUrls.worker },
+        {
+          name: 'gateway',
+          program: [fileURLToPath(builtProgram('apps/gateway/main.js'))],
+          readyUrl: readyUrls.gateway,
+        },
+        { name: 'worker', program: [fileURLToPath(builtProgram('apps/worker/main.js'))], readyUrl: readyUrls.worker },
       ],
       environment: {
         ...allocatorEnvironment,
@@ -56,7 +61,7 @@ async function main(): Promise<void> {
         // Only what was chosen here: the rest the services read from the same places.
         ...(gatewayPort === server.port ? {} : { PORT: String(gatewayPort) }),
         ...(workerPort === server.worker_port ? {} : { SERVER_WORKER_PORT: String(workerPort) }),
-        ...chimechModule(config, built('apps/chimech/own-tools.module.js')),
+        ...chimechModule(config, builtProgram('apps/chimech/own-tools.module.js')),
       },
       // The services keep to their grace themselves; this is for one that does not.
       stopDeadlineMs: server.shutdown_grace_ms + 5_000,
@@ -78,11 +83,6 @@ async function main(): Promise<void> {
   } finally {
     logger.flush();
   }
-}
-
-/** From dist/scripts/start.js. */
-function built(path: string): string {
-  return fileURLToPath(new URL(`../${path}`, import.meta.url));
 }
 
 async function readJson(url: string): Promise<unknown> {

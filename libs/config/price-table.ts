@@ -1,9 +1,8 @@
 // The prices of models that come with Signalbox (config/prices.yaml), and the form of a price.
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { installedPath } from '#libs/process/find-installed.js';
 
 const usd = (description: string) => z.number().min(0).describe(`${description}, USD per million`);
 
@@ -17,15 +16,8 @@ export const priceSchema = z.strictObject({
 export type Price = z.output<typeof priceSchema>;
 
 const tableSchema = z.strictObject({ prices: z.record(z.string(), priceSchema) });
-const path = join('config', 'prices.yaml');
 
 /** By globs of models, as in `models.prices`. @throws Error if the file is not there or wrong */
 export function readPriceTable(): Record<string, Price> {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(directory, path))) {
-    const above = dirname(directory);
-    if (above === directory) throw new Error(`${path} is missing`);
-    directory = above;
-  }
-  return tableSchema.parse(parse(readFileSync(join(directory, path), 'utf8'))).prices;
+  return tableSchema.parse(parse(readFileSync(installedPath('config/prices.yaml'), 'utf8'))).prices;
 }

@@ -59,8 +59,9 @@ export interface DeclaredTool {
   options: McpToolOptions;
 }
 
-const serverKey = Symbol('signalbox:mcp-server');
-const toolsKey = Symbol('signalbox:mcp-tools');
+// Registered: a module of own tools brings its own copy of this file (docs/own-tools.md).
+const serverKey = Symbol.for('signalbox:mcp-server');
+const toolsKey = Symbol.for('signalbox:mcp-tools');
 
 export function McpServer(options: McpServerOptions): ClassDecorator {
   return (target) => Reflect.defineMetadata(serverKey, options, target);

@@ -1,14 +1,13 @@
 // Migrates the database to the state that this version needs. Uses Prisma's ledger and advisory lock, so that it is
 // compatible with `prisma migrate deploy`. Applies all missing migrations or none; never goes back.
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import pg from 'pg';
 import { AppError } from '#libs/schemas/errors.js';
 import { clientConfig } from './connection.js';
 import { ConfigError } from '#libs/config/config-error.js';
+import { installedPath } from '#libs/process/find-installed.js';
 import { sqlStateOf } from '#libs/store-error/store-error.js';
 import { toConnectError, toDatabaseError } from './postgres-error.js';
 
@@ -42,7 +41,7 @@ interface Migration {
  * @throws AppError store_unavailable if the database does not answer.
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions): Promise<{ applied: string[] }> {
-  const { signal, timeoutMs = 60_000, directory = migrationsDirectory() } = options;
+  const { signal, timeoutMs = 60_000, directory = installedPath('prisma/migrations') } = options;
   signal.throwIfAborted();
   const migrations = await readMigrations(directory);
   const client = new pg.Client(clientConfig({ url: databaseUrl, timeoutMs, applicationName: 'signalbox migrate' }));
@@ -143,16 +142,4 @@ async function readMigrations(directory: string): Promise<Migration[]> {
       return { name, sql: bytes.toString('utf8'), checksum: createHash('sha256').update(bytes).digest('hex') };
     }),
   );
-}
-
-/** The package's root is above this file; one level more after the build into dist/. */
-function migrationsDirectory(): string {
-  let directory = dirname(fileURLToPath(import.meta.url));
-  for (;;) {
-    const candidate = join(directory, 'prisma', 'migrations');
-    if (existsSync(candidate)) return candidate;
-    const parent = dirname(directory);
-    if (parent === directory) throw new MigrationError('No directory prisma/migrations above the program');
-    directory = parent;
-  }
 }

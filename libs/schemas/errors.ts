@@ -136,8 +136,17 @@ export interface AppErrorDetails {
   cause?: unknown;
 }
 
+/** Registered: a module of own tools brings its own copy of this file, and throws its own AppError. */
+const isAppError = Symbol.for('signalbox:app-error');
+
 /** A failure that its reader may see: the message must be safe to show to the caller. */
 export class AppError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== AppError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && isAppError in value;
+  }
+
+  readonly [isAppError] = true;
   override readonly name = 'AppError';
   readonly param?: string;
   readonly toolName?: string;

@@ -13,7 +13,7 @@ import { servicePart } from './service-part.js';
 
 test('Chimech is a module of the worker, beside others, unless the configuration has its own', () => {
   const modules = (given: object) =>
-    chimechModule(configSchema.parse(given), '/a,b/own-tools.module.js')['WORKER_MODULES'];
+    chimechModule(configSchema.parse(given), new URL('file:///a,b/own-tools.module.js'))['WORKER_MODULES'];
   expect(modules({})).toBe('file:///a%2Cb/own-tools.module.js');
   expect(modules({ worker: { modules: ['/c.js'] } })).toBe('/c.js,file:///a%2Cb/own-tools.module.js');
   expect(modules({ mcpServers: { chimech: { builtin: 'chimech', enabled: false } } })).toContain('own-tools');

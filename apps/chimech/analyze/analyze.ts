@@ -2,6 +2,7 @@
 // summary is a model's where there is one. docs/chimech-analyze.md has the formulas and the bounds.
 import { z } from 'zod';
 import { abortAfter } from '#libs/concurrency/abort-after.js';
+import { builtProgram } from '#libs/process/find-installed.js';
 import type { Analysis, AnalysisTask, Findings } from './analysis.js';
 import { AnalysisThread } from './analysis-thread.js';
 import { AnalyzeError } from './analyze-error.js';
@@ -59,7 +60,7 @@ export interface AnalyzeOptions {
   run?: (task: AnalysisTask, signal: AbortSignal) => Promise<Findings>;
 }
 
-const thread = new AnalysisThread(new URL('./answer-tasks.js', import.meta.url));
+const thread = new AnalysisThread(builtProgram('apps/chimech/analyze/answer-tasks.js'));
 
 /** Ends the thread, if there is one. */
 export const closeAnalysis = (): Promise<void> => thread.close();

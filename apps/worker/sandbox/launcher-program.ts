@@ -1,16 +1,11 @@
 // Where `npm run build` puts the launcher (launcher/*.c). It is not there where the machine has no C compiler, and on
 // systems that are not Linux.
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { installedPath } from '#libs/process/find-installed.js';
 
-/** Beside the compiled program, whether this runs from `dist` or from the sources. */
 export function findLauncher(): string | undefined {
-  for (let directory = import.meta.dirname; directory !== dirname(directory); directory = dirname(directory)) {
-    if (!existsSync(join(directory, 'package.json'))) continue;
-    const program = join(directory, 'dist', 'launcher');
-    return existsSync(program) ? program : undefined;
-  }
-  return undefined;
+  const program = installedPath('dist/launcher');
+  return existsSync(program) ? program : undefined;
 }
 
 /** One line for the operator. */

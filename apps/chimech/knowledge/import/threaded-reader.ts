@@ -2,6 +2,7 @@
 // file, and anew after one that was too much for it.
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { builtProgram } from '#libs/process/find-installed.js';
 import { type ReadDocument, UnreadableFile } from './documents.js';
 import type { FileRead, FileToRead } from './reading-thread.js';
 
@@ -48,7 +49,7 @@ export class ThreadedReader {
 
   private start(): Worker {
     const { maxMegabytes = 1_024 } = this.options;
-    return new Worker(new URL('./reading-thread.js', import.meta.url), {
+    return new Worker(builtProgram('apps/chimech/knowledge/import/reading-thread.js'), {
       resourceLimits: { maxOldGenerationSizeMb: maxMegabytes },
     });
   }
