@@ -10,6 +10,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import ts from 'typescript';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { freePort } from '#libs/testing/services/free-port.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { mcpClients, type McpCaller, withClients } from '../support/mcp-clients.js';
@@ -27,20 +28,25 @@ beforeAll(async () => {
   const files = new Map(blocks.flatMap(({ file, code }) => (file === undefined ? [] : [[file, code] as const])));
   files.set('own-test.ts', blocks.findLast(({ language }) => language === 'ts')!.code);
   expect([...files.keys()]).toEqual(expect.arrayContaining(['question-tools.ts', 'main.ts', 'tsconfig.json']));
-  const { options } = ts.parseJsonConfigFileContent(
-    ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
-    ts.sys,
-    root,
-  );
   for (const [file, code] of files) {
     await writeFile(join(folder, file), code);
     if (!file.endsWith('.ts')) continue;
-    // Compiled one by one, because `tsc` would rewrite all of `dist/libs` while other tests run it.
-    const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
-    const compiled = ts.transpileModule(code, { compilerOptions }).outputText;
-    await writeFile(join(folder, file.replace(/ts$/, 'js')), compiled);
+    // Compiled one by one: `tsc` would check and write all that they import too.
+    await writeFile(join(folder, file.replace(/ts$/, 'js')), compile(code));
   }
 });
+
+const { options } = ts.parseJsonConfigFileContent(
+  ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
+  ts.sys,
+  root,
+);
+
+function compile(code: string): string {
+  const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
+  return ts.transpileModule(code, { compilerOptions }).outputText;
+}
+
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 verifies('tools.own-server-documented', 'its types are right', async () => {
@@ -139,3 +145,56 @@ verifies('tools.own-server-documented', 'over HTTP, to clients of both eras, unt
     server.kill('SIGKILL');
   }
 });
+
+/** It shares Nest, decorators and errors with the worker, which is a bundle. */
+const ownModule = `
+import { Inject, Logger, Module } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { z } from 'zod';
+import { McpServer, McpTool } from '#libs/mcp-server/decorators.js';
+import { AppError } from '#libs/schemas/errors.js';
+
+@McpServer({ name: 'shelf' })
+class ShelfTools {
+  constructor(@Inject(ModuleRef) private readonly modules: ModuleRef) {}
+
+  @McpTool({ description: 'Looks a book up.', input: z.object({ title: z.string() }) })
+  find_book({ title }: { title: string }) {
+    new Logger('shelf').warn('looked up ' + title.length);
+    if (title === '') throw new AppError('invalid_tool_arguments', 'A title has letters.');
+    return { title, mine: this.modules.get(ShelfTools) === this };
+  }
+}
+
+@Module({ providers: [ShelfTools] })
+export default class ShelfModule {}
+`;
+
+verifies('tools.modules-named', 'inside the built worker, with what Nest injects, and its own errors', async () => {
+  const file = join(folder, 'shelf.module.mjs');
+  await writeFile(file, compile(ownModule));
+  const signalbox = await startSignalbox({ environment: { WORKER_MODULES: file } });
+  try {
+    await expect.poll(() => names(signalbox.url), { timeout: 20_000 }).toContain('find_book');
+    const call = async (title: string) => {
+      const answer = await fetch(`${signalbox.url}/api/tools/call`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'find_book', arguments: { title } }),
+      });
+      return (await answer.json()) as object;
+    };
+    expect(await call('红楼梦')).toMatchObject({ structured_content: { title: '红楼梦', mine: true } });
+    expect(await call('')).toMatchObject({ error: { message: expect.stringContaining('A title has letters.') } });
+    // By Nest's own logger, yet in the form of our log.
+    await signalbox.workers[0]!.logged(({ level, message }) => level === 'warn' && message === 'looked up 3');
+    expect(signalbox.workers[0]!.stray).toEqual([]);
+  } finally {
+    await signalbox.close();
+  }
+});
+
+async function names(url: string): Promise<string[]> {
+  const { data } = (await (await fetch(`${url}/api/tools`)).json()) as { data: { function: { name: string } }[] };
+  return data.map((tool) => tool.function.name);
+}
