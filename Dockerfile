@@ -13,7 +13,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 # Readable by the user of the image, whatever the umask was that the sources were checked out under.
-RUN npm run build && chmod -R a+rX package.json prisma/migrations build dist config/prices.yaml
+RUN npm run build && chmod -R a+rX package.json prisma/migrations build/libs dist config/prices.yaml
 RUN test -x dist/launcher
 
 FROM ${NODE_IMAGE} AS dependencies
