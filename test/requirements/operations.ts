@@ -29,6 +29,7 @@ export const operationsRequirements = {
   'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
   'operations.log-line': 'a log line has exactly the specified fields',
   'operations.log-secrets': 'no secret reaches the log',
+  'operations.log-unread': 'a log that nobody reads takes a bounded amount of memory, and holds nothing up',
   'operations.metrics-access': 'metrics are for this machine, else for who has the token',
   'operations.metrics-bounded': 'no caller can make metric series without end',
   'operations.metrics-model-call': 'every model call is counted, timed and logged once',
