@@ -68,12 +68,16 @@ type Writers = Record<LogLevel, ((fields: LogFields, message: string) => void) |
 function writers(root: ReturnType<typeof createPino>, debug: boolean): Writers {
   const at = (level: LogLevel) =>
     root.isLevelEnabled(level)
-      ? ({ error, ...fields }: LogFields, message: string) => {
-          if (error !== undefined) fields.metadata = { error: describeError(error, debug), ...fields.metadata };
-          root[level](fields, message);
+      ? (fields: LogFields, message: string) => {
+          root[level](fields.error === undefined ? fields : withError(fields, debug), message);
         }
       : undefined;
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** First, so that it stays where there is too much. */
+function withError({ error, ...fields }: LogFields, debug: boolean): LogFields {
+  return { ...fields, metadata: { error: describeError(error, debug), ...fields.metadata } };
 }
 
 /** Not pino's children: theirs would write a second `metadata` beside that of the line. */

@@ -1,6 +1,6 @@
 export const operationsRequirements = {
-  'operations.call-lines':
-    'at debug the log tells when the arguments of a call stream, when it is complete, and when its round is',
+  'operations.milestones':
+    'at debug the log tells of the first token of a turn, of the complete arguments of each call, and of the end of each round',
   'operations.config-all-problems-at-once':
     'everything that is wrong with a configuration is listed at once, with its key, its origin and the nearest known key',
   'operations.config-builtin-server': 'the builtin workspace server is configured unless disabled or replaced',
