@@ -5,6 +5,7 @@ import { BoundedOutput, type LineStream } from './bounded-output.js';
 import { describeError } from './describe-error.js';
 import type { LogFields, Logger, LogLevel } from './logger.js';
 import { createRedactor, type Redactor } from './redact.js';
+import { RepeatedLines } from './repeated-lines.js';
 
 export interface LoggerOptions {
   /** `gateway`, `worker`, … */
@@ -62,7 +63,8 @@ function createPino({ service, level }: LoggerOptions, redactor: Redactor, strea
   );
 }
 
-type Writers = Record<LogLevel, ((fields: LogFields, message: string) => void) | undefined>;
+type Writer = (fields: LogFields, message: string) => void;
+type Writers = Record<LogLevel, Writer | undefined>;
 
 /** Undefined for a level that is off. */
 function writers(root: ReturnType<typeof createPino>, debug: boolean): Writers {
@@ -72,7 +74,20 @@ function writers(root: ReturnType<typeof createPino>, debug: boolean): Writers {
           root[level](fields.error === undefined ? fields : withError(fields, debug), message);
         }
       : undefined;
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: at('debug'), info: at('info'), warn: withoutRepeats(at('warn')), error: at('error') };
+}
+
+/** Warnings of a failure that is no single request's come at growing intervals while they are the same. */
+function withoutRepeats(write: Writer | undefined): Writer | undefined {
+  if (write === undefined) return undefined;
+  const lines = new RepeatedLines();
+  return (fields, message) => {
+    const { error, metadata, requestId, runId } = fields;
+    if (error === undefined || requestId !== undefined || runId !== undefined) return write(fields, message);
+    const repeated = lines.due(`${message} ${JSON.stringify(metadata)}`);
+    if (repeated === undefined) return undefined;
+    return write(repeated === 0 ? fields : { ...fields, metadata: { ...metadata, repeated } }, message);
+  };
 }
 
 /** First, so that it stays where there is too much. */

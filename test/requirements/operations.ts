@@ -28,6 +28,7 @@ export const operationsRequirements = {
   'operations.log-content': 'what tools were given and gave is logged only when asked for',
   'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
   'operations.log-line': 'a log line has exactly the specified fields',
+  'operations.log-repeats': 'what is away is told at growing intervals, however often it is met',
   'operations.log-secrets': 'no secret reaches the log',
   'operations.log-unread': 'a log that nobody reads takes a bounded amount of memory, and holds nothing up',
   'operations.metrics-access': 'metrics are for this machine, else for who has the token',
