@@ -224,6 +224,10 @@ describe('PostgresJournal', () => {
     expect(cancelled.flat().sort()).toEqual([first.id, third.id].sort());
     expect((await journal.get(second.id))?.state).toBe('dispatched');
     expect(await auditOf(first.id)).toMatchObject([{ state: 'cancelled', errorCode: 'cancelled' }]);
+    const refused = await planned();
+    await journal.cancelPlanned([refused.id], context, new AppError('store_unavailable', 'The store is full'));
+    expect(await auditOf(refused.id)).toMatchObject([{ state: 'cancelled', errorCode: 'tool_unavailable' }]);
+    expect((await journal.get(refused.id))?.outcome?.error?.message).toBe('The call did not begin: The store is full');
   });
 
   verifies('store.any-string', 'a call’s arguments and outcome', async () => {

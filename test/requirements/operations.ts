@@ -27,6 +27,7 @@ export const operationsRequirements = {
   'operations.log-bounds': 'no value makes a log line long, or ends the process',
   'operations.log-content': 'what tools were given and gave is logged only when asked for',
   'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
+  'operations.log-kinds': 'requests, model calls and tool calls have one line each, in the documented form',
   'operations.log-line': 'a log line has exactly the specified fields',
   'operations.log-repeats': 'what is away is told at growing intervals, however often it is met',
   'operations.log-secrets': 'no secret reaches the log',
