@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
+import { AppError } from '#libs/schemas/errors.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
