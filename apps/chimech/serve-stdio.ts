@@ -13,7 +13,7 @@ export async function serveStdio(): Promise<void> {
     service: 'chimech',
     level: config.log.level,
     secrets: secretValues(config),
-    destination: process.stderr,
+    destination: 'stderr',
   });
   const chimech = openChimech(config, { logger });
   const prompts = chimech.templates;

@@ -1,10 +1,14 @@
 // The shape of a logger; `open-logger.ts` makes one. Fields first, then the sentence.
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
+  /** For what costs something before there is a line. */
+  isLevelEnabled(level: LogLevel): boolean;
   child(fields: LogFields): Logger;
 }
 
@@ -14,6 +18,7 @@ export interface LogFields {
   runId?: string;
   sessionId?: string;
   userId?: string;
+  /** Of the request's `traceparent`. */
   traceId?: string;
   /** ms */
   duration?: number;
@@ -27,5 +32,6 @@ export const silentLogger: Logger = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
+  isLevelEnabled: () => false,
   child: () => silentLogger,
 };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { verifies } from '../../test/verifies.js';
 import { NestLog } from './nest-log.js';
+import { logFailure } from './log-failure.js';
 import { hideHostPaths } from './describe-error.js';
 import { openLogger, type LoggerOptions } from './open-logger.js';
 
@@ -143,6 +144,18 @@ describe('secrets', () => {
     const { logger, lines } = await recorded();
     logger.info({ metadata: { token: 5, prompt_tokens: 7, usage: { total_tokens: 12 } } }, 'x');
     expect(lines()[0]!.metadata).toEqual({ token: 5, prompt_tokens: 7, usage: { total_tokens: 12 } });
+  });
+
+  test('the sentence of a failure stays, also of one whose code names a secret', async () => {
+    const { logger, lines } = await recorded();
+    logFailure(logger, new AppError('invalid_api_key', 'This needs the bearer token of METRICS_TOKEN'), {
+      requestId: 'r',
+    });
+    expect(lines()[0]).toMatchObject({
+      message: 'This needs the bearer token of METRICS_TOKEN',
+      requestId: 'r',
+      metadata: { code: 'invalid_api_key' },
+    });
   });
 
   test('patterns take linear time', async () => {

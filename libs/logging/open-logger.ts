@@ -1,23 +1,21 @@
-// The log: one JSON line each, with exactly the fields of LogFields, pretty on a terminal. Everything passes the redactor;
+// The log: pino's JSON lines with exactly the fields of LogFields, pretty on a terminal. Everything passes the redactor;
 // the length of a line is bounded. Refuses to throw, also when nobody reads any more.
+import { pino } from 'pino';
+import { BoundedOutput, type LineStream } from './bounded-output.js';
 import { describeError } from './describe-error.js';
-import type { LogFields, Logger } from './logger.js';
-import { createRedactor } from './redact.js';
-
-/** Where whole lines go. */
-export interface LineStream {
-  write(line: string): void;
-}
+import type { LogFields, Logger, LogLevel } from './logger.js';
+import { createRedactor, type Redactor } from './redact.js';
+import { RepeatedLines } from './repeated-lines.js';
 
 export interface LoggerOptions {
   /** `gateway`, `worker`, … */
   service: string;
-  level: 'debug' | 'info' | 'warn' | 'error';
+  level: LogLevel;
   /** Struck out wherever they appear: `secretValues(config)`. */
   secrets?: readonly string[];
   /** Default: standard output. */
-  destination?: LineStream;
-  /** Default: whether standard output is a terminal. */
+  destination?: LineStream | 'stderr';
+  /** Default: whether the destination is a terminal. */
   pretty?: boolean;
 }
 
@@ -28,64 +26,98 @@ export interface OpenLogger extends Logger {
   flush(): void;
 }
 
-type Level = LoggerOptions['level'];
-
+const maxIdLength = 256;
 const maxMetadataLength = 12_288;
-/** Characters that wait at most for the end of a turn of the event loop. */
-const maxGatheredLength = 65_536;
-const ids = ['tool', 'requestId', 'runId', 'sessionId', 'userId', 'traceId'] as const;
-const rank: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 export async function openLogger(options: LoggerOptions): Promise<OpenLogger> {
   const redactor = createRedactor(options.secrets);
-  const { stream, flush } = await openStream(options);
-  const lowest = rank[options.level];
-  const debug = options.level === 'debug';
-  const service = JSON.stringify(options.service);
-  const timestamp = createTimestamps();
+  const { stream, flush } = await openStream(options, (lines) => {
+    logger.warn({ metadata: { lines } }, 'lines of the log were left out: nobody read them');
+  });
+  const logger = bind(writers(createPino(options, redactor, stream), options.level === 'debug'));
+  return { ...logger, strikeOut: redactor.strikeOut, flush };
+}
 
-  function write(level: Level, fields: LogFields, message: string): void {
-    if (rank[level] < lowest) return;
-    let line = `{"level":"${level}","timestamp":"${timestamp()}","service":${service}`;
-    for (const id of ids) {
-      const value = fields[id];
-      if (value !== undefined) line += `,"${id}":${JSON.stringify(redactor.text(value, 256))}`;
-    }
-    if (fields.duration !== undefined)
-      line += `,"duration":${JSON.stringify(Math.round(fields.duration * 1000) / 1000)}`;
-    const metadata = boundedMetadata(fields);
-    if (metadata !== undefined) line += `,"metadata":${metadata}`;
-    stream.write(`${line},"message":${JSON.stringify(redactor.text(message))}}\n`);
-  }
+function createPino({ service, level }: LoggerOptions, redactor: Redactor, stream: LineStream) {
+  const id = (value: unknown) => (typeof value === 'string' ? redactor.text(value, maxIdLength) : undefined);
+  return pino(
+    {
+      level,
+      base: { service },
+      messageKey: 'message',
+      timestamp: createTimestamps(),
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: {
+        tool: id,
+        requestId: id,
+        runId: id,
+        sessionId: id,
+        userId: id,
+        traceId: id,
+        duration: (ms: number) => Math.round(ms * 1000) / 1000,
+        metadata: (value: unknown) => redactor.value(value, maxMetadataLength),
+        message: (text: string) => redactor.text(text),
+      },
+    },
+    stream,
+  );
+}
 
-  /** As JSON text. */
-  function boundedMetadata({ metadata, error }: LogFields): string | undefined {
-    if (metadata === undefined && error === undefined) return undefined;
-    const described = error === undefined ? metadata : { ...metadata, error: describeError(error, debug) };
-    const clean = redactor.value(described);
-    const text = JSON.stringify(clean);
-    if (text.length <= maxMetadataLength) return text;
-    return JSON.stringify({ truncated: true, characters: text.length, ...firstError(clean) });
-  }
+type Writer = (fields: LogFields, message: string) => void;
+type Writers = Record<LogLevel, Writer | undefined>;
 
-  /** What a line that is too long still says of its error. */
-  function firstError(clean: unknown): object {
-    const { error } = clean as { error?: { code: string; message: string } };
-    return error === undefined ? {} : { error: { code: error.code, message: error.message } };
-  }
+/** Undefined for a level that is off. */
+function writers(root: ReturnType<typeof createPino>, debug: boolean): Writers {
+  const at = (level: LogLevel) =>
+    root.isLevelEnabled(level)
+      ? (fields: LogFields, message: string) => {
+          root[level](fields.error === undefined ? fields : withError(fields, debug), message);
+        }
+      : undefined;
+  return { debug: at('debug'), info: at('info'), warn: withoutRepeats(at('warn')), error: at('error') };
+}
 
-  function bind(bound: LogFields): Logger {
-    const at = (level: Level) => (fields: LogFields, message: string) => write(level, join(bound, fields), message);
-    return {
-      debug: at('debug'),
-      info: at('info'),
-      warn: at('warn'),
-      error: at('error'),
-      child: (fields) => bind(join(bound, fields)),
-    };
-  }
+/** Warnings of a failure that is no single request's come at growing intervals while they are the same. */
+function withoutRepeats(write: Writer | undefined): Writer | undefined {
+  if (write === undefined) return undefined;
+  const lines = new RepeatedLines();
+  return (fields, message) => {
+    const { error, metadata, requestId, runId } = fields;
+    if (error === undefined || requestId !== undefined || runId !== undefined) return write(fields, message);
+    const repeated = lines.due(`${message} ${JSON.stringify(metadata)}`);
+    if (repeated === undefined) return undefined;
+    return write(repeated === 0 ? fields : { ...fields, metadata: { ...metadata, repeated } }, message);
+  };
+}
 
-  return { ...bind(nothing), strikeOut: redactor.strikeOut, flush };
+/** First, so that it stays where there is too much. */
+function withError({ error, ...fields }: LogFields, debug: boolean): LogFields {
+  return { ...fields, metadata: { error: describeError(error, debug), ...fields.metadata } };
+}
+
+/** Not pino's children: theirs would write a second `metadata` beside that of the line. */
+function bind(write: Writers, bound?: LogFields): Logger {
+  const at = (level: LogLevel) => {
+    const writer = write[level];
+    if (writer === undefined) return () => undefined;
+    return bound === undefined ? writer : (fields: LogFields, message: string) => writer(join(bound, fields), message);
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    isLevelEnabled: (level) => write[level] !== undefined,
+    child: (fields) => bind(write, bound === undefined ? fields : join(bound, fields)),
+  };
+}
+
+function join(bound: LogFields, fields: LogFields): LogFields {
+  const metadata =
+    bound.metadata === undefined || fields.metadata === undefined
+      ? (fields.metadata ?? bound.metadata)
+      : { ...bound.metadata, ...fields.metadata };
+  return { ...bound, ...fields, ...(metadata === undefined ? {} : { metadata }) };
 }
 
 /** Lines of one millisecond share theirs. */
@@ -96,65 +128,43 @@ function createTimestamps(): () => string {
     const now = Date.now();
     if (now !== ms) {
       ms = now;
-      text = new Date(now).toISOString();
+      text = `,"timestamp":"${new Date(now).toISOString()}"`;
     }
     return text;
   };
 }
 
-const nothing: LogFields = {};
-
-function join(bound: LogFields, fields: LogFields): LogFields {
-  if (bound === nothing) return fields;
-  const metadata =
-    bound.metadata === undefined || fields.metadata === undefined
-      ? (fields.metadata ?? bound.metadata)
-      : { ...bound.metadata, ...fields.metadata };
-  return { ...bound, ...fields, ...(metadata === undefined ? {} : { metadata }) };
+interface OpenStream {
+  stream: LineStream;
+  flush: () => void;
 }
 
-async function openStream(options: LoggerOptions): Promise<{ stream: LineStream; flush: () => void }> {
-  const pretty = options.pretty ?? (options.destination === undefined && process.stdout.isTTY);
-  if (pretty) {
-    const { prettyFactory } = await import('pino-pretty');
-    const prettify = prettyFactory({
-      messageKey: 'message',
-      timestampKey: 'timestamp',
-      translateTime: 'SYS:HH:MM:ss.l',
-      colorize: options.destination === undefined,
-      singleLine: true,
-      ignore: 'service',
-      messageFormat: '{service}: {message}',
-    });
-    const target = options.destination ?? { write: (text: string) => void process.stdout.write(text) };
-    return { stream: { write: (line: string) => target.write(prettify(line)) }, flush: () => undefined };
-  }
-  if (options.destination !== undefined) return { stream: options.destination, flush: () => undefined };
-  // Not pino's own destination: its last flush turns for ever once the reader of a pipe has gone (sonic-boom, EPIPE).
-  const ignore = () => undefined;
-  if (!process.stdout.listeners('error').some((listener) => listener.name === ignore.name)) {
-    process.stdout.on('error', ignore);
-  }
-  return gatherLines((text) => void process.stdout.write(text));
+async function openStream(
+  { destination, ...options }: LoggerOptions,
+  onCaughtUp: (lines: number) => void,
+): Promise<OpenStream> {
+  const given = typeof destination === 'object' ? destination : undefined;
+  // Named here, so that libuv lets a write to its pipe return instead of wait.
+  const standard = destination === 'stderr' ? process.stderr : process.stdout;
+  const pretty = options.pretty ?? (given === undefined && standard.isTTY);
+  const output = given === undefined ? openOutput(standard.fd, onCaughtUp) : { stream: given, flush: () => undefined };
+  if (!pretty) return output;
+  const { prettyFactory } = await import('pino-pretty');
+  const prettify = prettyFactory({
+    messageKey: 'message',
+    timestampKey: 'timestamp',
+    translateTime: 'SYS:HH:MM:ss.l',
+    colorize: given === undefined,
+    singleLine: true,
+    ignore: 'service',
+    messageFormat: '{service}: {message}',
+  });
+  return { ...output, stream: { write: (line) => output.stream.write(prettify(line)) } };
 }
 
-/** Lines of one turn of the event loop go out in one write: each of its own is a system call of every request. */
-function gatherLines(write: (text: string) => void): { stream: LineStream; flush: () => void } {
-  let gathered = '';
-  const flush = () => {
-    const text = gathered;
-    gathered = '';
-    if (text !== '') write(text);
-  };
+function openOutput(fd: number, onCaughtUp: (lines: number) => void): OpenStream {
+  const stream = new BoundedOutput({ fd, onCaughtUp });
+  const flush = () => stream.flush();
   process.once('exit', flush);
-  return {
-    stream: {
-      write(line: string) {
-        if (gathered === '') setImmediate(flush);
-        gathered += line;
-        if (gathered.length >= maxGatheredLength) flush();
-      },
-    },
-    flush,
-  };
+  return { stream, flush };
 }

@@ -4,7 +4,8 @@ import { redactText } from '#libs/audit/redact.js';
 
 export interface Redactor {
   text(value: string, maxLength?: number): string;
-  value(value: unknown): unknown;
+  /** Of about `maxLength` characters as JSON: what comes after them is left out. */
+  value(value: unknown, maxLength: number): unknown;
   /** These in place of those that were known. */
   strikeOut(secrets: readonly string[]): void;
 }
@@ -66,10 +67,18 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     return name;
   }
 
+  /** Characters that the value may still become. */
+  let left = 0;
+  function charge(shown: string): string {
+    // Quotes and backslashes become two.
+    left -= (shown.length > 256 ? JSON.stringify(shown).length : shown.length) + 3;
+    return shown;
+  }
+
   function walk(value: unknown, depth: number, seen: readonly object[]): unknown {
     switch (typeof value) {
       case 'string':
-        return text(value);
+        return charge(text(value));
       case 'bigint':
         return value.toString();
       case 'number':
@@ -87,22 +96,31 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     if (depth >= maxDepth) return '[deep]';
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
-    if (value instanceof Error) return { name: text(value.name), message: text(value.message) };
+    if (value instanceof Error) return { name: charge(text(value.name)), message: charge(text(value.message)) };
     const path = [...seen, value];
     if (Array.isArray(value)) {
-      const items = value.slice(0, maxItems).map((item) => walk(item, depth + 1, path));
-      return value.length > maxItems ? [...items, `… ${value.length - maxItems} more`] : items;
+      const items: unknown[] = [];
+      for (const item of value.slice(0, maxItems)) {
+        if (left <= 0) break;
+        left -= 8;
+        items.push(walk(item, depth + 1, path));
+      }
+      return value.length > items.length ? [...items, `… ${value.length - items.length} more`] : items;
     }
     const keys = Object.keys(value);
     // Without a prototype a member called __proto__ stays data.
     const shown = Object.create(null) as Record<string, unknown>;
-    for (const key of keys.length > maxItems ? keys.slice(0, maxItems) : keys) {
+    let members = 0;
+    for (const key of keys) {
+      if (members === maxItems || left <= 0) break;
+      members += 1;
       const inner = (value as Record<string, unknown>)[key];
       const name = nameOf(key);
+      left -= name.shown.length + 8;
       const hide = name.secret && typeof inner !== 'number' && typeof inner !== 'boolean' && inner != null;
       shown[name.shown] = hide ? maskCharacter : walk(inner, depth + 1, path);
     }
-    if (keys.length > maxItems) shown['…'] = `${keys.length - maxItems} more`;
+    if (keys.length > members) shown['…'] = `${keys.length - members} more`;
     return shown;
   }
 
@@ -113,7 +131,8 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
       clean.clear();
       names.clear();
     },
-    value: (value) => {
+    value: (value, maxLength) => {
+      left = maxLength;
       try {
         return walk(value, 0, []);
       } catch {

@@ -160,7 +160,7 @@ class Serving implements HttpServing {
       await this.answer(request, response, { requestId, principal, body });
     } catch (thrown) {
       const error = toAppError(thrown);
-      logFailure(this.options.logger, error, requestId);
+      logFailure(this.options.logger, error, { requestId });
       if (error.code === 'invalid_api_key' && !response.headersSent) response.setHeader('www-authenticate', 'Bearer');
       if (response.headersSent) response.destroy();
       else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));

@@ -1,6 +1,7 @@
 // Every metric of a process, declared once. Labels come from the error table or from bounded sets, never from a caller.
 // Who counts are wrappers on ports and taps on event streams, never statements inside the loop.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { droppedLines } from '#libs/logging/bounded-output.js';
 import { AppError, errorTable, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { changeGrades, changeOutcomes } from '#libs/schemas/tool-change.js';
 import { BoundedLabels } from './bounded-labels.js';
@@ -41,6 +42,16 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     'outcome',
   ]);
   for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
+  // The log of a process is older than its metrics.
+  new Counter({
+    name: 'signalbox_log_lines_dropped_total',
+    help: 'Lines of the log that were left out because its reader was too slow or gone',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLines());
+    },
+  });
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');

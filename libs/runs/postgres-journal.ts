@@ -4,7 +4,7 @@ import { GroupCommit } from '#libs/postgres/group-commit.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedJson, storedText } from '#libs/postgres/stored-text.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
-import { failedOutcome } from '#libs/schemas/tool-outcome.js';
+import { neverBegun } from '#libs/schemas/tool-outcome.js';
 import { endedCallRow, plannedCallRow, toStoredCall } from './call-rows.js';
 import type {
   AuditContext,
@@ -65,8 +65,8 @@ export class PostgresJournal implements Journal {
     return (await this.writes.submit('outcome', endedCallRow(end))) !== undefined;
   }
 
-  async cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]> {
-    const outcome = failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it began');
+  async cancelPlanned(callIds: readonly string[], audit: AuditContext, why?: unknown): Promise<string[]> {
+    const outcome = neverBegun(why);
     const unique = [...new Set(callIds)];
     const ended = await Promise.all(unique.map((callId) => this.end({ ...audit, callId, outcome })));
     return unique.filter((_callId, index) => ended[index]);

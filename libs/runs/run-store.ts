@@ -215,8 +215,8 @@ export interface Journal {
    * False if the call had already ended or the fence is stale: nothing was written.
    */
   end(end: CallEnd): Promise<boolean>;
-  /** Cancels those of these calls that are planned (not dispatched), with audit rows; returns their ids. */
-  cancelPlanned(callIds: readonly string[], audit: AuditContext): Promise<string[]>;
+  /** Cancels those of these calls that are planned (not dispatched), with audit rows that say why; returns their ids. */
+  cancelPlanned(callIds: readonly string[], audit: AuditContext, why?: unknown): Promise<string[]>;
   get(callId: string): Promise<StoredCall | undefined>;
   /** How long ago the call was planned, ms of the database's clock. */
   plannedSinceMs(callId: string): Promise<number | undefined>;

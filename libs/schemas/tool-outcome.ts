@@ -1,7 +1,7 @@
 // How a tool call ended, as journal, reply, audit and renderers carry it.
 import { z } from 'zod';
 import { contentBlockSchema } from './content-block.js';
-import { toolErrorCodes } from './errors.js';
+import { AppError, toolErrorCodes } from './errors.js';
 import { parsedJsonObject } from './parsed-json.js';
 
 /** The terminal states of the journal; no call leaves one. */
@@ -33,4 +33,12 @@ export function failedOutcome(
   durationMs = 0,
 ): ToolOutcome {
   return { state, blocks: [{ type: 'text', text: message }], error: { code, message }, durationMs };
+}
+
+/** Of a call that was planned and will not run: `why`, or because its caller wanted it no more. */
+export function neverBegun(why?: unknown): ToolOutcome {
+  if (!(why instanceof AppError) || why.code === 'cancelled') {
+    return failedOutcome('cancelled', 'cancelled', 'The call was cancelled before it began');
+  }
+  return failedOutcome('cancelled', 'tool_unavailable', `The call did not begin: ${why.message}`);
 }

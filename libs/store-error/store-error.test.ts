@@ -27,7 +27,17 @@ describe('what says that a store is away', () => {
     const full = { code: 'store_unavailable', message: 'The store is full' };
     expect(toStoreError(coded('53100'))).toMatchObject(full);
     const answer = new Error("OOM command not allowed when used memory > 'maxmemory'.");
+    expect(inItsWords(toRedisError(answer))).toMatchObject({ message: full.message });
     expect(toStoreError(inItsWords(toRedisError(answer)))).toMatchObject(full);
+  });
+
+  test('one that answers is not called unreachable', () => {
+    const refusal = toRedisError(new Error('MISCONF Redis is configured to save RDB snapshots to /data'));
+    const shown = { code: 'store_unavailable', message: 'The store cannot serve now (MISCONF)' };
+    for (const error of [refusal, inItsWords(refusal)]) {
+      expect(isStoreAway(error)).toBe(true);
+      expect(toStoreError(error)).toMatchObject(shown);
+    }
   });
 
   test('what the driver says without a code, and several addresses that refuse', () => {

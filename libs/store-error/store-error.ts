@@ -12,6 +12,16 @@ export function storeUnavailable(message: string, cause?: unknown): AppError {
 /** It answers, and takes nothing more: another try meets the same until there is room. */
 export const storeFull = (cause: unknown): AppError => storeUnavailable('The store is full', cause);
 
+/** It answers, and cannot serve now: loading its data, read-only, without a disk. Another try may succeed. */
+export class StoreRefuses extends Error {
+  readonly code = 'ECONNRESET';
+
+  /** `word`: the server's own for its state, of a fixed set. */
+  constructor(word: string, cause: unknown) {
+    super(`The store cannot serve now (${word})`, { cause });
+  }
+}
+
 /** Codes of Node for a peer that cannot be reached (ENOENT: a unix socket without its server), and of Prisma. */
 const connectionCodes = /^(?:E(?:CONN\w*|PIPE|TIMEDOUT|NOTFOUND|HOSTUNREACH|NETUNREACH|NOENT|AI_\w+)|P1\d{3}|P2024)$/;
 
@@ -79,6 +89,9 @@ export function toStoreError(error: unknown): unknown {
   const { cause } = error as { cause?: unknown };
   // In BullMQ's words it is a lost connection, whatever it was.
   if (cause instanceof AppError) return cause;
+  for (const refusal of [error, cause]) {
+    if (refusal instanceof StoreRefuses) return storeUnavailable(refusal.message, refusal);
+  }
   if (sqlStateOf(error) === diskFull) return storeFull(error);
   return storeUnavailable('The store is not reachable', error);
 }

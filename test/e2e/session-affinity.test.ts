@@ -29,6 +29,7 @@ beforeAll(async () => {
     workers: 3,
     scripted: false,
     environment: {
+      LOG_LEVEL: 'debug',
       TOOLS_FETCH_ALLOW: '127.0.0.1',
       WORKSPACES_SWEEP_INTERVAL_MS: '500',
       MCP_SERVERS: JSON.stringify({
@@ -98,7 +99,7 @@ async function leaseOf(session: string): Promise<{ worker: string; fence: bigint
 /** The process that ran the session's calls so far, according to the logs. */
 async function processOf(session: string): Promise<StartedProcess> {
   const logged = ({ log }: StartedProcess) =>
-    log.some((line) => line['message'] === 'tool call' && line['sessionId'] === session);
+    log.some((line) => line['message'] === 'tool call run' && line['sessionId'] === session);
   // The log line is written after the answer.
   return vi.waitFor(
     () => {

@@ -59,7 +59,7 @@ verifies('reliability.worker-drains', 'SIGTERM with a call running: it ends, not
   const ended = worker.stop();
   await worker.logged((line) => line['message'] === 'stopping: SIGTERM');
   expect((await fetch(`${worker.url}/health/ready`)).status).toBe(503);
-  const other = await box.startWorker();
+  const other = await box.startWorker({ LOG_LEVEL: 'debug' });
   web.answer(path);
   const answeredAt = performance.now();
   expect(await ended).toBe(0);
@@ -69,7 +69,7 @@ verifies('reliability.worker-drains', 'SIGTERM with a call running: it ends, not
   expect(done).toBe(true);
   expect(await attempts()).toEqual([{ attempt: 1, state: 'completed' }]);
   expect(web.count(path)).toBe(1);
-  expect(other.log.filter((line) => line['message'] === 'tool call')).toEqual([]);
+  expect(other.log.filter((line) => line['message'] === 'tool call run')).toEqual([]);
 });
 
 verifies('reliability.second-signal', 'a worker with a call, a gateway with a stream', async () => {

@@ -90,7 +90,7 @@ for (const [how, stop] of Object.entries(still)) {
     web.answer(path);
     await goOn();
     const late = (line: Record<string, unknown>) =>
-      line['message'] === 'tool call' &&
+      line['message'] === 'tool call run' &&
       line['tool'] === 'fetch' &&
       (line['metadata'] as { ended?: string }).ended === 'stale';
     const before = box.workers[0]!.log.filter(late).length;

@@ -1,6 +1,6 @@
 export const operationsRequirements = {
-  'operations.call-lines':
-    'at debug the log tells when the arguments of a call stream, when it is complete, and when its round is',
+  'operations.milestones':
+    'at debug the log tells of the first token of a turn, of the complete arguments of each call, and of the end of each round',
   'operations.config-all-problems-at-once':
     'everything that is wrong with a configuration is listed at once, with its key, its origin and the nearest known key',
   'operations.config-builtin-server': 'the builtin workspace server is configured unless disabled or replaced',
@@ -27,8 +27,11 @@ export const operationsRequirements = {
   'operations.log-bounds': 'no value makes a log line long, or ends the process',
   'operations.log-content': 'what tools were given and gave is logged only when asked for',
   'operations.log-forgery': 'no value can forge a log line or repaint a terminal',
+  'operations.log-kinds': 'requests, model calls and tool calls have one line each, in the documented form',
   'operations.log-line': 'a log line has exactly the specified fields',
+  'operations.log-repeats': 'what is away is told at growing intervals, however often it is met',
   'operations.log-secrets': 'no secret reaches the log',
+  'operations.log-unread': 'a log that nobody reads takes a bounded amount of memory, and holds nothing up',
   'operations.metrics-access': 'metrics are for this machine, else for who has the token',
   'operations.metrics-bounded': 'no caller can make metric series without end',
   'operations.metrics-model-call': 'every model call is counted, timed and logged once',

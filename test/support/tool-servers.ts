@@ -135,6 +135,7 @@ function recordingLogger(log: ToolServers['log']): Logger {
     info: record,
     warn: record,
     error: record,
+    isLevelEnabled: () => true,
     child: (bound) => {
       const bind = (fields: LogFields, message: string) => record({ ...bound, ...fields }, message);
       return { ...logger, debug: bind, info: bind, warn: bind, error: bind };

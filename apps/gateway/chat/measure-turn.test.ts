@@ -26,7 +26,6 @@ function measure(events: TurnEvent[], tap: ReturnType<typeof measuring>, failure
 
 function measuring() {
   const lines: { level: string; fields: LogFields }[] = [];
-  // The lines of single calls (call-log.ts) have no duration.
   const at = (level: string) => (fields: LogFields) => {
     if (fields.duration !== undefined) lines.push({ level, fields });
   };

@@ -1,12 +1,13 @@
 // Counts each turn and writes its one log line when it ends, however it ends. Never logs its content.
-import type { Logger } from '#libs/logging/logger.js';
+import type { LogFields, Logger } from '#libs/logging/logger.js';
+import { requestFields } from '#libs/logging/request-fields.js';
 import { otherLabel } from '#libs/metrics/bounded-labels.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
-import { CallLog } from './call-log.js';
+import { TurnMilestones } from './turn-milestones.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface TurnMeasuring {
@@ -36,7 +37,8 @@ interface Summary {
 export class TurnMeasure {
   private readonly startedAt = performance.now();
   private readonly clock: ReturnType<TurnClocks['open']>;
-  private readonly calls: CallLog;
+  /** Only at debug. */
+  private readonly milestones: TurnMilestones | undefined;
   private readonly summary: Summary;
   private readonly ran = new Set<string>();
 
@@ -46,7 +48,9 @@ export class TurnMeasure {
   ) {
     const { request, context, runId } = turn;
     this.clock = measuring.clocks.open(runId);
-    this.calls = new CallLog(measuring.logger, { requestId: context.requestId, runId });
+    if (measuring.logger.isLevelEnabled('debug')) {
+      this.milestones = new TurnMilestones(measuring.logger, idsOf(context, runId, undefined));
+    }
     // Stays in place if the reader leaves or the turn is stopped, because then there is no `done` event.
     this.summary = {
       outcome: 'cancelled',
@@ -75,7 +79,7 @@ export class TurnMeasure {
 
   note(event: TurnEvent): void {
     const { summary } = this;
-    this.calls.note(event);
+    this.milestones?.note(event);
     switch (event.type) {
       case 'start':
         summary.model = event.model;
@@ -131,15 +135,16 @@ function count({ dialect, stream }: TurnRequest, summary: Summary, metrics: Metr
   metrics.gatewayOverhead.observe(summary.overheadMs / 1000);
 }
 
+function idsOf(context: RequestContext, runId: string, sessionId: string | undefined): LogFields {
+  const { requestId, principal, traceparent } = context;
+  return requestFields({ requestId, principal, traceparent, runId, sessionId });
+}
+
 function log({ request, context, runId }: MeasuredTurn, summary: Summary, logger: Logger): void {
   const { durationMs, sessionId, ...told } = summary;
   logger[summary.outcome === 'ok' ? 'info' : errorTable[summary.outcome].level](
     {
-      requestId: context.requestId,
-      runId,
-      ...(sessionId === undefined ? {} : { sessionId }),
-      userId: context.principal,
-      ...(context.traceparent === undefined ? {} : { traceId: context.traceparent.split('-')[1]! }),
+      ...idsOf(context, runId, sessionId),
       duration: durationMs,
       metadata: { dialect: request.dialect, stream: request.stream, ...told },
     },

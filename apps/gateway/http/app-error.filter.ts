@@ -23,9 +23,10 @@ export class AppErrorFilter implements ExceptionFilter {
   /** Also used as Fastify's error handler, for errors before Nest (body limit, invalid HTTP). */
   answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = asAppError(thrown);
-    const { requestId } = requestContext(request);
+    const context = requestContext(request);
+    const { requestId } = context;
     this.observe(error);
-    logFailure(this.logger, error, requestId);
+    logFailure(this.logger, error, context);
     if (reply.sent || reply.raw.headersSent) return;
     if (error.row.retryable || error.retryAfterSeconds !== undefined) {
       reply.header('retry-after', String(Math.ceil(error.retryAfterSeconds ?? 1)));

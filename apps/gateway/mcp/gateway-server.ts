@@ -68,9 +68,10 @@ async function answer<T>(ports: GatewayServerPorts, request: ServerContext, work
     return await work();
   } catch (thrown) {
     const error = toAppError(thrown);
-    const { requestId } = exchangeOf(request.http?.req).context;
+    const { context } = exchangeOf(request.http?.req);
+    const { requestId } = context;
     ports.observeError(error);
-    logFailure(ports.logger, error, requestId);
+    logFailure(ports.logger, error, context);
     throw toProtocolError(error, requestId);
   }
 }

@@ -6,6 +6,7 @@ import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.j
 import { PutBack, type JobDelivery } from '#libs/backing/job-queue.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { WorkerFaultPoint } from '#libs/config/fault-points.js';
+import { requestFields } from '#libs/logging/request-fields.js';
 import type { Journal } from '#libs/runs/run-store.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { terminalStates, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
@@ -218,19 +219,17 @@ export class RunToolCall implements CallListener {
     this.parts.replies.send(replyTo, { kind: 'outcome', callId, outcome });
   }
 
+  /** A call's one line is the gateway's, which also knows of calls that no worker saw. Of an outcome that comes too late it does not. */
   private log(job: ToolJob, outcome: ToolOutcome, ended: string): void {
     const metadata = { server: job.server, state: outcome.state, code: outcome.error?.code, ended };
-    this.parts.logger.info(
+    this.parts.logger[ended === 'stale' ? 'info' : 'debug'](
       {
         tool: job.name,
-        requestId: job.requestId,
-        sessionId: job.sessionId,
-        userId: job.principal,
-        ...(job.runId === undefined ? {} : { runId: job.runId }),
+        ...requestFields(job),
         duration: Math.round(outcome.durationMs),
         metadata,
       },
-      'tool call',
+      'tool call run',
     );
   }
 

@@ -1,14 +1,18 @@
 // Converts a lost connection to an error that BullMQ recognises as one: any other error fails the running job.
-import { isStoreAway } from '#libs/store-error/store-error.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { isStoreAway, StoreRefuses } from '#libs/store-error/store-error.js';
 
 class StoreAway extends Error {
   /** By this code BullMQ tells an unavailable store from a step that failed. */
   readonly code = 'ECONNREFUSED';
 
   constructor(cause: unknown) {
-    super('The store is not reachable', { cause });
+    super(toldReason(cause), { cause });
   }
 }
+
+const toldReason = (cause: unknown) =>
+  cause instanceof AppError || cause instanceof StoreRefuses ? cause.message : 'The store is not reachable';
 
 export async function told<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -1,8 +1,8 @@
 // Distinguishes a Redis that is unavailable, starting, failing over or full from an invalid command.
-import { storeFull } from '#libs/store-error/store-error.js';
+import { storeFull, StoreRefuses } from '#libs/store-error/store-error.js';
 
 /** Answers of a server that cannot serve now; the same command may succeed later. */
-const awayAnswers = /^(?:LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|NOREPLICAS|UNBLOCKED|BUSY|MISCONF) /;
+const awayAnswers = /^(LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|NOREPLICAS|UNBLOCKED|BUSY|MISCONF) /;
 
 /** Messages of ioredis errors without a code, also from a cluster client. */
 const clientMessages =
@@ -15,8 +15,9 @@ export const accessAnswers = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid passwor
 export function toRedisError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (/(?:^|: )OOM /.test(error.message)) return storeFull(error);
-  const away =
-    error.name === 'MaxRetriesPerRequestError' || awayAnswers.test(error.message) || clientMessages.test(error.message);
+  const answer = awayAnswers.exec(error.message);
+  if (answer !== null) return new StoreRefuses(answer[1]!, error);
+  const away = error.name === 'MaxRetriesPerRequestError' || clientMessages.test(error.message);
   return away
     ? Object.assign(new Error('The store is not reachable', { cause: error }), { code: 'ECONNRESET' })
     : error;

@@ -109,5 +109,6 @@ test('a bug of ours after the first byte is logged with its request id', async (
     await server.close();
   }
   expect(counted).toEqual(['internal_error']);
-  expect(lines).toEqual([[{ requestId: 'req_1', error: new Error('a bug') }, 'internal_error: Internal error']]);
+  const metadata = { code: 'internal_error' };
+  expect(lines).toEqual([[{ requestId: 'req_1', error: new Error('a bug'), metadata }, 'Internal error']]);
 });

@@ -21,7 +21,7 @@ export const observerOfStreams =
   (metrics: Pick<Metrics, 'countError'>, logger: Logger) =>
   (error: AppError, requestId: string): void => {
     metrics.countError(error);
-    if (error.code === 'internal_error') logFailure(logger, error, requestId);
+    if (error.code === 'internal_error') logFailure(logger, error, { requestId });
   };
 
 /**

@@ -1,5 +1,6 @@
 // Counts, times and logs model calls: one line for each, never its content.
 import type { Logger } from '#libs/logging/logger.js';
+import { requestFields } from '#libs/logging/request-fields.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { tokenCount } from '#libs/usage/prices.js';
@@ -55,8 +56,8 @@ export class ModelCallMeasure {
     }
     const failed = outcome !== 'ok' && outcome !== 'cancelled';
     const metadata = { provider, model, outcome, ...(usage === undefined ? {} : { usage: tokens }) };
-    const { requestId, runId } = call;
-    const ids = runId === undefined ? { requestId } : { requestId, runId };
+    const { requestId, runId, traceparent, paidBy } = call;
+    const ids = requestFields({ requestId, runId, traceparent, principal: paidBy?.principal });
     logger[failed ? 'warn' : 'info']({ ...ids, duration: durationMs, metadata }, 'model call');
   }
 }

@@ -225,7 +225,7 @@ export class ToolCalls {
       await journal.plan(planned, audit);
     } catch (error) {
       // A caller with a key comes again, and is to find it.
-      if (callId === undefined) lateCancels.add(planned.id, audit);
+      if (callId === undefined) lateCancels.add(planned.id, audit, error);
       throw error;
     }
   }

@@ -320,12 +320,12 @@ export class DispatchedCall implements ReplyListener {
   /** A refusal says that nothing happened, so that its caller asks again: the journal must agree. */
   private async refused(error: unknown): Promise<ToolOutcome> {
     const { callId, runId, safe } = this.job;
-    const ended = await this.endPlanned();
+    const ended = await this.endPlanned(error);
     if (ended === true) throw error;
     if (ended === undefined) {
       // Of a run: its end takes the call along.
       if (runId !== undefined) throw error;
-      this.services.lateCancels.add(callId, this.call.audit);
+      this.services.lateCancels.add(callId, this.call.audit, error);
       if (safe) throw error;
       return failedOutcome('indeterminate', 'tool_outcome_unknown', 'The store went away: the call may have begun');
     }
@@ -335,10 +335,10 @@ export class DispatchedCall implements ReplyListener {
   }
 
   /** False: it is not planned any more; undefined: the journal cannot say. */
-  private async endPlanned(): Promise<boolean | undefined> {
+  private async endPlanned(why: unknown): Promise<boolean | undefined> {
     const { journal, logger } = this.services;
     try {
-      const ended = await journal.cancelPlanned([this.job.callId], this.call.audit);
+      const ended = await journal.cancelPlanned([this.job.callId], this.call.audit, why);
       if (ended.length > 0) this.takeOut();
       return ended.length > 0;
     } catch (error) {

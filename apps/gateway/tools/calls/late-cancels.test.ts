@@ -26,7 +26,7 @@ function open() {
     onDropped: () => void (store.dropped += 1),
   });
   const refuse = (from: number, to: number) => {
-    for (let at = from; at < to; at += 1) cancels.add(`call_${at}`, { requestId: `req_${at}` });
+    for (let at = from; at < to; at += 1) cancels.add(`call_${at}`, { requestId: `req_${at}` }, undefined);
   };
   return { cancels, store, statements, refuse };
 }

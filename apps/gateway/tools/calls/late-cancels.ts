@@ -23,6 +23,7 @@ const lateMs = 5_000;
 interface Late {
   callId: string;
   audit: AuditContext;
+  why: unknown;
   /** `performance.now()` when the journal first knew no such planned call. */
   missedAt?: number;
 }
@@ -34,13 +35,13 @@ export class LateCancels {
 
   constructor(private readonly parts: LateCancelsParts) {}
 
-  add(callId: string, audit: AuditContext): void {
+  add(callId: string, audit: AuditContext, why: unknown): void {
     if (this.stop.signal.aborted) return this.parts.onDropped();
     if (this.waiting.size >= maxLateCancels) {
       this.waiting.delete(this.waiting.keys().next().value!);
       this.parts.onDropped();
     }
-    this.waiting.set(callId, { callId, audit });
+    this.waiting.set(callId, { callId, audit, why });
     this.working ??= this.work();
   }
 
@@ -76,7 +77,7 @@ export class LateCancels {
   /** Each with its own audit; the journal brings those of one moment together. */
   private async cancel(late: Late): Promise<boolean> {
     try {
-      const ended = await this.parts.journal.cancelPlanned([late.callId], late.audit);
+      const ended = await this.parts.journal.cancelPlanned([late.callId], late.audit, late.why);
       late.missedAt ??= performance.now();
       if (ended.length > 0 || performance.now() - late.missedAt >= lateMs) this.waiting.delete(late.callId);
       return true;

@@ -2,6 +2,7 @@
 // arguments; what they say only where `log.content` asks for it.
 import { createHash } from 'node:crypto';
 import type { Logger } from '#libs/logging/logger.js';
+import { requestFields } from '#libs/logging/request-fields.js';
 import type { Metrics } from '#libs/metrics/metrics.js';
 import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import { contentText } from '#libs/schemas/content-block.js';
@@ -60,10 +61,7 @@ export class ToolCallMeasure {
     logger.info(
       {
         tool: call.tool.name,
-        requestId: context.requestId,
-        ...(context.runId === undefined ? {} : { runId: context.runId }),
-        sessionId: context.sessionId,
-        userId: context.principal,
+        ...requestFields(context),
         duration: durationMs,
         ...(error === undefined ? {} : { error }),
         metadata: { ...this.describe(call, outcome), callId: context.callId, outcome: result },

@@ -222,11 +222,12 @@ export class QueuedToolRunner implements ToolRunner {
 
   /** A call that will not be queued is ended in the journal too. A caller who left gets an outcome, others the error. */
   private async neverQueued(error: unknown, { context, audit }: ServerCall): Promise<ToolOutcome> {
+    const why = context.signal.aborted ? undefined : error;
     try {
-      await this.parts.journal.cancelPlanned([context.callId], audit);
+      await this.parts.journal.cancelPlanned([context.callId], audit, why);
     } catch (cause) {
       this.parts.logger.warn({ error: cause }, 'a refused call could not be ended in the journal');
-      this.parts.lateCancels.add(context.callId, audit);
+      this.parts.lateCancels.add(context.callId, audit, why);
     }
     if (context.signal.aborted) return failedOutcome('cancelled', 'cancelled', 'The call was cancelled');
     throw error;
