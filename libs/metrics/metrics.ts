@@ -42,16 +42,6 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     'outcome',
   ]);
   for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
-  // The log of a process is older than its metrics.
-  new Counter({
-    name: 'signalbox_log_lines_dropped_total',
-    help: 'Lines of the log that were left out because its reader was too slow or gone',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(droppedLines());
-    },
-  });
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');
@@ -153,6 +143,16 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     approvals,
     approvalNotices,
     samplings,
+    /** Read at a scrape: the log of a process is older than its metrics. */
+    logLinesDropped: new Counter({
+      name: 'signalbox_log_lines_dropped_total',
+      help: 'Lines of the log that were left out because its reader was too slow or gone',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(droppedLines());
+      },
+    }),
     auditSpoolRows: gauge('audit_spool_rows', 'Outcomes on disk for the store, of each worker that shares it'),
 
     models: new BoundedLabels(maxModels),

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { storeUnavailable } from '#libs/store-error/store-error.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
@@ -225,10 +225,8 @@ describe('PostgresJournal', () => {
     expect(cancelled.flat().sort()).toEqual([first.id, third.id].sort());
     expect((await journal.get(second.id))?.state).toBe('dispatched');
     expect(await auditOf(first.id)).toMatchObject([{ state: 'cancelled', errorCode: 'cancelled' }]);
-    const refused = await planned();
-    await journal.cancelPlanned([refused.id], context, new AppError('store_unavailable', 'The store is full'));
-    expect(await auditOf(refused.id)).toMatchObject([{ state: 'cancelled', errorCode: 'tool_unavailable' }]);
-    expect((await journal.get(refused.id))?.outcome?.error?.message).toBe('The call did not begin: The store is full');
+    await journal.cancelPlanned([(await planned({ id: 'call_refused' })).id], context, storeUnavailable('It is full'));
+    expect((await journal.get('call_refused'))?.outcome?.error?.message).toBe('The call did not begin: It is full');
   });
 
   verifies('store.any-string', 'a call’s arguments and outcome', async () => {
