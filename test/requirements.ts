@@ -5,6 +5,7 @@ import { auditRequirements } from './requirements/audit.js';
 import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
+import { clientRequirements } from './requirements/client.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
@@ -23,6 +24,7 @@ export const requirements = {
   ...auditRequirements,
   ...chatRequirements,
   ...chimechRequirements,
+  ...clientRequirements,
   ...deploymentRequirements,
   ...chatApisRequirements,
   ...limitsRequirements,

@@ -181,8 +181,8 @@ export type GatewayEvent = Chunk &
   );
 
 /**
- * Made by this library, if a gateway died in the middle of a model's message: the model is asked again, so the events with
- * numbers above `to` do not count any more.
+ * Made by this library after the death of a gateway: the events with numbers above `to` do not count any more. Another
+ * gateway asks the model again for the message that broke off, and tells again the results of calls that have run.
  */
 export interface RewindEvent {
   type: 'rewind';

@@ -77,7 +77,10 @@ export class Http {
     });
   }
 
-  /** Sends a request until it is answered or may not be repeated. The deadline covers `read`. */
+  /**
+   * Sends a request until it is answered or may not be repeated. The deadline covers `read`; if that returns the response,
+   * its body has no deadline, but the caller's signal still ends it.
+   */
   async send<Answer>(
     request: ApiRequest,
     { signal, timeoutMs }: CallOptions,
@@ -86,13 +89,15 @@ export class Http {
     for (let attempt = 1; ; attempt++) {
       const deadline = new Deadline(timeoutMs ?? request.timeoutMs ?? callMs, signal);
       try {
-        return await read(await this.attempt(request, deadline));
+        const answer = await read(await this.attempt(request, deadline));
+        if (answer instanceof Response) deadline.stopClock();
+        else deadline.end();
+        return answer;
       } catch (thrown) {
         const error = deadline.explain(thrown);
+        deadline.end();
         if (attempt > this.maxRetries || !isRepeatable(request) || !mayPass(error)) throw error;
         await pause(pauseMs(attempt, error), signal);
-      } finally {
-        deadline.end();
       }
     }
   }
@@ -133,16 +138,23 @@ export class Deadline {
   readonly signal: AbortSignal;
   private readonly controller = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private caller: AbortSignal | undefined;
   private readonly leave = () => this.controller.abort(this.caller?.reason);
 
   constructor(
     private readonly ms: number,
-    private readonly caller?: AbortSignal,
+    caller?: AbortSignal,
   ) {
     this.signal = this.controller.signal;
+    this.touch();
+    this.follow(caller);
+  }
+
+  /** From now on the caller's signal ends the call, too. */
+  follow(caller: AbortSignal | undefined): void {
+    this.caller = caller;
     if (caller?.aborted === true) this.leave();
     else caller?.addEventListener('abort', this.leave, { once: true });
-    this.touch();
   }
 
   /** The time begins anew. */
@@ -154,8 +166,13 @@ export class Deadline {
     );
   }
 
-  end(): void {
+  /** The caller's signal keeps its effect. */
+  stopClock(): void {
     clearTimeout(this.timer);
+  }
+
+  end(): void {
+    this.stopClock();
     this.caller?.removeEventListener('abort', this.leave);
   }
 

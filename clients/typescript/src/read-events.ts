@@ -9,10 +9,16 @@ export interface ServerSentEvent {
 /** Characters; a tool's result is at most 256 KiB, and a message of a model is in pieces. */
 const longestEvent = 32 * 1024 * 1024;
 
-/** `touch` is called for everything that arrives, keep-alives too. An event that is cut off by the end is dropped. */
+/** Runs while the stream is waited for, not while its reader is busy with an event. */
+export interface IdleClock {
+  touch(): void;
+  stopClock(): void;
+}
+
+/** An event that is cut off by the end of the stream is dropped. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
-  touch: () => void,
+  clock: IdleClock,
 ): AsyncGenerator<ServerSentEvent, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -21,8 +27,11 @@ export async function* readEvents(
   let data: string[] = [];
   let length = 0;
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      touch();
+    for (;;) {
+      clock.touch();
+      const next = await reader.read();
+      clock.stopClock();
+      if (next.done) return;
       const lines = (rest + decoder.decode(next.value, { stream: true })).split('\n');
       rest = lines.pop()!;
       if (length + rest.length > longestEvent) throw new SignalboxError('invalid_answer', 'An event is too long');

@@ -33,6 +33,8 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
   private complete = false;
   /** The run broke off, and only the request that started it continues it. */
   private interrupted = false;
+  /** The reader left before the run's id was known. */
+  private leftEarly = false;
 
   constructor(
     private readonly http: Http,
@@ -77,33 +79,35 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
 
   /** The events of one connection that the reader does not have yet. */
   private async *connection(): AsyncGenerator<ChatEvent, void> {
-    const deadline = new Deadline(this.http.idleTimeoutMs, this.signal);
+    this.signal?.throwIfAborted();
+    const deadline = new Deadline(this.http.idleTimeoutMs);
     const request = this.nextRequest();
-    /** What is told again from the first event on: up to here it is what the reader has. */
-    let same = request === this.source.start ? 0 : this.seen.length;
+    /** How many events the reader has, of those that are told again from the first on. */
+    let known = request === this.source.start ? 0 : this.seen.length;
     try {
       const response = await this.open(request, deadline);
-      for await (const { id, data } of readEvents(response.body!, () => deadline.touch())) {
+      for await (const { id, data } of readEvents(response.body!, deadline)) {
         if (data === '[DONE]') return;
         const event = parse(data);
         if ('error' in event) throw toSignalboxError(event.error);
-        if (this.seen[same]?.data === data) {
-          same += 1;
+        const n = Number(id);
+        const told = this.seen[known];
+        if (told?.n === n && told.data === data) {
+          known += 1;
           continue;
         }
-        if (same < this.seen.length) {
-          this.seen.length = same;
+        if (told !== undefined) {
+          this.seen.length = known;
           yield { type: 'rewind', to: this.lastN };
         }
-        const n = Number(id ?? this.lastN + 1);
         this.seen.push({ n, data, event });
-        same += 1;
+        known += 1;
         yield { ...event, n };
       }
     } catch (thrown) {
-      throw deadline.explain(thrown);
+      throw this.signal?.aborted === true ? this.signal.reason : deadline.explain(thrown);
     } finally {
-      deadline.end();
+      if (!this.leftEarly) deadline.end();
     }
     throw new SignalboxError('stream_cut', 'The stream ended before the turn did');
   }
@@ -124,11 +128,31 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
   }
 
   private async open(request: ApiRequest, deadline: Deadline): Promise<Response> {
+    const { signal } = this;
     const answered = this.http.attempt(request, deadline).then((response) => {
       this.runId ??= response.headers.get('x-run-id') ?? undefined;
       return response;
     });
-    return answered;
+    if (this.runId !== undefined || !this.source.cancel) {
+      deadline.follow(signal);
+      return answered;
+    }
+    // Only a run whose id is known can be cancelled, so a reader that leaves before does not end this request.
+    const leave = () => {
+      this.leftEarly = true;
+      const end = async () => {
+        const response = await answered;
+        await response.body?.cancel();
+        this.leave();
+      };
+      end()
+        .catch(() => undefined)
+        .finally(() => deadline.end());
+    };
+    return settledOrAborted(answered, signal, leave).then((response) => {
+      deadline.follow(signal);
+      return response;
+    });
   }
 
   private mayContinue(error: unknown): boolean {
@@ -145,6 +169,27 @@ export class TurnStream implements AsyncIterable<ChatEvent> {
     const { runId } = this;
     if (!this.source.cancel || runId === undefined) return;
     this.http.json({ method: 'DELETE', path: `/api/runs/${runId}` }).catch(() => undefined);
+  }
+}
+
+/** `onAbort` is called if the signal comes first; then this rejects with its reason. */
+async function settledOrAborted<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal | undefined,
+  onAbort: () => void,
+): Promise<Value> {
+  let leave = () => undefined as void;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    leave = () => {
+      onAbort();
+      reject(signal!.reason as Error);
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal?.removeEventListener('abort', leave);
   }
 }
 
