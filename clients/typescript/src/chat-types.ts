@@ -130,7 +130,7 @@ export interface ToolResult {
   duration_ms: number;
 }
 
-/** What has to be decided, as an event or a call of `approval_request` tells it. */
+/** What has to be decided, as a call of `approval_request` tells it. */
 export interface ApprovalRequest {
   id: string;
   tool_call_id: string;
@@ -144,6 +144,12 @@ export interface ApprovalRequest {
   /** Of a question: what its answer looks like. */
   schema?: JsonObject;
   expires_at: string;
+}
+
+/** The same in an event. */
+export interface RequiredApproval extends ApprovalRequest {
+  kind: 'approval' | 'question';
+  arguments: JsonObject;
 }
 
 /** With `choices`, each event is also a chunk as OpenAI sends it. */
@@ -176,7 +182,7 @@ export type GatewayEvent = Chunk &
         message?: string;
       }
     | { type: 'tool_result'; tool_call_id: string; result: ToolResult }
-    | { type: 'approval_required'; approval: ApprovalRequest }
+    | { type: 'approval_required'; approval: RequiredApproval }
     | { type: 'done'; finish_reason: FinishReason; usage: Usage; tool_execution?: ToolExecution }
   );
 
