@@ -11,6 +11,7 @@ import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
 import { knowledgeRequirements } from './requirements/knowledge.js';
 import { mcpRequirements } from './requirements/mcp.js';
+import { docsRequirements } from './requirements/docs.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { approvalRequirements } from './requirements/approvals.js';
@@ -26,6 +27,7 @@ export const requirements = {
   ...chimechRequirements,
   ...clientRequirements,
   ...deploymentRequirements,
+  ...docsRequirements,
   ...chatApisRequirements,
   ...limitsRequirements,
   ...chimechAnalyzeRequirements,
