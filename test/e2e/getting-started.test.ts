@@ -5,7 +5,6 @@ import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { freePort } from '#libs/testing/services/free-port.js';
 import { type TemporaryDirectory, temporaryDirectory } from '#libs/testing/services/start-process.js';
 import { toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
@@ -31,16 +30,14 @@ beforeAll(async () => {
     ({ language }) => language === 'yaml',
   ) as [{ code: string }];
   await writeFile(join(checkout.path, 'signalbox.yaml'), settings);
-  const [port, workerPort] = [String(await freePort()), String(await freePort())];
+  whole = await startWhole({ DATA_DIR: checkout.path });
   environment = {
     DATA_DIR: checkout.path,
-    PORT: port,
-    SERVER_WORKER_PORT: workerPort,
+    PORT: new URL(whole.url).port,
     PYTHONPATH: process.env['PYTHONPATH'] ?? '',
     PYTHONDONTWRITEBYTECODE: '1',
     npm_config_update_notifier: 'false',
   };
-  whole = await startWhole({ ...environment });
   await toolsReady(whole.url);
 }, 90_000);
 afterAll(async () => {
@@ -80,6 +77,7 @@ const commandOf =
         await expectCompiles(text);
         return null;
       case '':
+        // The whole start above has run it, and continuous integration its `npm ci`.
         expect(text).toBe('npm ci && npm start\n');
         return null;
       default:
@@ -176,5 +174,13 @@ verifies('docs.getting-started', 'as an operator', () => {
   return expectPage('docs/getting-started-operator.md', async (block) =>
     // The whole start above has it.
     block.language === 'yaml' ? null : others(block),
+  );
+});
+
+verifies('docs.getting-started', 'upgrading', () => {
+  const others = commandOf('upgrading');
+  return expectPage('docs/upgrading.md', async (block) =>
+    // They replace the checkout, and start what runs here already.
+    ['cp -a .data', 'npm start'].some((command) => block.text.startsWith(command)) ? null : others(block),
   );
 });
