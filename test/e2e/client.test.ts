@@ -1,7 +1,6 @@
 // The client library of clients/typescript against real gateways: streams that break off, approvals, sessions, files, tools.
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { toolsReady } from '#libs/testing/services/start-signalbox.js';
-import type { ScriptedAnswer } from '#libs/testing/scripted-answer.js';
 import {
   approvalRequests,
   type ChatEvent,
@@ -12,6 +11,7 @@ import {
 } from '../../clients/typescript/src/index.js';
 import { type FaultProxy, openFaultProxy } from '../contract/fault-proxy.js';
 import { startAskingSignalbox, user, writing } from '../support/approvals-client.js';
+import { heldAnswer, numbersOf, textOf, withoutWithdrawn } from '../support/client-streams.js';
 import { rounds, workspaceTools } from '../support/scripts.js';
 import { verifies } from '../verifies.js';
 
@@ -34,40 +34,6 @@ afterAll(async () => {
   await network?.close();
   await asking?.close();
 });
-
-const frame = (delta: object, finish: string | null = null) => ({
-  id: 'c',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'scripted',
-  choices: [{ index: 0, delta, finish_reason: finish }],
-});
-
-/** An answer in two halves; the second is sent when the test says so. */
-function heldAnswer(first: string, second: string) {
-  let release = () => undefined as void;
-  const released = new Promise<void>((resolve) => (release = () => resolve()));
-  const answer: ScriptedAnswer = {
-    chunks: [frame({ role: 'assistant', content: first }), released, frame({ content: second }), frame({}, 'stop')],
-  };
-  return { answer, release };
-}
-
-const textOf = (events: readonly ChatEvent[]) =>
-  events.flatMap((event) => (event.type === 'content' ? [event.delta.content] : [])).join('');
-const numbersOf = (events: readonly ChatEvent[]) =>
-  events.flatMap((event) => (event.type === 'rewind' ? [] : [event.n]));
-
-/** What a page shows that removes what a `rewind` withdraws. */
-function withoutWithdrawn(events: readonly ChatEvent[]): ChatEvent[] {
-  return events.reduce<ChatEvent[]>(
-    (standing, event) =>
-      event.type === 'rewind'
-        ? standing.filter((each) => each.type !== 'rewind' && each.n <= event.to)
-        : [...standing, event],
-    [],
-  );
-}
 
 describe('a stream', () => {
   verifies('client.resume', 'its connection is cut in the middle of the answer', async () => {
