@@ -24,7 +24,7 @@ let direct: Signalbox;
 const tools = [workspaceTools as { type: 'mcp'; server_label: string }];
 
 beforeAll(async () => {
-  asking = await startAskingSignalbox({ environment: { ALLOWED_ORIGINS: 'https://app.example' } });
+  asking = await startAskingSignalbox();
   target.port = Number(new URL(asking.url()).port);
   network = await openFaultProxy(target);
   client = new Signalbox({ baseUrl: `http://127.0.0.1:${network.port}/` });
@@ -264,31 +264,6 @@ verifies('client.tools', 'listed, called, failed', async () => {
   });
   await expect(client.chat({ messages: [] })).rejects.toMatchObject({ code: 'invalid_value', param: 'messages' });
 });
-
-verifies(
-  'client.browser',
-  'a page of an allowed origin may send what the library sends, and read what it reads',
-  async () => {
-    const origin = 'https://app.example';
-    const headers = 'authorization,content-type,idempotency-key,if-match,if-none-match,last-event-id';
-    for (const method of ['POST', 'PUT', 'DELETE']) {
-      const preflight = await fetch(`${asking.url()}/api/chat/completions`, {
-        method: 'OPTIONS',
-        headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': headers },
-      });
-      expect(preflight.status).toBe(204);
-      expect(preflight.headers.get('access-control-allow-origin')).toBe(origin);
-      expect(preflight.headers.get('access-control-allow-methods')).toContain(method);
-      expect(preflight.headers.get('access-control-allow-headers')).toBe(headers);
-    }
-    const answer = await fetch(`${asking.url()}/v1/models`, { headers: { origin } });
-    const exposed = answer.headers.get('access-control-expose-headers')!.split(', ');
-    expect(exposed).toEqual(expect.arrayContaining(['x-run-id', 'x-request-id', 'retry-after', 'etag']));
-    expect((await fetch(`${asking.url()}/v1/models`, { headers: { origin: 'https://other.example' } })).status).toBe(
-      403,
-    );
-  },
-);
 
 // Last: the gateway of the others ends here.
 verifies(
