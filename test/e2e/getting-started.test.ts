@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type TemporaryDirectory, temporaryDirectory } from '#libs/testing/services/start-process.js';
-import { toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { codeBlocks } from '../support/markdown-blocks.js';
 import { address, type Block, pageAsRun } from '../support/page-examples.js';
 import { canRun, runProgram } from '../support/run-program.js';
@@ -38,13 +37,22 @@ beforeAll(async () => {
     PYTHONDONTWRITEBYTECODE: '1',
     npm_config_update_notifier: 'false',
   };
-  await toolsReady(whole.url);
+  await everyToolReady();
 }, 90_000);
 afterAll(async () => {
   whole?.kill('SIGTERM');
   await whole?.ended;
   await checkout?.remove();
 });
+
+/** Those of both servers that `npm start` has. */
+async function everyToolReady(): Promise<void> {
+  const servers = async () => {
+    const { data } = (await (await fetch(`${whole.url}/api/tools`)).json()) as { data: { server: string }[] };
+    return new Set(data.map(({ server }) => server));
+  };
+  await expect.poll(servers, { timeout: 30_000 }).toEqual(new Set(['chimech', 'workspace']));
+}
 
 const read = (path: string) => readFile(join(root, path), 'utf8');
 
