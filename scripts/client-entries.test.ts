@@ -1,4 +1,4 @@
-// What README and docs/mcp.md tell users to paste into Cursor and Claude Desktop.
+// What README, docs/mcp.md and docs/getting-started-mcp.md tell users to paste into Cursor and Claude Desktop.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const entrySchema = z.strictObject({
   ),
 });
 
-for (const file of ['README.md', 'docs/mcp.md']) {
+for (const file of ['README.md', 'docs/mcp.md', 'docs/getting-started-mcp.md']) {
   verifies('mcp.client-entries', file, async () => {
     const blocks = codeBlocks(await readFile(`${root}${file}`, 'utf8'));
     const entries = blocks.filter(({ language, code }) => language === 'json' && code.includes('"mcpServers"'));

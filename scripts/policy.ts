@@ -1,7 +1,6 @@
 // `npm run policy -- explain …` and `npm run policy -- simulate …`: what the policy says of one call, and what another
 // policy would have said of past ones. Exit codes: 0 told, 1 the database does not answer, 2 wrong usage or configuration.
 import { ConfigError } from '#libs/config/config-error.js';
-import { AppError } from '#libs/schemas/errors.js';
 import { explainCall } from './policy/explain-call.js';
 import { simulateDraft } from './policy/simulate-draft.js';
 import { UsageError } from './policy/usage-error.js';
@@ -13,12 +12,10 @@ const usage = `Usage:
 const [command, ...options] = process.argv.slice(2);
 try {
   if (command === 'explain') console.log(await explainCall(options));
-  else if (command === 'simulate') for await (const line of simulateDraft(options)) console.log(line);
+  else if (command === 'simulate') await simulateDraft(options, (line) => console.log(line));
   else throw new UsageError(command === undefined ? 'No command' : `Unknown command '${command}'`);
 } catch (error) {
   const usedWrongly = error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS');
-  const told = usedWrongly === true || error instanceof ConfigError || error instanceof AppError;
-  if (!told) throw error;
   console.error(usedWrongly === true ? `${(error as Error).message}\n${usage}` : (error as Error).message);
-  process.exitCode = error instanceof AppError ? 1 : 2;
+  process.exitCode = usedWrongly === true || error instanceof ConfigError ? 2 : 1;
 }

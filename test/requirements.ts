@@ -5,11 +5,13 @@ import { auditRequirements } from './requirements/audit.js';
 import { chimechAnalyzeRequirements } from './requirements/chimech-analyze.js';
 import { chatRequirements } from './requirements/chat.js';
 import { chimechRequirements } from './requirements/chimech.js';
+import { clientRequirements } from './requirements/client.js';
 import { deploymentRequirements } from './requirements/deployment.js';
 import { chatApisRequirements } from './requirements/chat-apis.js';
 import { limitsRequirements } from './requirements/limits.js';
 import { knowledgeRequirements } from './requirements/knowledge.js';
 import { mcpRequirements } from './requirements/mcp.js';
+import { docsRequirements } from './requirements/docs.js';
 import { modelRequirements } from './requirements/models.js';
 import { operationsRequirements } from './requirements/operations.js';
 import { approvalRequirements } from './requirements/approvals.js';
@@ -23,7 +25,9 @@ export const requirements = {
   ...auditRequirements,
   ...chatRequirements,
   ...chimechRequirements,
+  ...clientRequirements,
   ...deploymentRequirements,
+  ...docsRequirements,
   ...chatApisRequirements,
   ...limitsRequirements,
   ...chimechAnalyzeRequirements,

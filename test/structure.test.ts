@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 
-const sources = execFileSync('git', ['ls-files', 'apps/**.ts', 'libs/**.ts'], { encoding: 'utf8' })
+const sources = execFileSync('git', ['ls-files', 'apps/**.ts', 'clients/**.ts', 'libs/**.ts'], { encoding: 'utf8' })
   .trim()
   .split('\n')
   .filter((path) => !path.endsWith('.test.ts'));

@@ -5,7 +5,8 @@ import { CompiledPolicy } from '#libs/policy/compile-policy.js';
 import { explain, type Explanation } from '#libs/policy/explain.js';
 import { keylessPrincipal } from '#libs/schemas/call-context.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
-import { readKnownTools, withDatabase } from './known-tools.js';
+import { withStore } from '../with-store.js';
+import { policyStore, readKnownTools } from './known-tools.js';
 import { UsageError } from './usage-error.js';
 
 /** @throws UsageError, ConfigError, AppError store_unavailable where the default depends on the catalog */
@@ -33,7 +34,7 @@ export async function explainCall(options: string[]): Promise<string> {
   };
   let explanation = explain(policy, { tool: { server, tool, readOnly: false, annotations: {} }, args, caller });
   if (explanation.decision?.rule.startsWith('default:') === true) {
-    const toolOf = await withDatabase(config, readKnownTools);
+    const toolOf = await withStore(config, policyStore, readKnownTools);
     const known = toolOf(server, tool, args);
     if (known === undefined) throw new UsageError(`no rule decides, and the catalog has no tool ${values.tool}`);
     explanation = explain(policy, { tool: known, args, caller });

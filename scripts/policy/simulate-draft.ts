@@ -6,14 +6,15 @@ import { readConfig } from '#libs/config/read-config.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { CompiledPolicy } from '#libs/policy/compile-policy.js';
 import { judgePastCall } from '#libs/policy/judge-past-call.js';
-import { openStore, readKnownTools } from './known-tools.js';
+import { withStore } from '../with-store.js';
+import { policyStore, readKnownTools } from './known-tools.js';
 import { UsageError } from './usage-error.js';
 
 const pageRows = 500;
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Line by line: each call that would be treated otherwise or cannot be judged, then the counts. @throws UsageError, ConfigError, AppError */
-export async function* simulateDraft(options: string[]): AsyncGenerator<string> {
+/** Tells line by line each call that would be treated otherwise or cannot be judged, then the counts. @throws UsageError, ConfigError, AppError */
+export async function simulateDraft(options: string[], tell: (line: string) => void): Promise<void> {
   const { values } = parseArgs({
     args: options,
     options: {
@@ -27,31 +28,30 @@ export async function* simulateDraft(options: string[]): AsyncGenerator<string> 
   const readPolicyFile = (path: string) => readFileSync(path, 'utf8');
   const config = readConfig({ ...configSource(), policyDraft: values.file, readPolicyFile });
   const policy = new CompiledPolicy(config);
-  const database = openStore(config);
   const counts = { same: 0, undecided: 0, changed: 0, unknown: 0 };
-  try {
+  await withStore(config, policyStore, async (database) => {
     const toolOf = await readKnownTools(database);
     for await (const call of pastCalls(database, since)) {
       const judged = judgePastCall(policy, call, toolOf);
       counts[judged.kind] += 1;
       if (judged.kind === 'same' || judged.kind === 'undecided') continue;
       const { callId, at, principal, server, tool } = call;
-      if (values.json) yield JSON.stringify({ call_id: callId, at, principal, server, tool, ...judged });
+      if (values.json) tell(JSON.stringify({ call_id: callId, at, principal, server, tool, ...judged }));
       else {
         const what =
           judged.kind === 'unknown'
             ? `cannot be judged: ${judged.because}`
             : `${judged.was} → ${judged.now} (${judged.rule})`;
-        yield `${at.toISOString()}  ${callId}  ${principal}  ${server}/${tool}  ${what}`;
+        tell(`${at.toISOString()}  ${callId}  ${principal}  ${server}/${tool}  ${what}`);
       }
     }
-  } finally {
-    await database.close();
-  }
-  yield values.json
-    ? JSON.stringify({ counts })
-    : `${counts.changed} calls would be treated otherwise, ${counts.unknown} cannot be judged, ` +
-      `${counts.same} stay as they were, ${counts.undecided} never came to a decision.`;
+  });
+  tell(
+    values.json
+      ? JSON.stringify({ counts })
+      : `${counts.changed} calls would be treated otherwise, ${counts.unknown} cannot be judged, ` +
+          `${counts.same} stay as they were, ${counts.undecided} never came to a decision.`,
+  );
 }
 
 function readDuration(text: string): number {

@@ -11,7 +11,7 @@ import { verifies } from '../verifies.js';
 let box: Signalbox;
 
 beforeAll(async () => {
-  box = await startSignalbox({ scripted: false });
+  box = await startSignalbox({ scripted: false, environment: { ALLOWED_ORIGINS: 'https://app.example' } });
 });
 afterAll(() => box?.close());
 
@@ -96,6 +96,29 @@ verifies('chat.examples', 'a browser that splits on newlines', async () => {
   expect(complete).toBe(true);
   expect(shown).not.toBe('');
 });
+
+verifies(
+  'client.browser',
+  'a page of an allowed origin may send what the library sends, and read what it reads',
+  async () => {
+    const origin = 'https://app.example';
+    const headers = 'authorization,content-type,idempotency-key,if-match,if-none-match,last-event-id';
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const preflight = await fetch(`${box.url}/api/chat/completions`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': headers },
+      });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get('access-control-allow-origin')).toBe(origin);
+      expect(preflight.headers.get('access-control-allow-methods')).toContain(method);
+      expect(preflight.headers.get('access-control-allow-headers')).toBe(headers);
+    }
+    const answer = await fetch(`${box.url}/v1/models`, { headers: { origin } });
+    const exposed = answer.headers.get('access-control-expose-headers')!.split(', ');
+    expect(exposed).toEqual(expect.arrayContaining(['x-run-id', 'x-request-id', 'retry-after', 'etag']));
+    expect((await fetch(`${box.url}/v1/models`, { headers: { origin: 'https://other.example' } })).status).toBe(403);
+  },
+);
 
 const python = canRun('python3', ['-c', 'import requests']);
 const pythonClient = fileURLToPath(new URL('../support/example-client.py', import.meta.url));

@@ -47,6 +47,21 @@ const toolResult = object(
   ['success', 'content', 'duration_ms'],
 );
 
+const approvalRequest = object(
+  {
+    id: text,
+    kind: choice('approval', 'question'),
+    tool_call_id: text,
+    tool: text,
+    arguments: anything,
+    reason: text,
+    message: text,
+    schema: anything,
+    expires_at: text,
+  },
+  ['id', 'kind', 'tool_call_id', 'tool', 'arguments', 'expires_at'],
+);
+
 export const namedShapes: Record<string, object> = {
   Error: object({
     error: object({ message: text, type: types, code: codes, ...places, request_id: text }, [
@@ -88,6 +103,7 @@ export const namedShapes: Record<string, object> = {
         { progress: number, total: number, message: text },
       ),
       event('tool_result', { tool_call_id: text, result: toolResult }),
+      event('approval_required', { approval: approvalRequest }),
       event('done', { finish_reason: text, usage: completionUsage }, { tool_execution: toolExecution }),
       ref('Error'),
     ],

@@ -1,0 +1,199 @@
+// Requests, answers and events of `/api/chat/completions`, as they are on the wire. docs/api.md describes them; a test
+// compares them with the gateway's own.
+import type { ErrorCode } from './errors.js';
+
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
+
+export type ContentPart = { type: string } & Record<string, unknown>;
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+export type Message =
+  | { role: 'system' | 'developer' | 'user'; content: string | ContentPart[]; name?: string }
+  | { role: 'assistant'; content: string | ContentPart[] | null; tool_calls?: ToolCall[]; name?: string }
+  | { role: 'tool'; content: string | ContentPart[]; tool_call_id: string };
+
+export interface ToolFilter {
+  tool_names?: string[];
+  read_only?: boolean;
+}
+
+export type OfferedTool =
+  | {
+      type: 'function';
+      function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
+    }
+  | {
+      type: 'mcp';
+      /** A configured server; `*`: all of them. */
+      server_label: string;
+      allowed_tools?: string[];
+      require_approval?: 'always' | 'never' | { always?: ToolFilter; never?: ToolFilter };
+    };
+
+export interface ChatRequest {
+  messages: Message[];
+  model?: string;
+  tools?: OfferedTool[];
+  tool_choice?: 'auto' | 'none' | 'required' | { type: 'function'; function: { name: string } };
+  parallel_tool_calls?: boolean;
+  /** The session whose files the tools work on. Without it a new one is made when a tool runs. */
+  session_id?: string;
+  /** `manual`: all calls are returned to the caller. */
+  tool_mode?: 'auto' | 'manual';
+  /** How a call that needs an approval is asked for. Default: `hold` for streams, else `return`. */
+  approval?: 'hold' | 'return';
+  /** What happens to the turn when its caller disconnects. */
+  on_disconnect?: 'cancel' | 'detach';
+  max_tool_rounds?: number;
+  priority?: 'interactive' | 'batch';
+  n?: number;
+  temperature?: number;
+  top_p?: number;
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  presence_penalty?: number;
+  frequency_penalty?: number;
+  stop?: string | string[];
+  seed?: number;
+  logprobs?: boolean;
+  top_logprobs?: number;
+  logit_bias?: Record<string, number>;
+  response_format?: { type: string } & Record<string, unknown>;
+  reasoning_effort?: string;
+  metadata?: Record<string, unknown>;
+  user?: string;
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+}
+
+export interface ToolExecution {
+  executed: boolean;
+  tools_called: string[];
+  session_id: string;
+  workspace_path: string;
+  /** The number of model calls. */
+  rounds: number;
+  /** The limit that ended the use of tools. */
+  stopped_by: 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure' | null;
+  calls: {
+    id: string;
+    name: string;
+    server: string;
+    success: boolean;
+    duration_ms: number;
+    cached: boolean;
+    round: number;
+  }[];
+}
+
+export interface ChatCompletion {
+  id: string;
+  object: 'chat.completion';
+  created: number;
+  model: string;
+  choices: {
+    index: number;
+    message: { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: ToolCall[] };
+    finish_reason: FinishReason;
+  }[];
+  usage: Usage;
+  /** If a tool ran on the gateway's side. */
+  tool_execution?: ToolExecution;
+}
+
+/** A piece of a call: `id`, `type` and `name` are in its first piece only. */
+export interface ToolCallDelta {
+  index: number;
+  id?: string;
+  type?: 'function';
+  function: { name?: string; arguments: string };
+}
+
+export interface ToolResult {
+  success: boolean;
+  content: string;
+  error?: { code: ErrorCode; message: string };
+  truncated?: boolean;
+  cached?: boolean;
+  duration_ms: number;
+}
+
+/** What has to be decided, as a call of `approval_request` tells it. */
+export interface ApprovalRequest {
+  id: string;
+  tool_call_id: string;
+  tool: string;
+  /** `question`: a tool server asks something. */
+  kind?: 'approval' | 'question';
+  arguments?: JsonObject;
+  reason?: string;
+  /** Of a question. */
+  message?: string;
+  /** Of a question: what its answer looks like. */
+  schema?: JsonObject;
+  expires_at: string;
+}
+
+/** The same in an event. */
+export interface RequiredApproval extends ApprovalRequest {
+  kind: 'approval' | 'question';
+  arguments: JsonObject;
+}
+
+/** With `choices`, each event is also a chunk as OpenAI sends it. */
+export interface Chunk {
+  id: string;
+  object: 'chat.completion.chunk';
+  created: number;
+  model: string;
+  choices: {
+    index: number;
+    delta: { role?: string; content?: string; reasoning_content?: string; tool_calls?: ToolCallDelta[] };
+    finish_reason: FinishReason | null;
+  }[];
+}
+
+/** The events of the gateway. Later versions may send more types: ignore those that you do not know. */
+export type GatewayEvent = Chunk &
+  (
+    | { type: 'start'; run_id: string; session_id?: string }
+    | { type: 'content'; delta: { content: string } }
+    | { type: 'reasoning'; delta: { reasoning_content: string } }
+    /** `index` counts all calls of the turn. */
+    | { type: 'tool_call'; delta: { tool_calls: ToolCallDelta[] } }
+    | {
+        type: 'tool_progress';
+        tool_call_id: string;
+        status: 'queued' | 'running' | 'waiting_approval';
+        progress?: number;
+        total?: number;
+        message?: string;
+      }
+    | { type: 'tool_result'; tool_call_id: string; result: ToolResult }
+    | { type: 'approval_required'; approval: RequiredApproval }
+    | { type: 'done'; finish_reason: FinishReason; usage: Usage; tool_execution?: ToolExecution }
+  );
+
+/**
+ * Made by this library after the death of a gateway: the events with numbers above `to` do not count any more. Another
+ * gateway asks the model again for the message that broke off, and tells again the results of calls that have run.
+ */
+export interface RewindEvent {
+  type: 'rewind';
+  to: number;
+}
+
+/** `n`: the number of the event in its run. */
+export type ChatEvent = (GatewayEvent & { n: number }) | RewindEvent;

@@ -1,0 +1,148 @@
+// The one class of error that this library throws: for answers of the gateway, and for what fails on the way to it.
+
+/** Codes of the gateway; docs/errors.md says what each means. Newer gateways may have more. */
+export type ErrorCode =
+  | 'invalid_json'
+  | 'invalid_value'
+  | 'too_many_tools'
+  | 'context_length_exceeded'
+  | 'turn_expired'
+  | 'reserved_name'
+  | 'invalid_api_key'
+  | 'tool_forbidden'
+  | 'model_forbidden'
+  | 'insufficient_scope'
+  | 'origin_forbidden'
+  | 'host_forbidden'
+  | 'not_found'
+  | 'model_not_found'
+  | 'session_not_found'
+  | 'run_not_found'
+  | 'response_not_found'
+  | 'previous_response_not_found'
+  | 'approval_not_found'
+  | 'file_not_found'
+  | 'tool_not_found'
+  | 'tool_change_not_found'
+  | 'method_not_allowed'
+  | 'precondition_failed'
+  | 'unsupported_media_type'
+  | 'range_not_satisfiable'
+  | 'idempotency_mismatch'
+  | 'approval_already_decided'
+  | 'request_too_large'
+  | 'workspace_quota_exceeded'
+  | 'rate_limit_exceeded'
+  | 'concurrency_exceeded'
+  | 'budget_exceeded'
+  | 'internal_error'
+  | 'model_error'
+  | 'model_bad_response'
+  | 'model_stream_cut'
+  | 'model_unavailable'
+  | 'queue_full'
+  | 'shutting_down'
+  | 'no_worker'
+  | 'store_unavailable'
+  | 'issuer_unavailable'
+  | 'workspace_disk_full'
+  | 'workspace_unavailable'
+  | 'model_timeout'
+  | 'tool_timeout'
+  | 'tool_failed'
+  | 'tool_crashed'
+  | 'tool_unavailable'
+  | 'tool_outcome_unknown'
+  | 'tool_denied'
+  | 'approval_denied'
+  | 'approval_expired'
+  | 'invalid_tool_arguments'
+  | 'invalid_tool_result'
+  | 'result_too_large'
+  | 'path_outside_workspace'
+  | 'isolation_too_low'
+  | 'cancelled';
+
+/** Codes of this library: no answer, none in time, a stream that broke off, an answer that cannot be read. */
+export type LocalErrorCode = 'connection_failed' | 'timeout' | 'stream_cut' | 'invalid_answer';
+
+export interface SignalboxErrorDetails {
+  status?: number | undefined;
+  type?: string | undefined;
+  requestId?: string | undefined;
+  param?: string | undefined;
+  toolName?: string | undefined;
+  retryAfterMs?: number | undefined;
+  cause?: unknown;
+}
+
+export class SignalboxError extends Error {
+  override readonly name = 'SignalboxError';
+  /** The HTTP status; undefined for errors inside a stream and for `LocalErrorCode`. */
+  readonly status: number | undefined;
+  /** Groups codes, as in OpenAI's API. */
+  readonly type: string | undefined;
+  /** Name it when you report a problem: the gateway's log and audit have it too. */
+  readonly requestId: string | undefined;
+  /** The request field at fault. */
+  readonly param: string | undefined;
+  readonly toolName: string | undefined;
+  /** Present if the same request may succeed later. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    /** Stable: use it in programs. The message is for people and may change. */
+    readonly code: ErrorCode | LocalErrorCode | (string & {}),
+    message: string,
+    details: SignalboxErrorDetails = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.status = details.status;
+    this.type = details.type;
+    this.requestId = details.requestId;
+    this.param = details.param;
+    this.toolName = details.toolName;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** The `error` member of an answer or an event. */
+export interface ShownError {
+  message: string;
+  type: string;
+  code: string;
+  request_id?: string;
+  param?: string;
+  tool_name?: string;
+}
+
+export function toSignalboxError(shown: ShownError, details: SignalboxErrorDetails = {}): SignalboxError {
+  return new SignalboxError(shown.code, shown.message, {
+    type: shown.type,
+    requestId: shown.request_id,
+    param: shown.param,
+    toolName: shown.tool_name,
+    ...details,
+  });
+}
+
+/** Reads an answer that is not 2xx. Its body may come from a proxy in between, and be anything. */
+export async function errorOfAnswer(response: Response): Promise<SignalboxError> {
+  const text = await response.text();
+  const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const details = {
+    status: response.status,
+    ...(Number.isFinite(retryAfterSeconds) ? { retryAfterMs: retryAfterSeconds * 1000 } : {}),
+  };
+  try {
+    const { error } = JSON.parse(text) as { error?: ShownError };
+    if (typeof error?.code === 'string') return toSignalboxError(error, details);
+  } catch {
+    // Not JSON.
+  }
+  const requestId = response.headers.get('x-request-id') ?? undefined;
+  return new SignalboxError('invalid_answer', `The answer has status ${response.status} and no error of Signalbox`, {
+    ...details,
+    requestId,
+  });
+}

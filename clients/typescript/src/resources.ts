@@ -1,0 +1,165 @@
+// The endpoints beside chats: runs, approvals, sessions, files, tools.
+import type {
+  Approval,
+  Decision,
+  EndedCall,
+  FileList,
+  Run,
+  Session,
+  Tool,
+  ToolCallRequest,
+  UploadedFile,
+  WaitingCall,
+} from './api-types.js';
+import { type CallOptions, type Http, type KeyedCallOptions, longCallMs, makeKey } from './http.js';
+import { TurnStream } from './turn-stream.js';
+
+export interface PageOptions extends CallOptions {
+  limit?: number;
+  /** The id of the last entry of the page before. */
+  after?: string;
+}
+
+export class Runs {
+  constructor(private readonly http: Http) {}
+
+  get(id: string, options?: CallOptions): Promise<Run> {
+    return this.http.json({ method: 'GET', path: `/api/runs/${encodeURIComponent(id)}` }, options);
+  }
+
+  /** The events of a run, while it runs and until ten minutes later. `after`: the number of the last one that is known. */
+  events(id: string, { after = 0, signal }: { after?: number; signal?: AbortSignal } = {}): TurnStream {
+    return new TurnStream(this.http, { runId: id, after, resume: true, cancel: false }, signal);
+  }
+
+  /** Returns the run as it is then: one that is over stays as it is. */
+  cancel(id: string, options?: CallOptions): Promise<Run> {
+    return this.http.json({ method: 'DELETE', path: `/api/runs/${encodeURIComponent(id)}` }, options);
+  }
+}
+
+export class Approvals {
+  constructor(private readonly http: Http) {}
+
+  /** Newest first. */
+  list({ state, limit, after, ...options }: PageOptions & { state?: Approval['state'] } = {}): Promise<{
+    data: Approval[];
+    has_more: boolean;
+  }> {
+    return this.http.json({ method: 'GET', path: '/api/approvals', query: { state, limit, after } }, options);
+  }
+
+  get(id: string, options?: CallOptions): Promise<Approval> {
+    return this.http.json({ method: 'GET', path: `/api/approvals/${encodeURIComponent(id)}` }, options);
+  }
+
+  /** Only the first decision counts. @throws SignalboxError approval_already_decided */
+  decide(id: string, decision: Decision, options?: CallOptions): Promise<Approval> {
+    return this.http.json(
+      { method: 'POST', path: `/api/approvals/${encodeURIComponent(id)}`, json: decision },
+      options,
+    );
+  }
+}
+
+export class Sessions {
+  constructor(private readonly http: Http) {}
+
+  /** Creates a session, or renews the one of this name. */
+  create(
+    session: { session_id?: string; metadata?: Record<string, unknown> } = {},
+    options?: CallOptions,
+  ): Promise<Session> {
+    return this.http.json({ method: 'POST', path: '/api/sessions', json: session }, options);
+  }
+
+  list({ limit, after, ...options }: PageOptions = {}): Promise<{ sessions: Session[]; has_more: boolean }> {
+    return this.http.json({ method: 'GET', path: '/api/sessions', query: { limit, after } }, options);
+  }
+
+  get(id: string, options?: CallOptions): Promise<Session> {
+    return this.http.json({ method: 'GET', path: sessionPath(id) }, options);
+  }
+
+  /** Deletes its files, too. */
+  delete(id: string, options?: CallOptions): Promise<void> {
+    return this.http.json({ method: 'DELETE', path: sessionPath(id) }, options);
+  }
+}
+
+export class Files {
+  constructor(private readonly http: Http) {}
+
+  list(sessionId: string, options?: CallOptions): Promise<FileList> {
+    return this.http.json({ method: 'GET', path: `${sessionPath(sessionId)}/files` }, options);
+  }
+
+  /** Writes a file; creates the session if needed. `ifMatch`: only over this version, `'*'` over any; `ifNoneMatch: '*'`: only a new file. */
+  upload(
+    file: { sessionId: string; path: string; content: NonNullable<RequestInit['body']> },
+    { ifMatch, ifNoneMatch, ...options }: CallOptions & { ifMatch?: string; ifNoneMatch?: string } = {},
+  ): Promise<UploadedFile> {
+    const headers = {
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+      ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
+      'content-type': 'application/octet-stream',
+    };
+    const { content: body } = file;
+    return this.http.json({ method: 'PUT', path: filePath(file), body, headers, timeoutMs: longCallMs }, options);
+  }
+
+  /** Resolves with the headers; read its body with `text()`, `arrayBuffer()`, `blob()` or as a stream. */
+  download(file: { sessionId: string; path: string }, options: CallOptions = {}): Promise<Response> {
+    return this.http.send({ method: 'GET', path: filePath(file) }, options, (response) => response);
+  }
+
+  /** All files of a session as one tar archive, like `download`. */
+  archive(sessionId: string, options: CallOptions = {}): Promise<Response> {
+    const path = `${sessionPath(sessionId)}/files`;
+    return this.http.send({ method: 'GET', path, query: { archive: 'tar' } }, options, (response) => response);
+  }
+
+  /** A file or an empty directory; with `recursive` a directory with its content. */
+  delete(
+    file: { sessionId: string; path: string },
+    { recursive, ...options }: CallOptions & { recursive?: boolean } = {},
+  ): Promise<void> {
+    return this.http.json({ method: 'DELETE', path: filePath(file), query: { recursive } }, options);
+  }
+}
+
+export class Tools {
+  constructor(private readonly http: Http) {}
+
+  /** The tools that a chat may offer. */
+  async list(options?: CallOptions): Promise<Tool[]> {
+    return (await this.http.json<{ data: Tool[] }>({ method: 'GET', path: '/api/tools' }, options)).data;
+  }
+
+  get(name: string, options?: CallOptions): Promise<Tool> {
+    return this.http.json({ method: 'GET', path: `/api/tools/${encodePath(name)}` }, options);
+  }
+
+  /**
+   * Runs one tool, without a chat. If the call needs an approval, it is returned without having run.
+   * @throws SignalboxError also for a tool that fails: its code says how
+   */
+  async call(
+    call: ToolCallRequest,
+    { idempotencyKey = makeKey(), ...options }: KeyedCallOptions = {},
+  ): Promise<EndedCall | WaitingCall> {
+    const path = '/api/tools/call';
+    const answer = await this.http.json<EndedCall | Omit<WaitingCall, 'idempotencyKey'>>(
+      { method: 'POST', path, json: call, idempotencyKey, timeoutMs: longCallMs },
+      options,
+    );
+    return 'approval' in answer ? { ...answer, idempotencyKey } : answer;
+  }
+}
+
+const sessionPath = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
+const filePath = ({ sessionId, path }: { sessionId: string; path: string }) =>
+  `${sessionPath(sessionId)}/files/${encodePath(path)}`;
+
+/** Slashes stay. */
+const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');

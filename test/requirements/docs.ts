@@ -1,0 +1,5 @@
+export const docsRequirements = {
+  'docs.getting-started':
+    'every command of the pages for newcomers works as written, with what the page says comes back',
+  'docs.python-examples': 'the examples in Python run against a gateway that was just started',
+} as const;
