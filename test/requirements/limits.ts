@@ -4,6 +4,9 @@ export const limitsRequirements = {
   'limits.rates-tokens': 'a key that has used its tokens of the minute is refused until they leave it',
   'limits.rates-away': 'without the shared counters each gateway limits for itself, and serves',
   'limits.rates-free': 'without keys nobody has rates unless they are configured',
+  'limits.calls-shared':
+    'the calls at once of a session and of a principal are counted on all gateways together, and no gateway waits for ever',
+  'limits.calls-alone': 'a gateway that is alone, or without the shared counters, counts its calls at once by itself',
   'limits.budget-refuses': 'a turn or call that begins with the budget used up is 429 budget_exceeded',
   'limits.budget-ends': 'a budget that ends in the middle of a turn ends it with an answer, and stopped_by says so',
   'limits.budget-overshoot': 'turns at once, on all gateways, overshoot a budget by no more than what is under way',
