@@ -223,6 +223,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
     turnMs: config.limits.turn_ms,
+    usageDays: config.usage.retention_days,
     ...audit,
   });
   const auditKeeper = config.audit.enabled ? openAuditKeeper(config, database, id, logger) : undefined;
