@@ -15,6 +15,7 @@ export const limitsRequirements = {
   'limits.prices': 'the price of the configuration comes before the table, the longest name before a shorter one',
   'limits.usage-report':
     'usage is told by key, model, tool and day: of everybody to administrators, of themselves to others',
+  'limits.usage-kept': 'usage is removed after usage.retention_days',
   'limits.usage-right':
     'each model call is counted once, with fallbacks, failures, killed gateways and continued turns',
 } as const;
