@@ -6,7 +6,12 @@ export const limitsRequirements = {
   'limits.rates-free': 'without keys nobody has rates unless they are configured',
   'limits.calls-shared':
     'the calls at once of a session and of a principal are counted on all gateways together, and no gateway waits for ever',
+  'limits.server-calls-shared':
+    'the calls at once of a server that all workers reach by its URL are counted on all of them',
   'limits.calls-alone': 'a gateway that is alone, or without the shared counters, counts its calls at once by itself',
+  'limits.waiting-approvals':
+    'a caller has at most limits.waiting_approvals calls that wait for an approval, on all gateways',
+  'limits.reached': 'what is above a limit is refused with its code, and counted',
   'limits.budget-refuses': 'a turn or call that begins with the budget used up is 429 budget_exceeded',
   'limits.budget-ends': 'a budget that ends in the middle of a turn ends it with an answer, and stopped_by says so',
   'limits.budget-overshoot': 'turns at once, on all gateways, overshoot a budget by no more than what is under way',
