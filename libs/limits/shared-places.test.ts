@@ -69,14 +69,14 @@ verifies('limits.calls-shared', 'a process that is always busy lets another in',
   const limit = 2;
   const [busy, other] = [openProcess(limit), openProcess(limit)];
   const { seen, call } = callsOf('never idle');
-  let goesOn = true;
+  const stop = new AbortController();
   const loop = async () => {
-    while (goesOn) await call(busy.slots);
+    while (!stop.signal.aborted) await call(busy.slots);
   };
   const loops = Array.from({ length: 3 * limit }, loop);
   await eventually(async () => seen.ended > 10);
   await Promise.all([call(other.slots), call(other.slots)]);
-  goesOn = false;
+  stop.abort();
   await Promise.all(loops);
   expect(seen.most).toBe(limit);
 });

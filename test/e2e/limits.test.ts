@@ -1,11 +1,12 @@
 // Limits that two gateways share, and those of a single request: each is reached, answered with its code, and counted.
 import { afterAll, beforeAll, expect } from 'vitest';
+import { type ErrorCode, errorTable } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
 import { eventually } from '#libs/testing/eventually.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { type HeldWeb, openHeldWeb } from '../support/held-web.js';
-import { type Completion, functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
+import { functionTool, messagesOf, post, workspaceTools } from '../support/scripts.js';
 import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
@@ -34,7 +35,8 @@ let admin: string;
 
 const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
 const limited = (limit: string, url = one) => metricOf(url, `signalbox_rate_limited_total{limit="${limit}"}`);
-const refused = (code: string) => metricOf(one, `signalbox_errors_total{code="${code}"}`);
+const refused = (code: ErrorCode) =>
+  metricOf(one, `signalbox_errors_total{type="${errorTable[code].type}",code="${code}"}`);
 const makeKey = async (owner: string, more: object = {}) => {
   const { body } = await post(one, '/api/keys', { owner, scopes: ['chat', 'tools'], ...more }, { 'x-api-key': admin });
   return { 'x-api-key': (body as unknown as { key: string }).key };
@@ -120,7 +122,7 @@ verifies('limits.waiting-approvals', 'on both gateways, of a model too, until on
     expect(await limited('waiting_approvals', url)).toBe(1);
   }
   const { body } = await chat(key, { tools: [workspaceTools] });
-  expect((body as Completion).choices[0]!.message.content).toBe('Done');
+  expect(body.choices[0]!.message.content).toBe('Done');
   expect(JSON.stringify(messagesOf(box.upstream.requests.at(-1)!))).toContain('already wait for an approval');
   // Those who ask for the same again are told of the same approval.
   expect((await call(one, key, { ...write, session_id: one.slice(-4) })).status).toBe(202);
@@ -150,7 +152,7 @@ for (const [setting, body, message] of [
   ['tool_schema_depth', { tools: [functionTool('f', deep(40))] }, 'deep'],
 ] as const) {
   verifies('limits.reached', setting, async () => {
-    const before = (await refused('invalid_value')) || 0;
+    const before = await refused('invalid_value');
     const answer = await chat(await makeKey(setting), body);
     expect([answer.status, answer.body.error?.code]).toEqual([400, 'invalid_value']);
     expect(answer.body.error?.message).toContain(message);

@@ -67,8 +67,7 @@ verifies('tools.pool-one-instance', 'connected once under concurrency, bounded c
 });
 
 verifies('limits.server-calls-shared', 'of two pools, each with an instance of its own', async () => {
-  const slots = new FairSlots(2, 100, 'server probe');
-  const { pool, probe, opened, configured } = setUp({ slots });
+  const { pool, probe, opened, configured } = setUp({ slots: new FairSlots(2, 100, 'server probe') });
   const other = new ServerPool({ servers: [configured], refused: [] }, silentLogger);
   const work = (of: ServerPool) => of.use('probe', use(), (connection) => call(connection, 'slow', { ms: 50 }));
   await Promise.all([pool, other].flatMap((each) => Array.from({ length: 5 }, () => work(each))));
