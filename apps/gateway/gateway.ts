@@ -38,6 +38,7 @@ import { createModelRouter } from './models/routing/model-router.js';
 import { Sampling } from './sampling/sampling.js';
 import { OfflineProvider } from './models/offline/offline-provider.js';
 import { ApprovalWebhook } from './tools/approvals/approval-webhook.js';
+import { ApprovalRoom } from './tools/approvals/approval-room.js';
 import { Approvals } from './tools/approvals/approvals.js';
 import { ToolCalls } from './tools/calls/call-tool.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
@@ -92,6 +93,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   const questions = new QuestionStore(database, audit);
   const { webhook: hook, expires_ms: expiresMs } = config.approvals;
   const approval = { expiresMs, notify: hook !== undefined };
+  const room = { store: approvalStore, limit: config.limits.waiting_approvals };
+  const approvalRoom = new ApprovalRoom({ ...room, metrics });
   const sampling = new Sampling({
     gatewayId: id,
     questions,
@@ -158,6 +161,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     {
       approvals,
       approval,
+      approvalRoom,
       approvalStore,
       questions: sampling,
       journal,
@@ -190,6 +194,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     validator,
     decide,
     approval,
+    approvalRoom,
     approvals: { store: approvalStore, questions: sampling, notify: () => approvals.notify() },
     deniedTool,
     journal,
@@ -223,6 +228,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
     turnMs: config.limits.turn_ms,
+    usageDays: config.usage.retention_days,
     ...audit,
   });
   const auditKeeper = config.audit.enabled ? openAuditKeeper(config, database, id, logger) : undefined;

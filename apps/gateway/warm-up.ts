@@ -109,6 +109,7 @@ function ports(): ChatPorts {
     decide: () => ({ effect: 'allow', rule: 'default' }),
     // No call needs one.
     approval: { expiresMs: turnMs, notify: false },
+    approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
     approvals: {} as Approvals,
     approvalStore: {} as ApprovalStore,
     questions: {} as SamplingDesk,

@@ -140,6 +140,7 @@ export async function openWorker(
     eventTtlMs: config.runs.event_ttl_ms,
     runTtlMs: config.runs.idempotency_ttl_ms,
     turnMs: config.limits.turn_ms,
+    usageDays: config.usage.retention_days,
     ...audit,
   });
   const sweeper = new Sweeper({ sessions, workspaces, logger, intervalMs: config.workspaces.sweep_interval_ms });

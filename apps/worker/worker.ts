@@ -8,6 +8,7 @@ import { SealedValues } from '#libs/backing/sealed-values.js';
 import type { Faults } from '#libs/config/fault-points.js';
 import { inheritedEnvironment } from '#libs/config/child-environment.js';
 import type { Config } from '#libs/config/schema.js';
+import { SharedPlaces } from '#libs/limits/shared-places.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { DeletedSession } from '#libs/runs/sessions/deleted-sessions.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
@@ -79,6 +80,7 @@ export class Worker {
   private readonly serverParts: Omit<ServerParts, 'config'>;
   private configured: ConfiguredServers;
   private egress: Promise<EgressProxy> | undefined;
+  private readonly places: SharedPlaces;
   readonly jobs: JobProcessor;
   private readonly questions: Questions;
   private isDraining = false;
@@ -91,6 +93,8 @@ export class Worker {
       limit: config.worker.server_starts ?? availableParallelism(),
       onRefused: (server) => poolEvents.onRefused(server, 'starts'),
     });
+    const isAlone = () => parts.registry.peers(workerId) === 0;
+    this.places = new SharedPlaces({ counters: backing.counters, holder: workerId, isAlone, logger });
     this.serverParts = {
       builtins: parts.builtins,
       workspaces: parts.workspaces,
@@ -101,6 +105,7 @@ export class Worker {
       starts,
       egress: () => this.openEgress(),
       cache: backing.cache,
+      places: this.places,
       onBound: poolEvents.onBound,
       logger,
     };
@@ -283,6 +288,7 @@ export class Worker {
     await this.questions.close();
     await listed;
     await this.pool.close();
+    await this.places.close();
     await (await this.egress)?.close();
     await this.affinity.close();
     await this.outcomes.close();

@@ -171,6 +171,18 @@ export class ApprovalStore {
     return row!.waiting;
   }
 
+  /** How many calls of the principal wait for an approval, and which of these approvals are written. */
+  async waitingOf(principal: string, ids: readonly string[]): Promise<{ waiting: number; written: string[] }> {
+    const [row] = await this.database.query<{ waiting: number; written: string[] }>(
+      `/* approvals.waiting-of */ select
+         (select count(*)::int from approvals where kind = 'approval' and principal = $1 and state = 'waiting'
+           and expires_at > clock_timestamp()) as waiting,
+         array(select id from approvals where id = any($2)) as written`,
+      [storedText(principal), ids],
+    );
+    return row!;
+  }
+
   /** The newest approval for a call outside of runs with these arguments that is waiting, or approved and not used yet. */
   async ofRepeatedCall(call: RepeatedCall): Promise<Approval | undefined> {
     const [found] = await this.database.query<Approval>(

@@ -23,6 +23,20 @@ export interface WindowState {
   waitMs: number;
 }
 
+/** What a process has, and wants, of the places of a key that several processes share. */
+export interface PlaceShare {
+  key: string;
+  holder: string;
+  /** In use: never taken away. */
+  used: number;
+  /** Those in use, and as many as it could use at once. Zero gives all back. */
+  wanted: number;
+  /** Of all holders together. */
+  limit: number;
+  /** A holder that does not ask again within it has died. */
+  ttlMs: number;
+}
+
 export interface Counters {
   /** Adds `by` to a counter that expires `windowMs` after its first add; returns the sum so far. */
   add(key: string, by: number, windowMs: number, signal: AbortSignal): Promise<{ total: number; resetInMs: number }>;
@@ -34,5 +48,11 @@ export interface Counters {
    */
   acquire(key: string, holder: string, limit: number, ttlMs: number, signal: AbortSignal): Promise<boolean>;
   release(key: string, holder: string, signal: AbortSignal): Promise<void>;
+  /**
+   * How many places each holder may use, in the order of the shares. All holders of a key have no more than its limit; if they
+   * want more, each gets an equal part first. A holder that uses more than it may takes no further ones until it does not;
+   * who has to wait longest is next.
+   */
+  sharePlaces(shares: readonly PlaceShare[], signal: AbortSignal): Promise<number[]>;
   close(): Promise<void>;
 }

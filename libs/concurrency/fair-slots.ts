@@ -1,7 +1,15 @@
 // Limits concurrency per key. Waiters are served in order. The queue is bounded: when it is full, the refusal is immediate.
+// Slots may be shared with other processes: then someone else says how many of them are this one's.
 import { setMaxListeners } from 'node:events';
 import { steadyNow } from './steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
+
+/** For slots that are shared: how many of a key's this process may use, which may change at any time. */
+export interface SlotShares {
+  allowed(key: string): number;
+  /** After each change. Call `admit` when more are allowed. */
+  onChange(key: string, taken: number, waiting: number): void;
+}
 
 interface Line {
   taken: number;
@@ -15,6 +23,7 @@ export class FairSlots {
     private readonly limit: number,
     private readonly maxWaiting: number,
     private readonly what: string,
+    private readonly shares?: SlotShares,
   ) {}
 
   /**
@@ -26,8 +35,10 @@ export class FairSlots {
     signal.throwIfAborted();
     const line = this.lines.get(key) ?? { taken: 0, waiting: new Set() };
     this.lines.set(key, line);
-    if (line.taken < this.limit) line.taken += 1;
-    else await this.wait(line, signal, deadline);
+    if (line.taken < this.allowed(key)) {
+      line.taken += 1;
+      this.changed(key, line);
+    } else await this.wait(key, line, { signal, deadline });
     let given = false;
     return () => {
       if (given) return;
@@ -36,19 +47,38 @@ export class FairSlots {
     };
   }
 
-  /** Passes a released slot directly to the first waiter. */
-  private giveBack(key: string, line: Line): void {
-    const next = line.waiting.values().next();
-    if (next.done !== true) {
-      line.waiting.delete(next.value);
-      next.value();
-      return;
+  /** Serves those who wait for the key, as far as slots are allowed. */
+  admit(key: string): void {
+    const line = this.lines.get(key);
+    if (line === undefined) return;
+    const allowed = this.allowed(key);
+    for (const admitted of line.waiting) {
+      if (line.taken >= allowed) return;
+      line.taken += 1;
+      admitted();
     }
-    line.taken -= 1;
-    if (line.taken === 0) this.lines.delete(key);
   }
 
-  private wait(line: Line, signal: AbortSignal, deadline: number): Promise<void> {
+  private giveBack(key: string, line: Line): void {
+    line.taken -= 1;
+    this.admit(key);
+    this.changed(key, line);
+  }
+
+  private allowed(key: string): number {
+    return this.shares?.allowed(key) ?? this.limit;
+  }
+
+  private changed(key: string, line: Line): void {
+    if (line.taken === 0 && line.waiting.size === 0) this.lines.delete(key);
+    this.shares?.onChange(key, line.taken, line.waiting.size);
+  }
+
+  private wait(
+    key: string,
+    line: Line,
+    { signal, deadline }: { signal: AbortSignal; deadline: number },
+  ): Promise<void> {
     if (line.waiting.size >= this.maxWaiting) throw this.refusal();
     // One signal may cover many waiters, and Node would warn of a leak.
     setMaxListeners(0, signal);
@@ -57,6 +87,7 @@ export class FairSlots {
         clearTimeout(timer);
         signal.removeEventListener('abort', aborted);
         line.waiting.delete(admitted);
+        this.changed(key, line);
       };
       const admitted = () => {
         leave();
@@ -73,6 +104,7 @@ export class FairSlots {
       const timer = setTimeout(late, Math.max(0, deadline - steadyNow()));
       line.waiting.add(admitted);
       signal.addEventListener('abort', aborted, { once: true });
+      this.changed(key, line);
     });
   }
 

@@ -206,16 +206,23 @@ const session: WritePart = {
   written: `ordinality, to_json(session_done) from session_rows join session_done using (principal, id)`,
 };
 
-/** In the order of its rows' keys, so that two gateways of one shard never wait for each other crosswise. */
+/**
+ * A batch that was written before counts as written. Sums are in the order of their keys, so that two gateways of one shard
+ * never wait for each other crosswise.
+ */
 const usage: WritePart = {
-  columns: `key_id text, principal text, model text, tool text, shard smallint, requests bigint, calls bigint,
-    prompt_tokens bigint, completion_tokens bigint, cost_nano_usd bigint`,
-  steps: `usage_done as (
+  columns: `id uuid, sums jsonb`,
+  steps: `usage_new as (
+    insert into usage_batches (id) select id from usage_rows order by id on conflict do nothing returning id),
+  usage_done as (
     insert into usage_days as used (day, key_id, principal, model, tool, shard, requests, calls, prompt_tokens,
       completion_tokens, cost_nano_usd)
     select (now() at time zone 'UTC')::date, key_id, principal, model, tool, shard, sum(requests), sum(calls),
       sum(prompt_tokens), sum(completion_tokens), sum(cost_nano_usd)
-    from usage_rows group by key_id, principal, model, tool, shard order by key_id, principal, model, tool, shard
+    from usage_rows join usage_new using (id), jsonb_to_recordset(sums) as each (key_id text, principal text, model text,
+      tool text, shard smallint, requests bigint, calls bigint, prompt_tokens bigint, completion_tokens bigint,
+      cost_nano_usd bigint)
+    group by key_id, principal, model, tool, shard order by key_id, principal, model, tool, shard
     on conflict (key_id, principal, day, model, tool, shard) do update set requests = used.requests + excluded.requests,
       calls = used.calls + excluded.calls, prompt_tokens = used.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = used.completion_tokens + excluded.completion_tokens,

@@ -35,6 +35,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   workspace_quota_exceeded: 'The workspace would grow beyond its bytes, files or depth.',
   rate_limit_exceeded: 'Too many requests or tokens in a minute.',
   concurrency_exceeded: 'Too many turns, calls or MCP sessions at once.',
+  too_many_approvals: 'More calls of this caller wait for an approval than `limits.waiting_approvals`.',
   budget_exceeded: 'The budget of the key for the day or the month is used up.',
   internal_error: 'A bug of ours; the log has it under the request id.',
   model_error: 'The provider answered with an error; the message has its status.',

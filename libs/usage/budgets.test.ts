@@ -8,7 +8,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { createMigratedDatabase, type TestDatabase } from '#libs/testing/services/test-database.js';
 import { verifies } from '../../test/verifies.js';
 import { type BudgetCaller, Budgets } from './budgets.js';
-import { UsageMeter } from './usage-meter.js';
+import { UsageMeter, type UsageMeterParts } from './usage-meter.js';
 import { UsageStore } from './usage-store.js';
 
 let made: TestDatabase;
@@ -24,11 +24,15 @@ afterAll(async () => {
   await made?.drop();
 });
 
-function openGateway(on: Database = database, maxSums?: number) {
+function openGateway(
+  on: Database = database,
+  maxSums?: number,
+  writes: UsageMeterParts['writes'] = new StoreWrites(on),
+) {
   const clock = { movedMs: 0 };
   const dropped = { count: 0 };
   const meter = new UsageMeter({
-    writes: new StoreWrites(on),
+    writes,
     logger: silentLogger,
     onDropped: () => dropped.count++,
     ...(maxSums === undefined ? {} : { maxSums }),
@@ -166,4 +170,46 @@ verifies('limits.usage-right', 'sums at once from two gateways, and while the da
   few.spend(caller, 0, 'p/two');
   few.spend(caller, 0, 'p/one');
   expect(few.dropped.count).toBe(1);
+});
+
+verifies('limits.usage-right', 'a batch is counted once when nobody knows whether it was written', async () => {
+  const writes = new StoreWrites(database);
+  let submitted = 0;
+  const unsure: UsageMeterParts['writes'] = {
+    async submit(name, row) {
+      submitted += 1;
+      const written = await writes.submit(name, row);
+      // The commit is done, and its answer lost.
+      if (submitted <= 2) throw new AppError('store_unavailable', 'The connection was cut');
+      return written;
+    },
+  };
+  const { meter, spend } = openGateway(database, undefined, unsure);
+  const caller: BudgetCaller = { principal: 'una sure', keyId: 'key_unsure' };
+  const report = async () => {
+    const asked = { by: [], since: undefined, until: undefined, principal: 'una sure' };
+    return (await new UsageStore(database).report(asked)).total.requests;
+  };
+  spend(caller, 0.1);
+  spend(caller, 0.1, 'p/other');
+  await meter.flush();
+  expect([submitted, await report()]).toEqual([1, 2]);
+  // What came meanwhile waits for it.
+  spend(caller, 0.1);
+  await meter.flush();
+  expect([submitted, await report()]).toEqual([2, 2]);
+  await meter.flush();
+  expect([submitted, await report()]).toEqual([4, 3]);
+});
+
+verifies('limits.usage-right', 'what the store refuses for good is dropped, and holds up nothing', async () => {
+  const writes = new StoreWrites(database);
+  const { meter, spend, dropped } = openGateway(database, undefined, writes);
+  spend({ principal: 'rex', keyId: 'key_rex' }, 1e12);
+  await meter.flush();
+  expect(dropped.count).toBe(1);
+  spend({ principal: 'rex', keyId: 'key_rex' }, 0.5);
+  await meter.flush();
+  const asked = { by: [], since: undefined, until: undefined, principal: 'rex' };
+  expect((await new UsageStore(database).report(asked)).total.cost_usd).toBe(0.5);
 });

@@ -1,8 +1,11 @@
 // Gathers what was used and writes the sums: at once with a round or an end of a run that is written anyway, else a quarter of
-// a second later. What could not be written is written later; only a process that dies loses what it has not written.
+// a second later. What could not be written, as far as is known, is written later under the same id, which counts once; only a
+// process that dies loses what it has not written.
 import type { Logger } from '#libs/logging/logger.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import type { StoreWrites } from '#libs/runs/store-writes.js';
+import { uuidv7 } from '#libs/schemas/identifiers.js';
+import { isStoreAway } from '#libs/store-error/store-error.js';
 
 export interface Used {
   keyId: string | undefined;
@@ -26,6 +29,12 @@ export interface UsageMeterParts {
   maxSums?: number;
 }
 
+/** Sums that are written together, or not at all. */
+interface UsageBatch {
+  id: string;
+  sums: ReturnType<typeof rowOf>[];
+}
+
 const gatherMs = 250;
 const againMs = 2_000;
 const maxNameLength = 256;
@@ -35,7 +44,9 @@ const shards = 16;
 export class UsageMeter {
   private readonly shard = Math.floor(Math.random() * shards);
   private readonly writing = new Set<Promise<void>>();
-  private sums = new Map<string, Used>();
+  /** Perhaps written. */
+  private readonly unsure: UsageBatch[] = [];
+  private readonly sums = new Map<string, Used>();
   private timer: NodeJS.Timeout | undefined;
   private soon = false;
   /** Said once, not for every sum. */
@@ -55,7 +66,8 @@ export class UsageMeter {
       sum.nanoUsd += used.nanoUsd;
       return;
     }
-    if (this.sums.size >= (this.parts.maxSums ?? 10_000)) return this.parts.onDropped();
+    const unsure = this.unsure.reduce((count, { sums }) => count + sums.length, 0);
+    if (this.sums.size + unsure >= (this.parts.maxSums ?? 10_000)) return this.parts.onDropped();
     this.sums.set(key, { ...used });
     this.schedule(gatherMs);
   }
@@ -74,10 +86,13 @@ export class UsageMeter {
   async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const { sums } = this;
-    if (sums.size > 0) {
-      this.sums = new Map();
-      for (const used of sums.values()) this.write(used);
+    for (const batch of this.unsure.splice(0)) this.write(batch);
+    // Sums gather while the store is away, instead of batches.
+    if (this.failing) await Promise.all(this.writing);
+    if (this.sums.size > 0 && (!this.failing || this.closed)) {
+      const sums = [...this.sums.values()].map((used) => rowOf(used, this.shard));
+      this.sums.clear();
+      this.write({ id: uuidv7(), sums });
     }
     await Promise.all(this.writing);
   }
@@ -87,15 +102,20 @@ export class UsageMeter {
     await this.flush();
   }
 
-  private write(used: Used): void {
+  private write(batch: UsageBatch): void {
     const written = this.parts.writes
-      .submit('usage', this.rowOf(used))
+      .submit('usage', { ...batch })
       .then(() => void (this.failing = false))
       .catch((error: unknown) => {
+        if (!isStoreAway(error)) {
+          this.parts.logger.warn({ error }, 'usage was refused by the store');
+          for (const _sum of batch.sums) this.parts.onDropped();
+          return;
+        }
         if (!this.failing) this.parts.logger.warn({ error }, 'usage could not be written yet');
         this.failing = true;
         if (this.closed) return;
-        this.add(used);
+        this.unsure.push(batch);
         this.schedule(againMs);
       })
       .finally(() => this.writing.delete(written));
@@ -108,19 +128,19 @@ export class UsageMeter {
     this.timer = setTimeout(() => void this.flush(), ms);
     this.timer.unref();
   }
+}
 
-  private rowOf(used: Used) {
-    return {
-      key_id: storedText(used.keyId ?? ''),
-      principal: storedText(used.principal),
-      model: storedText(used.model.slice(0, maxNameLength)),
-      tool: storedText(used.tool.slice(0, maxNameLength)),
-      shard: this.shard,
-      requests: used.requests,
-      calls: used.calls,
-      prompt_tokens: used.promptTokens,
-      completion_tokens: used.completionTokens,
-      cost_nano_usd: used.nanoUsd,
-    };
-  }
+function rowOf(used: Used, shard: number) {
+  return {
+    key_id: storedText(used.keyId ?? ''),
+    principal: storedText(used.principal),
+    model: storedText(used.model.slice(0, maxNameLength)),
+    tool: storedText(used.tool.slice(0, maxNameLength)),
+    shard,
+    requests: used.requests,
+    calls: used.calls,
+    prompt_tokens: used.promptTokens,
+    completion_tokens: used.completionTokens,
+    cost_nano_usd: used.nanoUsd,
+  };
 }

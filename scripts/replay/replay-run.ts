@@ -131,6 +131,7 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     deniedTool: () => undefined,
     budgets: { spentBy: () => undefined, isSpent: () => false },
     approval: { expiresMs: limits.turn_ms, notify: false },
+    approvalRoom: { refusalOf: () => Promise.resolve(undefined) },
     approvals: {} as Approvals,
     journal: { get: () => Promise.resolve(undefined), plan: () => Promise.resolve() },
   };

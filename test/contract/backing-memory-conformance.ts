@@ -144,6 +144,88 @@ export function memoryConformance(makeStore: MakeStore): void {
     });
   });
 
+  describe('shared places', () => {
+    const limit = 8;
+    let keys = 0;
+    /** Processes that share the places of a key of their own. */
+    const sharing = (most = limit, ttlMs = 60_000) => {
+      const key = `shared:${++keys}`;
+      return async (holder: string, used: number, wanted: number) => {
+        const { counters } = holder < 'm' ? shared.one : shared.two;
+        const [places] = await counters.sharePlaces([{ key, holder, used, wanted, limit: most, ttlMs }], never());
+        return places!;
+      };
+    };
+
+    verifies('backing.shared-places', 'never more than the limit, whoever asks at once', async () => {
+      const holders = ['a', 'b', 'n', 'o', 'p'];
+      for (let round = 0; round < 20; round += 1) {
+        const ask = sharing();
+        const first = await Promise.all(holders.map((holder) => ask(holder, 0, 6)));
+        expect(first.reduce((sum, places) => sum + places, 0)).toBeLessThanOrEqual(limit);
+        // Everyone uses what it has, and asks on.
+        const again = await Promise.all(holders.map((holder, at) => ask(holder, first[at]!, 6)));
+        const inUse = again.map((places, at) => Math.max(places, first[at]!));
+        expect(inUse.reduce((sum, places) => sum + places, 0)).toBeLessThanOrEqual(limit);
+      }
+    });
+
+    verifies(
+      'backing.shared-places',
+      'an equal part for each, as places come free; the rest for who wants it',
+      async () => {
+        const ask = sharing();
+        expect(await ask('a', 0, 20)).toBe(8);
+        expect(await ask('n', 0, 1)).toBe(0);
+        // It lacks one of them, and uses all eight.
+        expect(await ask('a', 8, 20)).toBe(7);
+        expect(await ask('n', 0, 1)).toBe(0);
+        expect(await ask('a', 7, 20)).toBe(7);
+        expect(await ask('n', 0, 1)).toBe(1);
+        expect(await ask('n', 1, 20)).toBe(1);
+        expect(await ask('a', 7, 20)).toBe(4);
+        expect(await ask('a', 4, 20)).toBe(4);
+        expect(await ask('n', 1, 20)).toBe(4);
+        expect(await ask('a', 0, 0)).toBe(0);
+        expect(await ask('n', 4, 20)).toBe(8);
+      },
+    );
+
+    verifies('backing.shared-places', 'more holders than places: they take turns', async () => {
+      const ask = sharing(1);
+      expect(await ask('a', 0, 2)).toBe(1);
+      expect(await ask('n', 0, 2)).toBe(0);
+      expect(await ask('o', 0, 2)).toBe(0);
+      expect(await ask('a', 1, 2)).toBe(0);
+      expect(await ask('a', 0, 2)).toBe(0);
+      expect(await ask('o', 0, 2)).toBe(0);
+      expect(await ask('n', 0, 2)).toBe(1);
+      expect(await ask('n', 0, 2)).toBe(0);
+      expect(await ask('a', 0, 2)).toBe(0);
+      expect(await ask('o', 0, 2)).toBe(1);
+    });
+
+    verifies('backing.shared-places', 'those of a holder that died are free after its lease', async () => {
+      const ask = sharing(limit, 300);
+      expect(await ask('dead', 0, 8)).toBe(8);
+      expect(await ask('n', 0, 3)).toBe(0);
+      await eventually(async () => (await ask('n', 0, 3)) === 3, 5_000);
+    });
+
+    verifies('backing.shared-places', 'many keys in one request, in any order', async () => {
+      const share = (key: string, wanted: number) => ({ key, holder: 'h', used: 0, wanted, limit, ttlMs: 60_000 });
+      const shares = ['many:c', 'many:a', 'many:b'].map((key, at) => share(key, at + 1));
+      const both = [shares, [...shares].reverse()];
+      const asked = Array.from({ length: 40 }, (_, at) =>
+        shared[at % 2 === 0 ? 'one' : 'two'].counters.sharePlaces(both[at % 2]!, never()),
+      );
+      for (const [at, places] of (await Promise.all(asked)).entries()) {
+        expect(places).toEqual(at % 2 === 0 ? [1, 2, 3] : [3, 2, 1]);
+      }
+      expect(await shared.one.counters.sharePlaces([], never())).toEqual([]);
+    });
+  });
+
   describe('cache', () => {
     verifies('backing.cache-shared', 'set, replaced, deleted, seen by another process', async () => {
       const text = 'a value with \u0000 and 😀';

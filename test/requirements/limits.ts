@@ -4,6 +4,14 @@ export const limitsRequirements = {
   'limits.rates-tokens': 'a key that has used its tokens of the minute is refused until they leave it',
   'limits.rates-away': 'without the shared counters each gateway limits for itself, and serves',
   'limits.rates-free': 'without keys nobody has rates unless they are configured',
+  'limits.calls-shared':
+    'the calls at once of a session and of a principal are counted on all gateways together, and no gateway waits for ever',
+  'limits.server-calls-shared':
+    'the calls at once of a server that all workers reach by its URL are counted on all of them',
+  'limits.calls-alone': 'a gateway that is alone, or without the shared counters, counts its calls at once by itself',
+  'limits.waiting-approvals':
+    'a caller has at most limits.waiting_approvals calls that wait for an approval, on all gateways',
+  'limits.reached': 'what is above a limit is refused with its code, and counted',
   'limits.budget-refuses': 'a turn or call that begins with the budget used up is 429 budget_exceeded',
   'limits.budget-ends': 'a budget that ends in the middle of a turn ends it with an answer, and stopped_by says so',
   'limits.budget-overshoot': 'turns at once, on all gateways, overshoot a budget by no more than what is under way',
@@ -12,6 +20,7 @@ export const limitsRequirements = {
   'limits.prices': 'the price of the configuration comes before the table, the longest name before a shorter one',
   'limits.usage-report':
     'usage is told by key, model, tool and day: of everybody to administrators, of themselves to others',
+  'limits.usage-kept': 'usage is removed after usage.retention_days',
   'limits.usage-right':
     'each model call is counted once, with fallbacks, failures, killed gateways and continued turns',
 } as const;

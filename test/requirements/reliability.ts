@@ -39,6 +39,8 @@ export const reliabilityRequirements = {
   'backing.opens-at-once': 'several processes may open an empty store at once',
   'backing.ping-writes': 'a store that answers and takes nothing is no store that is well',
   'backing.places-exact': 'no more places are held than there are',
+  'backing.shared-places':
+    'processes that share places have no more than there are, an equal part each, and those of a dead one again',
   'backing.windows-exact': 'no more is taken in a sliding window than it has room for, by however many processes',
   'backing.places-expire': 'a place whose holder died is free again after its time',
   'journal.audit-with-the-end': 'the terminal state of a call and its audit row are written together or not at all',

@@ -30,6 +30,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import { startRedis } from '#libs/testing/services/start-redis.js';
 import { createTestDatabase } from '#libs/testing/services/test-database.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
+import { ApprovalRoom } from '../../apps/gateway/tools/approvals/approval-room.js';
 import { Approvals } from '../../apps/gateway/tools/approvals/approvals.js';
 import { ToolCalls } from '../../apps/gateway/tools/calls/call-tool.js';
 import { CompiledArgumentValidator } from '../../apps/gateway/tools/catalog/compiled-argument-validator.js';
@@ -114,6 +115,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
   const questions = new QuestionStore(database);
   const sampling = { answer: async () => undefined, open: (ids: readonly string[]) => questions.open(ids) };
   const approval = { expiresMs: config.approvals.expires_ms, notify: false };
+  const metrics = createMetrics({ processMetrics: false });
   const runner = new QueuedToolRunner({
     lateCancels,
     approvals: { questions, settings: approval },
@@ -131,7 +133,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
       workerWaitMs: tools.worker_wait_ms,
     },
     measuring: {
-      metrics: createMetrics({ processMetrics: false }),
+      metrics,
       clocks: new TurnClocks(),
       logger: silentLogger,
       logContent: false,
@@ -171,6 +173,7 @@ export async function openGateway(services: Services): Promise<TestGateway> {
     decide,
     deniedTool,
     approval: { expiresMs: config.approvals.expires_ms, notify: false },
+    approvalRoom: new ApprovalRoom({ store, limit: limits.waiting_approvals, metrics }),
     approvals: { store, questions: sampling, notify: () => approvals.notify() },
     journal,
     notes: new AuditNotes(database, { audit: true }),

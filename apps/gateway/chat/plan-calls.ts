@@ -6,6 +6,7 @@ import type { CallContext, RequestContext } from '#libs/schemas/call-context.js'
 import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { ApprovalRoom } from '../tools/approvals/approval-room.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../tools/policy/decide.js';
@@ -26,6 +27,7 @@ export interface PlanPorts {
   validator: ArgumentValidator;
   decide: Decide;
   approval: ApprovalSettings;
+  approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
   /** A tool that the caller was not offered, because the policy denies it for any arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
@@ -69,6 +71,8 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
   const runs = ports.runner.plan(tool, validated.arguments, context, { policyRule: decision.rule });
   if (decision.effect === 'allow') return { planned: runs.planned, runs };
   const approval = newApproval(validated.arguments, decision, ports.approval);
+  const refusal = await ports.approvalRoom.refusalOf(context.principal, approval.id);
+  if (refusal !== undefined) return { planned: { ...runs.planned, outcome: refusal } };
   return { planned: { ...runs.planned, approval }, runs, awaits: { approvalId: approval.id, tool: offered.tool } };
 }
 

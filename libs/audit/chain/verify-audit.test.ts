@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '#libs/postgres/open-database.js';
@@ -32,7 +33,7 @@ verifies('audit.chained', 'each row after the one before it', async () => {
   expect(rows.map(({ id }) => id)).toEqual(ids);
   expect(rows.map(({ position }) => position)).toEqual(['1', '2', '3']);
   expect(rows.map(({ previous }) => previous)).toEqual(['', rows[0]!.hash, rows[1]!.hash]);
-  for (const { hash } of rows) expect(hash).toMatch(/^[\da-f]{64}$/);
+  for (const { hash } of rows) expect(hash).toMatch(/^02[\da-f]{64}$/);
   expect(await audited.verify()).toMatchObject({ ...clean, rows: 3 });
 });
 
@@ -209,4 +210,25 @@ test('a writer goes on with its chain after its connection was cut', async () =>
   await client.end();
   expect(await audited.verify()).toMatchObject({ ...clean, rows: 3 });
   expect(await audited.sql('select chain, position from audit_chains')).toEqual([{ chain: 1, position: '3' }]);
+});
+
+/** The trigger as a migration has it. */
+async function triggerOf(migration: string): Promise<string> {
+  const text = await readFile(`prisma/migrations/${migration}/migration.sql`, 'utf8');
+  return /CREATE (?:OR REPLACE )?FUNCTION "audit_chain_row"[^]*?\n\$\$;/.exec(text)![0];
+}
+
+verifies('audit.chained', 'rows of before have hashes of their text, and go on with those of now', async () => {
+  const before = await triggerOf('20261128000000_audit_chain');
+  await audited.sql(before.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
+  const old = await audited.write(3, { durationMs: 0.1, round: 2, result: 'Umlaut ä, 😀', cached: false });
+  await audited.sql(await triggerOf('20261130000200_audit_binary_hash'));
+  await audited.write(3, { durationMs: 0.1, round: 2, result: 'Umlaut ä, 😀', cached: false });
+  const lengths = await audited.sql<{ bytes: number }>(
+    'select length(hash) as bytes from audit_events order by position',
+  );
+  expect(lengths.map(({ bytes }) => bytes)).toEqual([32, 32, 32, 33, 33, 33]);
+  expect(await audited.verify()).toMatchObject({ ...clean, rows: 6 });
+  await audited.sql(`update audit_events set result = 'Umlaut a' where id = $1`, old[1]);
+  expect(await firstBreak()).toMatchObject({ id: old[1], problem: 'is not as it was written' });
 });

@@ -1,6 +1,6 @@
 // Counters in unlogged tables. Exact while the server lives: sums by row locks, places by a lock on their key.
 // Times are the server's, so that gateways' clocks need not agree.
-import type { Counters, WindowState, WindowUse } from '../counters.js';
+import type { Counters, PlaceShare, WindowState, WindowUse } from '../counters.js';
 import { storedKey } from '../stored-key.js';
 import type { Database } from './database.js';
 
@@ -13,13 +13,19 @@ on conflict (key) do update set
 returning total::float8 as total,
   greatest(0, ceil(extract(epoch from expires_at - clock_timestamp()) * 1000))::float8 as "resetInMs"`;
 
-/** In the order of their keys: two statements that want the same rows never wait for each other. */
 const useStatement = `
 select place::int, taken::float8 as taken, room::float8 as left, wait_ms::float8 as "waitMs"
 from rows from (
   unnest($1::text[]), unnest($2::bigint[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[])
 ) with ordinality as use (key, take, extra, bound, window_ms, place)
 cross join lateral signalbox_backing.use_window(key, take, extra, bound, window_ms)`;
+
+const shareStatement = `
+select place::int, places::float8 as places
+from rows from (
+  unnest($1::text[]), unnest($2::text[]), unnest($3::bigint[]), unnest($4::bigint[]), unnest($5::bigint[]), unnest($6::bigint[])
+) with ordinality as share (key, holder, used, wanted, bound, ttl_ms, place)
+cross join lateral signalbox_backing.share_places(key, holder, used, wanted, bound, ttl_ms)`;
 
 export class PostgresCounters implements Counters {
   constructor(private readonly database: Database) {}
@@ -39,9 +45,7 @@ export class PostgresCounters implements Counters {
   }
 
   async useWindows(uses: readonly WindowUse[], signal: AbortSignal): Promise<WindowState[]> {
-    const sorted = uses
-      .map((use, index) => ({ ...use, index, key: storedKey(use.key) }))
-      .sort((left, right) => (left.key < right.key ? -1 : 1));
+    const sorted = byKey(uses);
     const { rows } = await this.database.run<WindowState & { place: number }>(
       useStatement,
       [
@@ -76,6 +80,32 @@ export class PostgresCounters implements Counters {
     );
   }
 
+  async sharePlaces(shares: readonly PlaceShare[], signal: AbortSignal): Promise<number[]> {
+    const sorted = byKey(shares);
+    const { rows } = await this.database.run<{ places: number; place: number }>(
+      shareStatement,
+      [
+        sorted.map(({ key }) => key),
+        sorted.map(({ holder }) => storedKey(holder)),
+        sorted.map(({ used }) => used),
+        sorted.map(({ wanted }) => wanted),
+        sorted.map(({ limit }) => limit),
+        sorted.map(({ ttlMs }) => ttlMs),
+      ],
+      signal,
+    );
+    const granted: number[] = [];
+    for (const { place, places } of rows) granted[sorted[place - 1]!.index] = places;
+    return granted;
+  }
+
   /** The connections belong to the backing. */
   async close(): Promise<void> {}
+}
+
+/** In the order of their keys: two statements that want the same rows never wait for each other. */
+function byKey<Use extends { key: string }>(uses: readonly Use[]): (Use & { index: number })[] {
+  return uses
+    .map((use, index) => ({ ...use, index, key: storedKey(use.key) }))
+    .sort((left, right) => (left.key < right.key ? -1 : 1));
 }

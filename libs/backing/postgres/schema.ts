@@ -6,7 +6,7 @@ import { windowSteps } from '../counters.js';
 import type { Database } from './database.js';
 
 /** Increase it with each change below; a database with a higher number is left alone (a newer version created it). */
-const revision = 2;
+const revision = 3;
 
 const lockKey = 0x5349_4742;
 
@@ -106,6 +106,55 @@ begin
       exit when v_freed >= 1 - room;
     end loop;
   end if;
+end;
+$$;
+
+create unlogged table if not exists signalbox_backing.shared_place (
+  key text primary key,
+  -- Holder: places, wanted, expiry and the time since when it has to wait for its part (both epoch µs).
+  holders jsonb not null,
+  expires_at timestamptz not null
+);
+
+create or replace function signalbox_backing.share_places(
+  p_key text, p_holder text, p_used bigint, p_wanted bigint, p_limit bigint, p_ttl_ms bigint, out places bigint
+) language plpgsql as $$
+declare
+  v_now bigint;
+  v_stored jsonb;
+  v_others jsonb;
+  v_taken bigint;
+  v_part bigint;
+  v_since bigint;
+  v_before bigint;
+  v_reserved bigint;
+begin
+  -- Locks the row, so that what follows is one step for all processes.
+  insert into signalbox_backing.shared_place as s (key, holders, expires_at)
+  values (p_key, '{}', clock_timestamp() + p_ttl_ms * interval '1 millisecond')
+  on conflict (key) do update set expires_at = clock_timestamp() + p_ttl_ms * interval '1 millisecond'
+  returning s.holders into v_stored;
+  v_now := floor(extract(epoch from clock_timestamp()) * 1000000);
+  select coalesce(jsonb_object_agg(name, held), '{}'), coalesce(sum((held->>0)::bigint), 0),
+    greatest(1, p_limit / (count(*) + 1))
+  into v_others, v_taken, v_part
+  from jsonb_each(v_stored) as other (name, held) where name <> p_holder and (held->>2)::bigint > v_now;
+  select (held->>3)::bigint into v_since
+  from jsonb_each(v_stored) as own (name, held)
+  where name = p_holder and (held->>2)::bigint > v_now and (held->>0)::bigint < least((held->>1)::bigint, v_part);
+  -- What the others lack of their parts, and what those lack that have waited for longer.
+  select coalesce(sum(lacks), 0),
+    coalesce(sum(lacks) filter (where v_since is null or since < v_since or (since = v_since and name < p_holder)), 0)
+  into v_reserved, v_before
+  from (
+    select name, (held->>3)::bigint as since, greatest(0, least((held->>1)::bigint, v_part) - (held->>0)::bigint) as lacks
+    from jsonb_each(v_others) as other (name, held)) as rival;
+  places := greatest(0, least(p_wanted,
+    greatest(p_limit - v_taken - v_reserved, least(v_part, p_limit - v_taken - v_before))));
+  update signalbox_backing.shared_place set holders = case when p_wanted + p_used = 0 then v_others
+    else v_others || jsonb_build_object(p_holder, jsonb_build_array(
+      greatest(places, p_used), p_wanted, v_now + p_ttl_ms * 1000, coalesce(v_since, v_now))) end
+  where key = p_key;
 end;
 $$;
 

@@ -1,7 +1,7 @@
 // Counters in Redis, each one atomic script. Times are the server's, so that gateways' clocks need not agree.
-import { type Counters, type WindowState, windowSteps, type WindowUse } from '../counters.js';
+import { type Counters, type PlaceShare, type WindowState, windowSteps, type WindowUse } from '../counters.js';
 import { storedKey } from '../stored-key.js';
-import { counterKey, placesKey, windowKey } from './keys.js';
+import { counterKey, placesKey, sharedPlacesKey, windowKey } from './keys.js';
 import type { RedisClient } from './redis-client.js';
 import { RedisScript } from './redis-script.js';
 import type { RedisStore } from './redis-store.js';
@@ -66,6 +66,47 @@ local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIRE', KEYS[1], math.ceil(tonumber(last[2]) - now))
 return 1`);
 
+/** A hash: holder → its places, what it wants, its expiry, and since when it has to wait for its part. As in PostgreSQL. */
+const share = new RedisScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local own, used, wanted, limit, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local stored = redis.call('HGETALL', KEYS[1])
+local others, count, taken, before = {}, 0, 0, nil
+for at = 1, #stored, 2 do
+  local places, wants, expires, since = string.match(stored[at + 1], '(%d+) (%d+) (%d+) (%d+)')
+  local held = {places = tonumber(places), wanted = tonumber(wants), since = tonumber(since)}
+  if tonumber(expires) <= now then
+    redis.call('HDEL', KEYS[1], stored[at])
+  elseif stored[at] == own then
+    before = held
+  else
+    others[stored[at]] = held
+    count = count + 1
+    taken = taken + held.places
+  end
+end
+local part = math.max(1, math.floor(limit / (count + 1)))
+local since = before and before.places < math.min(before.wanted, part) and before.since or nil
+local reserved, earlier = 0, 0
+for name, held in pairs(others) do
+  local lacks = math.max(0, math.min(held.wanted, part) - held.places)
+  reserved = reserved + lacks
+  if not since or held.since < since or (held.since == since and name < own) then
+    earlier = earlier + lacks
+  end
+end
+local free = limit - taken
+local places = math.max(0, math.min(wanted, math.max(free - reserved, math.min(part, free - earlier))))
+if wanted + used == 0 then
+  redis.call('HDEL', KEYS[1], own)
+else
+  local held = string.format('%d %d %d %d', math.max(places, used), wanted, now + ttl * 1000, since or now)
+  redis.call('HSET', KEYS[1], own, held)
+  redis.call('PEXPIRE', KEYS[1], ttl)
+end
+return places`);
+
 export class RedisCounters implements Counters {
   constructor(private readonly store: RedisStore) {}
 
@@ -96,6 +137,10 @@ export class RedisCounters implements Counters {
     await this.store.run((client) => client.zrem(placesKey(storedKey(key)), storedKey(holder)), signal);
   }
 
+  sharePlaces(shares: readonly PlaceShare[], signal: AbortSignal): Promise<number[]> {
+    return this.store.run((client) => Promise.all(shares.map((each) => shareOne(client, each))), signal);
+  }
+
   /** The connections belong to the backing. */
   async close(): Promise<void> {}
 }
@@ -104,4 +149,9 @@ async function useOne(client: RedisClient, { key, take, add, limit, windowMs }: 
   const answer = await useWindow.run(client, [windowKey(storedKey(key))], [take, add, limit, windowMs]);
   const [taken, left, waitMs] = answer as [number, number, number];
   return { taken, left, waitMs };
+}
+
+async function shareOne(client: RedisClient, { key, holder, used, wanted, limit, ttlMs }: PlaceShare): Promise<number> {
+  const values = [storedKey(holder), used, wanted, limit, ttlMs];
+  return (await share.run(client, [sharedPlacesKey(storedKey(key))], values)) as number;
 }

@@ -17,6 +17,7 @@ const registerPatienceMs = 15_000;
 
 export class PostgresProcessRegistry implements ProcessRegistry {
   private readonly registered = new Map<string, () => ProcessInfo>();
+  private readonly others = new Map<string, number>();
   private readonly logger: Logger;
   private readonly intervalMs: number;
   private readonly expiryMs: number;
@@ -66,6 +67,10 @@ export class PostgresProcessRegistry implements ProcessRegistry {
         order by id`,
     );
     return rows.map(({ id, details, draining, ageMs }) => ({ id, kind, details, draining, ageMs }));
+  }
+
+  peers(id: string): number {
+    return this.others.get(id) ?? 0;
   }
 
   heldSince(): number | undefined {
@@ -142,12 +147,16 @@ export class PostgresProcessRegistry implements ProcessRegistry {
   }
 
   private async beat({ id, kind, details }: ProcessInfo): Promise<void> {
-    await this.database.call(
-      (prisma) => prisma.$executeRaw`/* processes.beat */
-        insert into processes (id, kind, details, draining, started_at, heartbeat_at)
-        values (${id}, ${kind}, ${JSON.stringify(details)}::jsonb, ${this.leaving}, clock_timestamp(), clock_timestamp())
-        on conflict (id) do update set heartbeat_at = clock_timestamp(), details = excluded.details,
-          draining = processes.draining or excluded.draining`,
+    const [row] = await this.database.call(
+      (prisma) => prisma.$queryRaw<{ others: number }[]>`/* processes.beat */
+        with beaten as (
+          insert into processes (id, kind, details, draining, started_at, heartbeat_at)
+          values (${id}, ${kind}, ${JSON.stringify(details)}::jsonb, ${this.leaving}, clock_timestamp(), clock_timestamp())
+          on conflict (id) do update set heartbeat_at = clock_timestamp(), details = excluded.details,
+            draining = processes.draining or excluded.draining)
+        select count(*)::int as others from processes where kind = ${kind} and id <> ${id}
+          and heartbeat_at > clock_timestamp() - ${this.expiryMs}::float8 * interval '1 millisecond'`,
     );
+    this.others.set(id, row!.others);
   }
 }

@@ -35,6 +35,8 @@ export interface ProcessRegistry {
   describe(id: string, details: () => ProcessInfo['details']): void;
   /** Processes seen within `withinMs`, draining ones included. */
   alive(kind: 'gateway' | 'worker', withinMs: number): Promise<SeenProcess[]>;
+  /** How many other processes of the same kind lived at the last heartbeat of this one. */
+  peers(id: string): number;
   /**
    * Since when (`performance.now()`) no process can have given up what is registered here; undefined if one may
    * do so now. Depends only on this process's own clock.

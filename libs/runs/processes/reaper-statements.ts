@@ -158,3 +158,16 @@ export const forgetCalls = `/* reaper.forget-calls */ with
     delete from tool_calls call using seen where call.id = seen.id and not exists (
       select from sessions session where session.principal = seen.principal and session.id = seen.session_id))
   select ended_at::text as ended_at, id from seen order by seen.ended_at desc, id desc limit 1`;
+
+/** Days of usage that are older than `$1` days, and the ids of batches that nobody writes again. */
+export const forgetUsage = `/* reaper.forget-usage */ with
+  days as (
+    delete from usage_days where ctid = any(array(
+      select ctid from usage_days where day < (now() at time zone 'UTC')::date - $1::int limit $2 for update skip locked))
+    returning 1),
+  batches as (
+    delete from usage_batches where id = any(array(
+      select id from usage_batches where id in (select id from usage_batches order by id limit $2)
+        and written_at < clock_timestamp() - interval '1 hour' for update skip locked))
+    returning 1)
+  select * from days union all select * from batches`;

@@ -37,6 +37,8 @@ export interface ReaperOptions {
   eventTtlMs?: number;
   /** `runs.idempotency_ttl_ms` */
   runTtlMs?: number;
+  /** `usage.retention_days` */
+  usageDays?: number;
   /** Rows per statement. */
   batch?: number;
   /** False writes no audit rows (`audit.enabled`). */
@@ -93,6 +95,7 @@ export class Reaper {
       turnMs: 600_000,
       eventTtlMs: 600_000,
       runTtlMs: 86_400_000,
+      usageDays: 400,
       batch: 200,
       audit: true,
       ...options,
@@ -260,8 +263,9 @@ export class Reaper {
   }
 
   private async clear(signal: AbortSignal): Promise<void> {
-    const { eventTtlMs, runTtlMs, batch } = this.options;
+    const { eventTtlMs, runTtlMs, usageDays, batch } = this.options;
     await this.inBatches(statements.forgetEvents, [eventTtlMs, batch], signal);
+    await this.inBatches(statements.forgetUsage, [usageDays, batch], signal);
     for (const [what, statement] of [
       ['runs', statements.forgetRuns],
       ['calls', statements.forgetCalls],

@@ -15,6 +15,7 @@ import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import { mintCallId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import type { ApprovalRoom } from '../approvals/approval-room.js';
 import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import type { SamplingDesk } from './dispatch-services.js';
 import type { LateCancels } from './late-cancels.js';
@@ -59,6 +60,7 @@ export interface ToolCallPorts {
   validator: ArgumentValidator;
   decide: Decide;
   approval: ApprovalSettings;
+  approvalRoom: Pick<ApprovalRoom, 'refusalOf'>;
   approvals: {
     store: Pick<ApprovalStore, 'get' | 'ofCall' | 'ofRepeatedCall'>;
     questions: Pick<SamplingDesk, 'open'>;
@@ -88,7 +90,7 @@ export class ToolCalls {
 
   /**
    * @throws AppError tool_not_found, tool_forbidden, invalid_tool_arguments, tool_denied, approval_not_found,
-   *   store_unavailable, no_worker
+   *   too_many_approvals, store_unavailable, no_worker
    * @throws ApprovalNeeded
    */
   async prepare(request: ToolCallRequest, from: ToolCaller): Promise<PreparedToolCall> {
@@ -176,7 +178,7 @@ export class ToolCalls {
     { callId, sessionId, name }: ToolCallRequest,
     { tool, decision, context, arguments: args }: Undecided,
   ): Promise<PreparedToolCall> {
-    const { approvals, approval: settings, journal, runner } = this.ports;
+    const { approvals, approval: settings, approvalRoom, journal, runner } = this.ports;
     const approval = newApproval(args, decision, settings);
     if (callId === undefined) {
       const { argumentsHash } = approval;
@@ -186,6 +188,8 @@ export class ToolCalls {
       if (found !== undefined) throw new ApprovalNeeded(found);
     }
     const call = runner.plan(tool, args, context, { policyRule: decision.rule });
+    const refusal = await approvalRoom.refusalOf(context.principal, approval.id);
+    if (refusal !== undefined) return this.refuse(call, refusal);
     await journal.plan({ ...call.planned, approval }, call.audit);
     approvals.notify();
     const written = await approvals.store.get(approval.id);

@@ -24,7 +24,7 @@ export interface Instance {
   connected: boolean;
   /** It has completed a call or a listing. */
   proven: boolean;
-  slots: FairSlots;
+  slots: Pick<FairSlots, 'take'>;
   inUse: number;
   idleTimer?: NodeJS.Timeout;
   /** Aborts its start, if it is not connected yet. */

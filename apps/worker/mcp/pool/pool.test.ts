@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { FairSlots } from '#libs/concurrency/fair-slots.js';
 import { silentLogger } from '#libs/logging/logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
 import type { ToolServer } from '#libs/mcp-server/tool-server.js';
@@ -63,6 +64,15 @@ verifies('tools.pool-one-instance', 'connected once under concurrency, bounded c
   expect(probe.mostRunning).toBe(2);
   await pool.close();
   expect(opened[0]!.closed).toBe(true);
+});
+
+verifies('limits.server-calls-shared', 'of two pools, each with an instance of its own', async () => {
+  const { pool, probe, opened, configured } = setUp({ slots: new FairSlots(2, 100, 'server probe') });
+  const other = new ServerPool({ servers: [configured], refused: [] }, silentLogger);
+  const work = (of: ServerPool) => of.use('probe', use(), (connection) => call(connection, 'slow', { ms: 50 }));
+  await Promise.all([pool, other].flatMap((each) => Array.from({ length: 5 }, () => work(each))));
+  expect([opened.length, probe.mostRunning]).toEqual([2, 2]);
+  await Promise.all([pool.close(), other.close()]);
 });
 
 verifies(

@@ -27,12 +27,11 @@ import {
 } from './pool-instance.js';
 import { StartRefused, type ServerStarts } from '../servers/server-starts.js';
 import { ServerCircuits } from './server-circuits.js';
-import { serversByName, unknownServer, type ConfiguredServers } from '../servers/servers.js';
+import { maxWaitingCalls, serversByName, unknownServer, type ConfiguredServers } from '../servers/servers.js';
 import { Spares } from './spares.js';
 
 export type PoolWork<T> = (connection: ToolConnection, server: ConfiguredServer) => Promise<T>;
 
-const waitingPerInstance = 1_000;
 /** How long a start continues without a waiting call, because the next call may need it. */
 const unwantedStartMs = 3_000;
 /** How many directories of deleted sessions are remembered, because calls for them may still arrive. */
@@ -151,7 +150,7 @@ export class ServerPool {
     instance.wantedUntil = Math.max(instance.wantedUntil, options.deadline);
     clearTimeout(instance.idleTimer);
     try {
-      const giveBack = await instance.slots.take(options.line ?? 'calls', options).catch((error: unknown) => {
+      const giveBack = await instance.slots.take(lineOf(instance, options), options).catch((error: unknown) => {
         throw options.signal.aborted ? error : this.refusal(server, 'concurrency');
       });
       try {
@@ -206,7 +205,7 @@ export class ServerPool {
     }
     const start = new AbortController();
     const connection = this.connect(server, user, AbortSignal.any([this.stop.signal, start.signal]));
-    const slots = new FairSlots(server.concurrency, waitingPerInstance, `server ${server.name}`);
+    const slots = server.slots ?? new FairSlots(server.concurrency, maxWaitingCalls, `server ${server.name}`);
     const state = { inUse: 0, connected: false, proven: false, wantedUntil: 0 };
     const instance: Instance = { key, server, user, slots, connection, start, ...state };
     this.byKey.set(key, instance);
@@ -334,3 +333,6 @@ export class ServerPool {
 }
 
 const isLate = ({ wantedUntil }: Instance): boolean => steadyNow() >= wantedUntil;
+
+/** Instances with other credentials have lines of their own, on all workers. */
+const lineOf = ({ key }: Instance, { line = 'calls' }: UseOptions): string => `${key} ${line}`;

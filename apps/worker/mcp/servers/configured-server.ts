@@ -1,4 +1,5 @@
 // A tool server of any kind, as this worker runs it.
+import type { FairSlots } from '#libs/concurrency/fair-slots.js';
 import type { ServerConfig } from '#libs/config/schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
@@ -39,6 +40,8 @@ export interface ConfiguredServer {
   isolation: string;
   scope: 'session' | 'shared';
   concurrency: number;
+  /** Places for its calls that all workers share; absent: those of an instance are its own. */
+  slots?: Pick<FairSlots, 'take'> | undefined;
   maxInstances: number;
   idleTtlMs: number;
   timeoutMs: number;

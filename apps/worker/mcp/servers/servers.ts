@@ -4,6 +4,7 @@ import type { Cache } from '#libs/backing/cache.js';
 import type { Config, ServerConfig } from '#libs/config/schema.js';
 import { serverSchema } from '#libs/config/schemas/server-schema.js';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
+import type { SharedPlaces } from '#libs/limits/shared-places.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { ChangePolicy } from '#libs/schemas/tool-change.js';
 import { CommandServer, messageBytes, type CommandParts } from './command-server.js';
@@ -33,15 +34,19 @@ export interface ServerParts extends CommandParts {
   builtins: ReadonlyMap<string, InProcessServer>;
   /** Shares discoveries about servers with other workers. */
   cache?: Cache;
+  /** Of the calls to servers that all workers use. */
+  places?: Pick<SharedPlaces, 'slots'>;
   /** The servers of the previous configuration. Unchanged ones are reused. */
   running?: ConfiguredServers;
 }
 
-type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation'>;
+type Opened = Pick<ConfiguredServer, 'open' | 'spares' | 'builtin' | 'isolation' | 'slots'>;
 
 const httpConnectMs = 10_000;
 /** Exchanges besides those of calls: notifications, cancellations, answers that a server leaves open. */
 const openExchanges = 256;
+/** For a place of a server, in one worker. */
+export const maxWaitingCalls = 1_000;
 
 export function configuredServers(parts: ServerParts): ConfiguredServers {
   const servers: ConfiguredServer[] = [];
@@ -103,7 +108,10 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
     const { isolation, open, spares } = new CommandServer(name, { ...server, command }, { ...parts, memory });
     return { builtin: false, isolation, open, spares };
   }
-  if (url !== undefined) return { builtin: false, isolation: 'remote', open: openUrl({ ...server, url }, parts, key) };
+  if (url !== undefined) {
+    const open = openUrl({ ...server, url }, parts, key);
+    return { builtin: false, isolation: 'remote', open, slots: sharedSlots(server, parts, key) };
+  }
   throw new CommandRefused('it names neither a builtin, nor a command, nor a URL');
 }
 
@@ -140,6 +148,17 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
       },
     );
   };
+}
+
+/** One server for all workers, unless sessions have connections of their own: a session is in one worker. */
+function sharedSlots(
+  { concurrency, scope }: ServerConfig,
+  { places }: ServerParts,
+  { server, configHash }: DiscoveryKey,
+) {
+  if ((scope ?? 'shared') !== 'shared') return undefined;
+  const limit = { limit: concurrency, maxWaiting: maxWaitingCalls, what: `server ${server}` };
+  return places?.slots({ ...limit, name: `server_calls:${server}:${configHash}` });
 }
 
 function memoryOf(key: DiscoveryKey, { cache, logger }: ServerParts): DiscoveryMemory {

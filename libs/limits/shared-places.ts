@@ -1,0 +1,177 @@
+// Calls at once that all processes of a kind share. A process that is alone counts by itself, without a store. Where there are
+// others, each asks for what it needs, keeps it for a moment after its use, and counts by itself while the store is away.
+import { Batch } from '#libs/concurrency/batch.js';
+import { FairSlots } from '#libs/concurrency/fair-slots.js';
+import type { Counters } from '#libs/backing/counters.js';
+import type { Logger } from '#libs/logging/logger.js';
+
+/** A process that died gives back its places after this time. */
+const ttlMs = 10_000;
+/** How often those who wait ask again, and the rest is looked through. */
+const sweepMs = 100;
+/** What is in use is reported again. */
+const renewMs = 1_000;
+/** Unused places are kept for the next call. */
+const keepMs = 500;
+const answerMs = 1_000;
+/** After a store that did not answer; until then this process counts for itself. */
+const leftAloneMs = 5_000;
+const maxAtOnce = 256;
+const maxWaiting = 20_000;
+
+export interface SharedPlacesParts {
+  counters: Pick<Counters, 'sharePlaces'>;
+  /** This process. */
+  holder: string;
+  /** Whether no other process has calls of the same limits. */
+  isAlone: () => boolean;
+  logger: Logger;
+}
+
+export interface SharedLimit {
+  /** Distinguishes its keys from those of other limits. */
+  name: string;
+  limit: number;
+  /** In this process; more are refused. */
+  maxWaiting: number;
+  /** What has the limit, for messages. */
+  what: string;
+}
+
+interface Share {
+  readonly key: string;
+  readonly limit: number;
+  readonly admit: () => void;
+  taken: number;
+  waiting: number;
+  /** Of the store; more may be in use. */
+  places: number;
+  asking: boolean;
+  asked: { used: number; wanted: number };
+  askedAt: number;
+  usedAt: number;
+}
+
+export class SharedPlaces {
+  /** With something in use, waiting, or held in the store. */
+  private readonly shares = new Map<string, Share>();
+  private readonly asking: Batch<Share>;
+  private readonly timer: NodeJS.Timeout;
+  private awayUntil = -Infinity;
+
+  constructor(private readonly parts: SharedPlacesParts) {
+    this.asking = new Batch({
+      flush: (shares) => this.askFor(shares),
+      schedule: setImmediate,
+      oneByOne: true,
+      maxItems: maxAtOnce,
+      maxWaiting,
+      refusal: () => new Error('too many limits wait for their places'),
+    });
+    this.timer = setInterval(() => this.sweep(), sweepMs);
+    this.timer.unref();
+  }
+
+  slots({ name, limit, maxWaiting: mayWait, what }: SharedLimit): FairSlots {
+    const slots: FairSlots = new FairSlots(limit, mayWait, what, {
+      allowed: (key) => (this.countsAlone ? limit : (this.shares.get(`${name}:${key}`)?.places ?? 0)),
+      onChange: (key, taken, waiting) => {
+        const id = `${name}:${key}`;
+        const share = this.shares.get(id) ?? newShare(id, limit, () => slots.admit(key));
+        this.shares.set(id, share);
+        this.note(share, taken, waiting);
+      },
+    });
+    return slots;
+  }
+
+  /** Gives back what is held; what is still in use runs out. */
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    for (const share of this.shares.values()) {
+      share.taken = share.waiting = 0;
+      if (share.asked.wanted > 0) this.ask(share);
+    }
+    await this.asking.close();
+    this.shares.clear();
+  }
+
+  private get countsAlone(): boolean {
+    return performance.now() < this.awayUntil || this.parts.isAlone();
+  }
+
+  private note(share: Share, taken: number, waiting: number): void {
+    share.taken = taken;
+    share.waiting = waiting;
+    share.usedAt = performance.now();
+    if (!this.countsAlone) this.askWhereNeeded(share);
+    else if (taken + waiting === 0 && share.asked.wanted === 0) this.shares.delete(share.key);
+  }
+
+  private askWhereNeeded(share: Share): void {
+    const { asked, places, taken, waiting } = share;
+    const needsMore = waiting > 0 && taken + waiting > asked.wanted;
+    // Another process waits for what this one used too many.
+    const owesLess = places < asked.used && taken < asked.used;
+    if (needsMore || owesLess) this.ask(share);
+  }
+
+  private ask(share: Share): void {
+    if (share.asking) return;
+    share.asking = true;
+    this.asking.submit(share).catch((error: unknown) => {
+      share.asking = false;
+      this.countAlone(error);
+    });
+  }
+
+  private async askFor(shares: readonly Share[]): Promise<void> {
+    const { holder, counters } = this.parts;
+    const uses = shares.map((share) => {
+      const { key, limit, taken, waiting } = share;
+      share.asked = { used: taken, wanted: Math.min(limit, taken + waiting) };
+      return { key, holder, ...share.asked, limit, ttlMs };
+    });
+    const places = await counters.sharePlaces(uses, AbortSignal.timeout(answerMs));
+    for (const [at, share] of shares.entries()) {
+      share.places = places[at]!;
+      share.asking = false;
+      share.askedAt = performance.now();
+      share.admit();
+      this.askWhereNeeded(share);
+    }
+  }
+
+  private countAlone(error: unknown): void {
+    const now = performance.now();
+    if (now >= this.awayUntil) {
+      this.parts.logger.warn({ error }, 'calls at once are counted by each process alone: the store is away');
+    }
+    this.awayUntil = now + leftAloneMs;
+    for (const share of this.shares.values()) share.admit();
+  }
+
+  private sweep(): void {
+    const alone = this.countsAlone;
+    const now = performance.now();
+    for (const share of this.shares.values()) {
+      const { asked, askedAt, places, taken, usedAt, waiting } = share;
+      const idle = taken + waiting === 0;
+      if (alone) {
+        // What the store still has of it runs out there.
+        share.places = 0;
+        share.asked = { used: 0, wanted: 0 };
+        if (idle) this.shares.delete(share.key);
+        else share.admit();
+      } else if (idle && asked.wanted === 0) this.shares.delete(share.key);
+      else if (idle ? now - usedAt >= keepMs : waiting > 0 || taken > places || now - askedAt >= renewMs) {
+        this.ask(share);
+      }
+    }
+  }
+}
+
+function newShare(key: string, limit: number, admit: () => void): Share {
+  const state = { taken: 0, waiting: 0, places: 0, asking: false, asked: { used: 0, wanted: 0 } };
+  return { key, limit, admit, ...state, askedAt: -Infinity, usedAt: -Infinity };
+}
