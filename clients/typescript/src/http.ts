@@ -126,10 +126,10 @@ export class Http {
   }
 
   private urlOf({ path, query = {} }: ApiRequest): string {
-    const given = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
-    );
-    return `${this.baseUrl}${path}${given.length === 0 ? '' : `?${new URLSearchParams(given)}`}`;
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+    const given = parameters.toString();
+    return `${this.baseUrl}${path}${given === '' ? '' : `?${given}`}`;
   }
 }
 
