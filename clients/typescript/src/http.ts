@@ -120,7 +120,7 @@ export class Http {
       // A body that is sent while it is read needs this, and Node insists on it.
       ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
     };
-    const response = await this.fetch(this.urlOf(request), init as RequestInit);
+    const response = await this.fetch(this.urlOf(request), init);
     if (!response.ok) throw await errorOfAnswer(response);
     return response;
   }
