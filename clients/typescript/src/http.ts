@@ -107,7 +107,7 @@ export class Http {
     const { apiKey } = this.options;
     const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
     const { json, body = json === undefined ? undefined : JSON.stringify(json) } = request;
-    const init = {
+    const init: RequestInit = {
       method: request.method,
       headers: {
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
