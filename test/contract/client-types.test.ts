@@ -158,13 +158,10 @@ type None<T extends never> = T;
 export interface Checked {
   gatewayFields: None<Exclude<keyof typeof gatewayFields, keyof client.ChatRequest>>;
   events: None<Exclude<Exclude<TurnEvent['type'], 'error'>, client.GatewayEvent['type']>>;
-  stopCauses: None<
-    | Exclude<ToolExecution['stopped_by'], client.ToolExecution['stopped_by']>
-    | Exclude<client.ToolExecution['stopped_by'], ToolExecution['stopped_by']>
-  >;
-  results: None<
-    Exclude<keyof ShownToolResult, keyof client.ToolResult> | Exclude<keyof client.ToolResult, keyof ShownToolResult>
-  >;
+  stopCauses: None<Exclude<ToolExecution['stopped_by'], client.ToolExecution['stopped_by']>>;
+  noOtherStopCauses: None<Exclude<client.ToolExecution['stopped_by'], ToolExecution['stopped_by']>>;
+  results: None<Exclude<keyof ShownToolResult, keyof client.ToolResult>>;
+  noOtherResults: None<Exclude<keyof client.ToolResult, keyof ShownToolResult>>;
 }
 export const accepted = (request: Plain<client.ChatRequest>): z.input<typeof chatRequestSchema> => request;
 

@@ -26,9 +26,8 @@ beforeAll(async () => {
   checkout = await temporaryDirectory();
   for (const name of ['package.json', 'dist', 'node_modules'])
     await symlink(join(root, name), join(checkout.path, name));
-  const [{ code: settings }] = codeBlocks(await read('docs/getting-started-operator.md')).filter(
-    ({ language }) => language === 'yaml',
-  ) as [{ code: string }];
+  const blocks = codeBlocks(await read('docs/getting-started-operator.md'));
+  const settings = blocks.find(({ language }) => language === 'yaml')!.code;
   await writeFile(join(checkout.path, 'signalbox.yaml'), settings);
   whole = await startWhole({ DATA_DIR: checkout.path });
   environment = {

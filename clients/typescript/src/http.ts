@@ -107,7 +107,7 @@ export class Http {
     const { apiKey } = this.options;
     const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
     const { json, body = json === undefined ? undefined : JSON.stringify(json) } = request;
-    const init = {
+    const init: RequestInit = {
       method: request.method,
       headers: {
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
@@ -120,16 +120,16 @@ export class Http {
       // A body that is sent while it is read needs this, and Node insists on it.
       ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
     };
-    const response = await this.fetch(this.urlOf(request), init as RequestInit);
+    const response = await this.fetch(this.urlOf(request), init);
     if (!response.ok) throw await errorOfAnswer(response);
     return response;
   }
 
   private urlOf({ path, query = {} }: ApiRequest): string {
-    const given = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
-    );
-    return `${this.baseUrl}${path}${given.length === 0 ? '' : `?${new URLSearchParams(given)}`}`;
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+    const given = parameters.toString();
+    return `${this.baseUrl}${path}${given === '' ? '' : `?${given}`}`;
   }
 }
 
