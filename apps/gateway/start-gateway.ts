@@ -20,6 +20,7 @@ import {
   workspacesCheck,
 } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
+import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { QuietConnections } from '#libs/http-server/quiet-connections.js';
@@ -110,7 +111,11 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8_192 },
   });
-  const operations = OperationsModule.of({ health, scrape, access });
+  const operations = OperationsModule.of({
+    health,
+    scrape: config.metrics.port === undefined ? scrape : undefined,
+    access,
+  });
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
   const fastify: FastifyInstance = adapter.getInstance();
@@ -148,11 +153,13 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   }
   const { host, port } = config.server;
   await app.listen(port, host);
+  const metricsPort = await openMetricsPort(config, { scrape, access, onBound, logger });
   health.become('serving');
   // Run the checks once, so that problems are logged from the start.
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
+  if (metricsPort !== undefined) logger.info({ metadata: { host, port: metricsPort.port } }, 'metrics listen');
   const warming = new AbortController();
   void warmUp(config, warming.signal).catch((error: unknown) => logger.warn({ error }, 'the gateway did not warm up'));
 
@@ -169,7 +176,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
       places.close();
       await gateway.close();
       connections.close();
-      await app.close();
+      await Promise.all([app.close(), metricsPort?.close()]);
     },
   };
 }

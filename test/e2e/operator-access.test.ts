@@ -1,5 +1,6 @@
 // Operator routes requested from elsewhere: gateway and worker refuse with the same error shape.
 import { afterAll, beforeAll, expect } from 'vitest';
+import { startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { verifies } from '../verifies.js';
 
@@ -53,4 +54,32 @@ verifies('operations.operator-routes', 'other refusals on the API pages', async 
   }
   const missing = `${box.url}/docs/missing.js`;
   expect(await ask(missing, {})).toEqual([missing, 404, 'not_found']);
+});
+
+verifies('operations.metrics-port', 'of gateway, worker and Chimech; a port that is taken is named', async () => {
+  const environment = { METRICS_PORT: '0', METRICS_TOKEN: token };
+  const processes = await Promise.all([
+    box.startGateway(environment),
+    box.startWorker(environment),
+    startProcess('chimech', { environment: { ...environment, CHIMECH_GATEWAY_URL: box.url } }),
+  ]);
+  for (const process of processes) {
+    const { metadata } = await process.logged(({ message }) => message === 'metrics listen');
+    const { port } = metadata as { port: number };
+    const alone = `http://127.0.0.1:${port}`;
+    expect((await fetch(`${process.url}/metrics`)).status).toBe(404);
+    expect(await ask(`${process.url}/health/live`, {})).toEqual([`${process.url}/health/live`, 200, undefined]);
+    const text = await (await fetch(`${alone}/metrics`)).text();
+    expect(text).toMatch(/^(?:signalbox_errors_total|chimech_api_key_rotation_due)/m);
+    for (const path of ['/', '/health/live', '/mcp', '/api/tools', '/v1/models']) {
+      expect(await ask(alone + path, {})).toEqual([alone + path, 404, 'not_found']);
+    }
+    expect(await ask(`${alone}/metrics`, {}, 'POST')).toEqual([`${alone}/metrics`, 405, 'method_not_allowed']);
+    expect(await ask(`${alone}/metrics`)).toEqual([`${alone}/metrics`, 401, 'invalid_api_key']);
+    const admitted = { ...fromElsewhere, authorization: `Bearer ${token}` };
+    expect(await ask(`${alone}/metrics`, admitted)).toEqual([`${alone}/metrics`, 200, undefined]);
+    const second = startProcess('chimech', { environment: { METRICS_PORT: String(port) } });
+    await expect(second).rejects.toThrow(/metrics\.port: cannot listen on 127\.0\.0\.1:\d+, which is in use/);
+    expect(await process.stop()).toBe(0);
+  }
 });
