@@ -36,7 +36,7 @@ async function printPrometheusRule(): Promise<string> {
   const { groups } = parse(await readFile('config/prometheus/alerts.yml', 'utf8')) as { groups: unknown[] };
   const metadata = { name: 'signalbox' };
   const rule = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', metadata, spec: { groups } };
-  return `# Written by \`npm run docs:generate\` from config/prometheus/alerts.yml.\n${stringify(rule)}`;
+  return `# Written by \`npm run docs:generate\` from config/prometheus/alerts.yml.\n${stringify(rule, { blockQuote: 'literal', lineWidth: 0 })}`;
 }
 
 function printErrors(): string {
