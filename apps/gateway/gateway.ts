@@ -253,6 +253,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     cancels,
     approvals,
     approvalStore,
+    auditKeeper,
     async start(): Promise<void> {
       await registry.register({ id, kind: 'gateway', details: {} });
       await Promise.all([runner.start(), catalog.start(), approvals.start()]);
@@ -279,6 +280,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       ]);
       // After the runner, which uses it until it is closed.
       await lateCancels.close();
+      tokenRing?.close();
       await Promise.all([keyRing.close(), usage.close()]);
       await auditKeeper?.close();
       try {

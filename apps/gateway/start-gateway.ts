@@ -96,7 +96,10 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     queue: (signal) => gateway.backing.queue.counts(signal),
     sessions: () => gateway.sessions.count(),
     toolChangesHeld: () => gateway.toolChanges.countPending(),
-    approvalsPending: () => gateway.approvalStore.countWaiting(),
+    approvals: () => gateway.approvalStore.waiting(),
+    budgets: async () => gateway.usage.budgets.used(),
+    auditBroken: async () => gateway.auditKeeper?.isBroken,
+    issuerKeysReadAt: async () => gateway.tokenRing?.keysReadAt,
   });
 
   const adapter = new FastifyAdapter({

@@ -165,6 +165,7 @@ export async function openWorker(
       mcpProcesses: () => countToolProcesses(),
       mcpInstances: async () => worker.instances(),
       isolationLevels: async () => worker.isolationOfServers(),
+      serversBelowIsolation: async () => worker.countBelowIsolation(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {

@@ -197,6 +197,11 @@ export class Worker {
     return Object.fromEntries(levels.filter(([, level]) => level >= 0));
   }
 
+  /** Command servers that are refused because their level is not available here. */
+  countBelowIsolation(): number {
+    return this.configured.refused.filter(({ code }) => code === 'isolation_too_low').length;
+  }
+
   private defaultLevel(): string {
     const { isolation, config } = this.parts;
     const level = config.isolation.minimum;
