@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 const token = 'a-token-of-the-operator';
@@ -54,6 +55,17 @@ verifies('operations.operator-routes', 'other refusals on the API pages', async 
   }
   const missing = `${box.url}/docs/missing.js`;
   expect(await ask(missing, {})).toEqual([missing, 404, 'not_found']);
+});
+
+verifies('operations.metrics-move', 'command servers that are refused for lack of isolation', async () => {
+  expect(await metricOf(box.workers[0]!.url, 'signalbox_isolation_refused_servers')).toBe(0);
+  const server = { command: process.execPath, args: ['-e', ''] };
+  const servers = { strong: { ...server, isolation: 'namespace' }, missing: { command: 'no-such-program' } };
+  // Without a PATH there is no bubblewrap.
+  const worker = await box.startWorker({ MCP_SERVERS: JSON.stringify(servers), PATH: '/nowhere' });
+  expect(await metricOf(worker.url, 'signalbox_isolation_refused_servers')).toBe(1);
+  expect(await metricOf(worker.url, 'signalbox_mcp_servers{state="refused"}')).toBe(2);
+  expect(await worker.stop()).toBe(0);
 });
 
 verifies('operations.metrics-port', 'of gateway, worker and Chimech; a port that is taken is named', async () => {

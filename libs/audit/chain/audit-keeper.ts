@@ -36,7 +36,7 @@ interface Ends {
 
 const longReads = { poolSize: 1, idleMs: 1_000, statementTimeoutMs: 600_000 };
 /** What a look reads: enough to notice a change while it is fresh, at a cost that does not grow with the audit. */
-const latest = { rows: 5_000, checkpoints: 100 };
+const latest = { rows: 2_000, checkpoints: 100 };
 /** Partitions are made for this month and so many after it. */
 const monthsAhead = 2;
 
@@ -91,8 +91,8 @@ export class AuditKeeper {
   async verify(): Promise<void> {
     const { database, verifyMs = 300_000, logger } = this.options;
     if (performance.now() - this.verifiedAt < verifyMs) return;
-    const { breaks, problems } = await verifyLatest(database, latest);
     this.verifiedAt = performance.now();
+    const { breaks, problems } = await verifyLatest(database, latest);
     const [first] = [...breaks.map(({ id, problem }) => `row ${id} ${problem}`), ...problems];
     this.found = this.found === true || first !== undefined;
     if (first === undefined) return;
