@@ -255,7 +255,8 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     approvalStore,
     auditKeeper,
     async start(): Promise<void> {
-      await registry.register({ id, kind: 'gateway', details: {} });
+      const mark = await workspaces.mark().catch(() => null);
+      await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });
       await Promise.all([runner.start(), catalog.start(), approvals.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));

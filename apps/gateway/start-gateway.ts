@@ -15,6 +15,7 @@ import {
   isolationCheck,
   queueCheck,
   serversCheck,
+  sharedWorkspacesCheck,
   storeCheck,
   workersCheck,
   workspacesCheck,
@@ -57,7 +58,7 @@ const migrationMs = 60_000;
 export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   const metrics = createMetrics();
   // This may fail, so it comes before anything that must be closed.
-  const { workspaces, check } = await openWorkspaces(config, logger);
+  const { workspaces, directory, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics, workspaces);
   try {
@@ -90,7 +91,12 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     logger,
   });
   notePolicy(config);
-  const health = new Health('gateway', [...healthChecks(gateway), check, configurationCheck(() => reloads.problem)]);
+  const health = new Health('gateway', [
+    ...healthChecks(gateway),
+    check,
+    sharedWorkspacesCheck({ workspaces, registry: gateway.registry, directory, logger }),
+    configurationCheck(() => reloads.problem),
+  ]);
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
@@ -245,7 +251,7 @@ async function openWorkspaces(config: Config, logger: Logger) {
   const directory = workspacesDirectory(config);
   const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
   const workspaces = await Workspaces.open(directory.path, bounds);
-  return { workspaces, check: workspacesCheck({ workspaces, directory, logger }) };
+  return { workspaces, directory, check: workspacesCheck({ workspaces, directory, logger }) };
 }
 
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {

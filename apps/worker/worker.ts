@@ -51,6 +51,7 @@ export interface WorkerParts {
   questions: QuestionStore;
   registry: ProcessRegistry;
   workspaces: Workspaces;
+  workspacesMark?: string | undefined;
   isolation: Isolation;
   /** Files that no tool server may read, besides Signalbox's own data. */
   unreadable?: readonly string[] | undefined;
@@ -249,6 +250,7 @@ export class Worker {
   private details(): ProcessInfo['details'] {
     return {
       isolation: this.isolationLevels().join(', '),
+      workspaces: this.parts.workspacesMark ?? null,
       servers: this.catalog.states().map((server) => {
         const isolation = this.configured.servers.find(({ name }) => name === server.name)?.isolation;
         return { ...server, ...(isolation === undefined ? {} : { isolation }) } satisfies ServerReport;

@@ -1,4 +1,5 @@
 // Operator routes requested from elsewhere: gateway and worker refuse with the same error shape.
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
@@ -66,6 +67,24 @@ verifies('operations.metrics-move', 'command servers that are refused for lack o
   expect(await metricOf(worker.url, 'signalbox_isolation_refused_servers')).toBe(1);
   expect(await metricOf(worker.url, 'signalbox_mcp_servers{state="refused"}')).toBe(2);
   expect(await worker.stop()).toBe(0);
+});
+
+verifies('operations.health-degraded', 'a worker whose workspaces are not those of the others', async () => {
+  const checkOf = async (url: string) => {
+    const report = (await (await fetch(`${url}/health/ready`)).json()) as { checks: { name: string }[] };
+    return report.checks.find(({ name }) => name === 'shared workspaces');
+  };
+  expect(await checkOf(box.workers[0]!.url)).toEqual({ name: 'shared workspaces', status: 'ok' });
+  const apart = await box.startWorker({ WORKSPACES_DIR: join(dirname(box.workspacesDir), 'apart') });
+  const line = await apart.logged(({ message }) => String(message).includes('another directory is there'));
+  expect(line).toMatchObject({ level: 'error', metadata: { setting: 'WORKSPACES_DIR' } });
+  expect(await checkOf(apart.url)).toMatchObject({
+    status: 'degraded',
+    reason: expect.stringMatching(/^WORKSPACES_DIR: another directory is there than in \d+ other processes/) as string,
+  });
+  // A gateway too says it, as soon as its check runs again.
+  await expect.poll(() => checkOf(box.url), { timeout: 10_000 }).toMatchObject({ status: 'degraded' });
+  expect(await apart.stop()).toBe(0);
 });
 
 verifies('operations.metrics-port', 'of gateway, worker and Chimech; a port that is taken is named', async () => {
