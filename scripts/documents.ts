@@ -1,7 +1,9 @@
 // Every generated document of the repository: path → text. Writing them is generate-docs.ts, the check that they are
 // current is documents.test.ts.
+import { readFile } from 'node:fs/promises';
 import * as prettier from 'prettier';
 import type { Registry } from 'prom-client';
+import { parse, stringify } from 'yaml';
 import { printEnvironmentExample, printJsonSchema, printReference } from '#libs/config/printing/print-reference.js';
 import { createChimechMetrics } from '#libs/metrics/chimech-metrics.js';
 import { createMetrics } from '#libs/metrics/metrics.js';
@@ -17,15 +19,24 @@ export async function generatedDocuments(): Promise<Map<string, string>> {
     ['docs/configuration.md', printReference()],
     ['docs/errors.md', printErrors()],
     ['docs/metrics.md', await printMetrics()],
+    ['k8s/monitoring/prometheus-rule.yaml', await printPrometheusRule()],
     ['docs/openapi.json', `${JSON.stringify(openApiDocument(routesOf(await gatewayControllers())), null, 2)}\n`],
   ]);
   const options = await prettier.resolveConfig('package.json');
   for (const [path, text] of documents) {
-    if (path.endsWith('.md') || path.endsWith('.schema.json')) {
+    if (/\.(?:md|schema\.json|yaml)$/.test(path)) {
       documents.set(path, await prettier.format(text, { ...options, filepath: path }));
     }
   }
   return documents;
+}
+
+/** For the Prometheus operator; kustomize cannot make it from the file itself. */
+async function printPrometheusRule(): Promise<string> {
+  const { groups } = parse(await readFile('config/prometheus/alerts.yml', 'utf8')) as { groups: unknown[] };
+  const metadata = { name: 'signalbox' };
+  const rule = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', metadata, spec: { groups } };
+  return `# Written by \`npm run docs:generate\` from config/prometheus/alerts.yml.\n${stringify(rule, { blockQuote: 'literal', lineWidth: 0 })}`;
 }
 
 function printErrors(): string {

@@ -5,6 +5,7 @@ import { isLoopback } from '#libs/config/check-config.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import type { Config } from '#libs/config/schema.js';
 import { Health } from '#libs/health/health.js';
+import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperatorAccess, operatorRequest } from '#libs/health/operator-access.js';
 import type { OpenLogger } from '#libs/logging/open-logger.js';
 import { createMcpServer } from '#libs/mcp-server/create-mcp-server.js';
@@ -44,12 +45,15 @@ export async function startChimech(config: Config, logger: OpenLogger): Promise<
       const status = report.status === 'unavailable' ? 503 : 200;
       return { status, contentType: json, text: JSON.stringify(report) };
     },
-    '/metrics': async (request) => {
-      operators.admit(operatorRequest(request));
-      const { registry } = metrics;
-      return { status: 200, contentType: registry.contentType, text: await registry.metrics() };
-    },
   };
+  const scrape = { contentType: metrics.registry.contentType, text: () => metrics.registry.metrics() };
+  if (access.port === undefined) {
+    pages['/metrics'] = async (request) => {
+      operators.admit(operatorRequest(request));
+      return { status: 200, contentType: scrape.contentType, text: await scrape.text() };
+    };
+  }
+  const onRefused = (limit: string) => metrics.rateLimited.inc({ limit });
   const stopWatching = watchKeyAge(age, logger);
   const serving = await serveOverHttp(mcp, {
     logger,
@@ -61,22 +65,25 @@ export async function startChimech(config: Config, logger: OpenLogger): Promise<
     maxSessions,
     authenticate: (request) => keys.identify(request),
     pages,
-    onRefused: (limit) => metrics.rateLimited.inc({ limit }),
+    onRefused,
   }).catch(async (error: unknown) => {
     stopWatching();
     await chimech.close();
     throw error;
   });
+  const metricsPort = await openMetricsPort(config, { scrape, access: operators, onBound: onRefused, logger });
   health.become('serving');
   void health.ready();
   const { port } = new URL(serving.url);
   logger.info({ metadata: { host: server.host, port: Number(port) } }, 'listening');
+  if (metricsPort !== undefined)
+    logger.info({ metadata: { host: server.host, port: metricsPort.port } }, 'metrics listen');
   return {
     async stop(graceMs) {
       health.become('stopping');
       stopWatching();
       await serving.close(graceMs);
-      await Promise.allSettled([mcp.close(), chimech.close()]);
+      await Promise.allSettled([mcp.close(), chimech.close(), metricsPort?.close()]);
     },
   };
 }

@@ -259,8 +259,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     cancels,
     approvals,
     approvalStore,
+    auditKeeper,
     async start(): Promise<void> {
-      await registry.register({ id, kind: 'gateway', details: {} });
+      const mark = await workspaces.mark().catch(() => null);
+      await registry.register({ id, kind: 'gateway', details: { workspaces: mark } });
       await Promise.all([runner.start(), catalog.start(), approvals.start()]);
       stopListening.push(await listenForCancels(backing.channels, id, cancels));
       stopListening.push(await listenForDeleted(backing.channels, (session) => sessions.forget(session)));
@@ -285,6 +287,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       ]);
       // After the runner, which uses it until it is closed.
       await lateCancels.close();
+      tokenRing?.close();
       await Promise.all([keyRing.close(), usage.close()]);
       await auditKeeper?.close();
       try {

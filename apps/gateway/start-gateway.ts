@@ -15,11 +15,13 @@ import {
   isolationCheck,
   queueCheck,
   serversCheck,
+  sharedWorkspacesCheck,
   storeCheck,
   workersCheck,
   workspacesCheck,
 } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
+import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { QuietConnections } from '#libs/http-server/quiet-connections.js';
@@ -56,7 +58,7 @@ const migrationMs = 60_000;
 export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   const metrics = createMetrics();
   // This may fail, so it comes before anything that must be closed.
-  const { workspaces, check } = await openWorkspaces(config, logger);
+  const { workspaces, directory, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
   const gateway = await openGateway(config, logger, metrics, workspaces);
   try {
@@ -89,13 +91,21 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     logger,
   });
   notePolicy(config);
-  const health = new Health('gateway', [...healthChecks(gateway), check, configurationCheck(() => reloads.problem)]);
+  const health = new Health('gateway', [
+    ...healthChecks(gateway),
+    check,
+    sharedWorkspacesCheck({ workspaces, registry: gateway.registry, directory, logger }),
+    configurationCheck(() => reloads.problem),
+  ]);
   const access = new OperatorAccess(config.metrics.token);
   const scrape = new Scrape(metrics, {
     queue: (signal) => gateway.backing.queue.counts(signal),
     sessions: () => gateway.sessions.count(),
     toolChangesHeld: () => gateway.toolChanges.countPending(),
-    approvalsPending: () => gateway.approvalStore.countWaiting(),
+    approvals: () => gateway.approvalStore.waiting(),
+    budgets: async () => gateway.usage.budgets.used(),
+    auditBroken: async () => gateway.auditKeeper?.isBroken,
+    issuerKeysReadAt: async () => gateway.tokenRing?.keysReadAt,
   });
 
   const adapter = new FastifyAdapter({
@@ -110,7 +120,11 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 8_192 },
   });
-  const operations = OperationsModule.of({ health, scrape, access });
+  const operations = OperationsModule.of({
+    health,
+    scrape: config.metrics.port === undefined ? scrape : undefined,
+    access,
+  });
   const filter = new AppErrorFilter(logger, (error) => metrics.countError(error));
   const module = GatewayModule.of({ config, gateway, workspaces, admission, mcp, logger, metrics, operations, filter });
   const fastify: FastifyInstance = adapter.getInstance();
@@ -148,11 +162,13 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   }
   const { host, port } = config.server;
   await app.listen(port, host);
+  const metricsPort = await openMetricsPort(config, { scrape, access, onBound, logger });
   health.become('serving');
   // Run the checks once, so that problems are logged from the start.
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
+  if (metricsPort !== undefined) logger.info({ metadata: { host, port: metricsPort.port } }, 'metrics listen');
   const warming = new AbortController();
   void warmUp(config, warming.signal).catch((error: unknown) => logger.warn({ error }, 'the gateway did not warm up'));
 
@@ -169,7 +185,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
       places.close();
       await gateway.close();
       connections.close();
-      await app.close();
+      await Promise.all([app.close(), metricsPort?.close()]);
     },
   };
 }
@@ -235,7 +251,7 @@ async function openWorkspaces(config: Config, logger: Logger) {
   const directory = workspacesDirectory(config);
   const bounds = { maxBytes, maxFiles, maxDepth, minFreeBytes: min_free_bytes, quota };
   const workspaces = await Workspaces.open(directory.path, bounds);
-  return { workspaces, check: workspacesCheck({ workspaces, directory, logger }) };
+  return { workspaces, directory, check: workspacesCheck({ workspaces, directory, logger }) };
 }
 
 function healthChecks({ database, backing, registry, toolServers }: Gateway) {

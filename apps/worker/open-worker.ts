@@ -13,6 +13,7 @@ import {
   isolationCheck,
   queueCheck,
   serversCheck,
+  sharedWorkspacesCheck,
   spoolCheck,
   storeCheck,
   workspacesCheck,
@@ -123,6 +124,7 @@ export async function openWorker(
     questions: new QuestionStore(database, audit),
     registry,
     workspaces,
+    workspacesMark: await workspaces.mark().catch(() => undefined),
     isolation,
     unreadable,
     builtins: new Map([workspaceServer, ...own.servers].map((server) => [server.name, server])),
@@ -155,6 +157,7 @@ export async function openWorker(
       serversCheck(async () => Object.fromEntries(worker.catalog.states().map(({ name, state }) => [name, state]))),
       isolationCheck(async () => worker.isolationLevels()),
       workspacesCheck({ workspaces, directory, logger }),
+      sharedWorkspacesCheck({ workspaces, registry, directory, logger }),
       spoolCheck(() => ({ rows: worker.outcomes.spooledRows, hasRoom: worker.outcomes.canKeep(0) })),
     ],
     gauges: {
@@ -166,6 +169,7 @@ export async function openWorker(
       mcpProcesses: () => countToolProcesses(),
       mcpInstances: async () => worker.instances(),
       isolationLevels: async () => worker.isolationOfServers(),
+      serversBelowIsolation: async () => worker.countBelowIsolation(),
       auditSpoolRows: async () => worker.outcomes.spooledRows,
     },
     start: async () => {

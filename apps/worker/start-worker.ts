@@ -8,6 +8,7 @@ import type { Config } from '#libs/config/schema.js';
 import { migrate } from '#libs/postgres/migrate.js';
 import { configurationCheck } from '#libs/health/checks.js';
 import { Health } from '#libs/health/health.js';
+import { openMetricsPort } from '#libs/health/metrics-port.js';
 import { OperationsModule } from '#libs/health/operations.module.js';
 import { OperatorAccess } from '#libs/health/operator-access.js';
 import { boundServer } from '#libs/http-server/bound-server.js';
@@ -62,7 +63,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   boundServer(fastify.server, { stuckReaderMs: config.server.stuck_reader_ms, onBound, logger });
   boundPipelines(fastify, () => onBound('pipelined_requests'));
   const app = await NestFactory.create<NestFastifyApplication>(
-    OperationsModule.of({ health, scrape, access }),
+    OperationsModule.of({ health, scrape: config.metrics.port === undefined ? scrape : undefined, access }),
     adapter,
     {
       logger: new NestLog(logger),
@@ -78,11 +79,13 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   }
   const { host, worker_port } = config.server;
   await app.listen(worker_port, host);
+  const metricsPort = await openMetricsPort(config, { scrape, access, onBound, logger });
   health.become('serving');
   // Run the checks once, so that problems are logged from the start.
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
+  if (metricsPort !== undefined) logger.info({ metadata: { host, port: metricsPort.port } }, 'metrics listen');
 
   return {
     reload: () => void reloads.request('SIGHUP'),
@@ -98,7 +101,7 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
         );
       }
       await settled;
-      await Promise.allSettled([opened.close(), app.close()]);
+      await Promise.allSettled([opened.close(), app.close(), metricsPort?.close()]);
     },
   };
 }

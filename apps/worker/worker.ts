@@ -52,6 +52,7 @@ export interface WorkerParts {
   questions: QuestionStore;
   registry: ProcessRegistry;
   workspaces: Workspaces;
+  workspacesMark?: string | undefined;
   isolation: Isolation;
   /** Files that no tool server may read, besides Signalbox's own data. */
   unreadable?: readonly string[] | undefined;
@@ -202,6 +203,11 @@ export class Worker {
     return Object.fromEntries(levels.filter(([, level]) => level >= 0));
   }
 
+  /** Command servers that are refused because their level is not available here. */
+  countBelowIsolation(): number {
+    return this.configured.refused.filter(({ code }) => code === 'isolation_too_low').length;
+  }
+
   private defaultLevel(): string {
     const { isolation, config } = this.parts;
     const level = config.isolation.minimum;
@@ -249,6 +255,7 @@ export class Worker {
   private details(): ProcessInfo['details'] {
     return {
       isolation: this.isolationLevels().join(', '),
+      workspaces: this.parts.workspacesMark ?? null,
       servers: this.catalog.states().map((server) => {
         const isolation = this.configured.servers.find(({ name }) => name === server.name)?.isolation;
         return { ...server, ...(isolation === undefined ? {} : { isolation }) } satisfies ServerReport;

@@ -164,11 +164,13 @@ export class ApprovalStore {
     await this.database.query(forget, []);
   }
 
-  async countWaiting(): Promise<number> {
-    const statement = `/* approvals.count */ select count(*)::int as waiting from approvals
-      where kind <> 'sampling' and state = 'waiting' and expires_at > clock_timestamp()`;
-    const [row] = await this.database.query<{ waiting: number }>(statement, []);
-    return row!.waiting;
+  /** How many calls wait for a person, and for how long the first of them does: 0 if none. */
+  async waiting(): Promise<{ count: number; oldestAgeMs: number }> {
+    const statement = `/* approvals.count */ select count(*)::int as count,
+        coalesce(extract(epoch from clock_timestamp() - min(created_at)) * 1000, 0)::float8 as "oldestAgeMs"
+      from approvals where kind <> 'sampling' and state = 'waiting' and expires_at > clock_timestamp()`;
+    const [row] = await this.database.query<{ count: number; oldestAgeMs: number }>(statement, []);
+    return row!;
   }
 
   /** How many calls of the principal wait for an approval, and which of these approvals are written. */

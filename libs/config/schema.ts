@@ -6,7 +6,7 @@ import { budgetsSchema, limitsSchema, usageSchema } from './schemas/limits-schem
 import { policySchema } from './schemas/policy-schema.js';
 import { priceSchema } from './price-table.js';
 import { changePolicies, serverSchema } from './schemas/server-schema.js';
-import { bytes, count, ms, secret, secretUrl } from './setting-kinds.js';
+import { bytes, count, ms, port, secret, secretUrl } from './setting-kinds.js';
 
 export const providerSchema = z.strictObject({
   kind: z.enum(['openai', 'anthropic', 'gemini', 'offline']).describe('Family; openai is for any compatible server'),
@@ -93,8 +93,8 @@ export const configSchema = z.strictObject({
   server: z
     .strictObject({
       host: z.string().default('127.0.0.1').describe('Address that the gateway listens on'),
-      port: z.number().int().min(0).max(65_535).default(8000).describe('Port of the gateway'),
-      worker_port: z.number().int().min(0).max(65_535).default(8001).describe('Port of the worker: health and metrics'),
+      port: port('Port of the gateway').default(8000),
+      worker_port: port('Port of the worker: health and metrics').default(8001),
       allowed_hosts: z.array(z.string()).default([]).describe('Host headers accepted besides the listening address'),
       allowed_origins: z.array(z.string()).default([]).describe('Browser origins that may call'),
       shutdown_grace_ms: ms('How long a shutdown waits for runs and calls').default(25_000),
@@ -237,7 +237,14 @@ export const configSchema = z.strictObject({
       content: z.boolean().default(false).describe('Also log arguments and results'),
     })
     .prefault({}),
-  metrics: z.strictObject({ token: secret.optional().describe('Token for /metrics from other machines') }).prefault({}),
+  metrics: z
+    .strictObject({
+      port: port(
+        'Port of /metrics, in every process, on which nothing else is served; default: its main port',
+      ).optional(),
+      token: secret.optional().describe('Token for /metrics from other machines'),
+    })
+    .prefault({}),
   telemetry: z
     .strictObject({
       otlp_endpoint: z

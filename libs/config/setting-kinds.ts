@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 export const ms = (description: string) => z.number().int().positive().describe(`${description}, ms`);
 export const count = (description: string) => z.number().int().positive().describe(description);
+export const port = (description: string) => z.number().int().min(0).max(65_535).describe(description);
 export const bytes = (description: string) => z.number().int().positive().describe(`${description}, bytes`);
 
 /** Never printed, and refused as a literal in the file. Comes from a variable, its *_FILE, or ${NAME} in the file. */

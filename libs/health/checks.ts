@@ -111,7 +111,45 @@ function problemOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
   if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) return `no space is left (${code})`;
   if (code === 'EROFS') return `it is read-only (${code})`;
+  if (code === 'EACCES') {
+    return `user ${process.getuid?.()} may not write it (${code}); for volumes see docs/deployment.md#volumes`;
+  }
   return `it must be a directory that this user can write (${code})`;
+}
+
+export interface SharedWorkspacesParts {
+  workspaces: Pick<Workspaces, 'mark'>;
+  registry: Pick<ProcessRegistry, 'alive'>;
+  directory: WorkspacesDirectory;
+  logger: Logger;
+}
+
+/** Whether the other gateways and workers have the same directory of workspaces (`details.workspaces`). A change is logged. */
+export function sharedWorkspacesCheck({ workspaces, registry, directory, logger }: SharedWorkspacesParts): HealthCheck {
+  let known: string | undefined;
+  return {
+    name: 'shared workspaces',
+    async check() {
+      // Without a mark it cannot be written, as the check of the workspaces says.
+      const mark = await workspaces.mark().catch(() => undefined);
+      if (mark === undefined) return ok;
+      // Without the database nothing is known of the others, as the check of the store says.
+      const seen = await Promise.all(
+        (['gateway', 'worker'] as const).map((kind) => registry.alive(kind, workerSeenMs).catch(() => [])),
+      );
+      const marks = seen.flat().map(({ details }) => details['workspaces']);
+      const apart = marks.filter((other) => typeof other === 'string' && other !== mark).length;
+      const reason =
+        apart === 0
+          ? undefined
+          : `${directory.setting}: another directory is there than in ${apart} other processes. ` +
+            'Gateways and workers need one that they share (docs/deployment.md#volumes)';
+      if (reason !== undefined && known === undefined)
+        logger.error({ metadata: { setting: directory.setting } }, reason);
+      known = reason;
+      return reason === undefined ? ok : { status: 'degraded', reason };
+    },
+  };
 }
 
 /** Why the configuration that was read last is not in force, if it is not. */

@@ -1,4 +1,5 @@
-// Health and metrics of a process as one Nest module, which gateway and worker import with their own checks.
+// Health and metrics of a process as one Nest module, which gateway and worker import with their own checks. Without
+// `scrape` the metrics are elsewhere (metrics-port.ts).
 import { Module, type DynamicModule } from '@nestjs/common';
 import { MetricsController } from '#libs/metrics/metrics.controller.js';
 import { Scrape } from '#libs/metrics/scrape.js';
@@ -8,10 +9,10 @@ import { OperatorAccess } from './operator-access.js';
 
 @Module({})
 export class OperationsModule {
-  static of(parts: { health: Health; scrape: Scrape; access: OperatorAccess }): DynamicModule {
+  static of(parts: { health: Health; scrape: Scrape | undefined; access: OperatorAccess }): DynamicModule {
     return {
       module: OperationsModule,
-      controllers: [HealthController, MetricsController],
+      controllers: parts.scrape === undefined ? [HealthController] : [HealthController, MetricsController],
       providers: [
         { provide: Health, useValue: parts.health },
         { provide: Scrape, useValue: parts.scrape },

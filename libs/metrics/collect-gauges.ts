@@ -18,8 +18,15 @@ export interface GaugeSources {
   mcpProcesses?(signal: AbortSignal): Promise<number>;
   /** Command server to its level, 0 to 3. */
   isolationLevels?(signal: AbortSignal): Promise<Record<string, number>>;
+  serversBelowIsolation?(signal: AbortSignal): Promise<number>;
   toolChangesHeld?(signal: AbortSignal): Promise<number>;
-  approvalsPending?(signal: AbortSignal): Promise<number>;
+  approvals?(signal: AbortSignal): Promise<{ count: number; oldestAgeMs: number }>;
+  /** Of callers with a budget. */
+  budgets?(signal: AbortSignal): Promise<{ largestShare: number; exhausted: number }>;
+  /** Undefined where nobody has looked. */
+  auditBroken?(signal: AbortSignal): Promise<boolean | undefined>;
+  /** Epoch ms; 0: never. Undefined without an issuer. */
+  issuerKeysReadAt?(signal: AbortSignal): Promise<number | undefined>;
 }
 
 const deadlineMs = 500;
@@ -100,9 +107,41 @@ export async function collectGauges(metrics: Metrics, sources: GaugeSources): Pr
       (count) => metrics.toolChangesHeld.set(count),
     ),
     fill(
-      sources.approvalsPending?.bind(sources),
-      () => metrics.approvalsPending.remove(),
-      (count) => metrics.approvalsPending.set(count),
+      sources.serversBelowIsolation?.bind(sources),
+      () => metrics.serversBelowIsolation.remove(),
+      (count) => metrics.serversBelowIsolation.set(count),
+    ),
+    fill(
+      sources.approvals?.bind(sources),
+      () => {
+        metrics.approvalsPending.remove();
+        metrics.approvalsOldestAge.remove();
+      },
+      ({ count, oldestAgeMs }) => {
+        metrics.approvalsPending.set(count);
+        metrics.approvalsOldestAge.set(oldestAgeMs / 1000);
+      },
+    ),
+    fill(
+      sources.budgets?.bind(sources),
+      () => {
+        metrics.budgetLargestShare.remove();
+        metrics.budgetsExhausted.remove();
+      },
+      ({ largestShare, exhausted }) => {
+        metrics.budgetLargestShare.set(largestShare);
+        metrics.budgetsExhausted.set(exhausted);
+      },
+    ),
+    fill(
+      sources.auditBroken?.bind(sources),
+      () => metrics.auditBroken.remove(),
+      (broken) => metrics.auditBroken.set(Number(broken)),
+    ),
+    fill(
+      sources.issuerKeysReadAt?.bind(sources),
+      () => metrics.issuerKeysReadAt.remove(),
+      (readAt) => metrics.issuerKeysReadAt.set(readAt! / 1000),
     ),
   ]);
 }

@@ -46,6 +46,16 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
 
   const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');
   approvalsPending.set(0);
+  // Gauges that a process has only if it knows the value: without labels they would begin at 0.
+  const auditBroken = gauge(
+    'audit_broken',
+    '1 if the latest rows or checkpoints of the audit were found to be not as they were written',
+  );
+  const issuerKeysReadAt = gauge(
+    'issuer_keys_read_timestamp_seconds',
+    'When the OIDC issuer last gave its keys (JWKS); 0: never',
+  );
+  for (const known of [auditBroken, issuerKeysReadAt]) known.remove();
   const approvals = counter('approvals_total', 'Calls that needed an approval, by final state', ['state']);
   for (const state of ['approved', 'denied', 'expired', 'cancelled']) approvals.inc({ state }, 0);
   const approvalNotices = counter('approval_notices_total', 'Attempts to notify the webhook of a waiting call', [
@@ -119,6 +129,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'Isolation of command servers: 0 none, 1 process, 2 confined, 3 namespace',
       ['server'],
     ),
+    serversBelowIsolation: gauge(
+      'isolation_refused_servers',
+      'Command servers refused because this machine lacks their isolation',
+    ),
     mcpInstances: gauge('mcp_instances', 'Instances of tool servers', ['server', 'state']),
     mcpConnects: counter('mcp_connects_total', 'Started instances of tool servers', ['server', 'outcome']),
     mcpClosed: counter('mcp_instances_closed_total', 'Ended instances of tool servers', ['server', 'reason']),
@@ -140,6 +154,14 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     workspaceBytes: gauge('workspace_bytes', 'Total bytes of all workspaces that a worker sees'),
     workspaceFreeBytes: gauge('workspace_free_bytes', 'Free bytes on the disk of the workspaces'),
     approvalsPending,
+    approvalsOldestAge: gauge('approvals_oldest_age_seconds', 'How long the first of the waiting calls has waited'),
+    budgetLargestShare: gauge(
+      'budget_largest_used_ratio',
+      'Used share of the budget that is nearest to its end, of callers seen by this gateway',
+    ),
+    budgetsExhausted: gauge('budgets_exhausted', 'Callers seen by this gateway that have used up a budget'),
+    auditBroken,
+    issuerKeysReadAt,
     approvals,
     approvalNotices,
     samplings,

@@ -34,6 +34,7 @@ export interface BudgetsParts {
 }
 
 interface Known extends Spender {
+  limits: BudgetSettings;
   spent: Spent | undefined;
   readAt: number;
   /** Here, since it was read. */
@@ -70,7 +71,7 @@ export class Budgets {
   spentBy(caller: BudgetCaller): SpentBudget | undefined | Promise<SpentBudget | undefined> {
     const limits = this.limitsOf(caller);
     if (limits === undefined) return undefined;
-    const known = this.knownOf(caller);
+    const known = this.knownOf(caller, limits);
     const found = this.judge(known, limits);
     if (found !== undefined || this.isFresh(known, limits)) return found;
     return this.reading.submit(known).then(() => this.judge(known, limits));
@@ -79,7 +80,7 @@ export class Budgets {
   /** As far as is known here: for every call of a round. */
   isSpent(caller: BudgetCaller): boolean {
     const limits = this.limitsOf(caller);
-    return limits !== undefined && this.judge(this.knownOf(caller), limits) !== undefined;
+    return limits !== undefined && this.judge(this.knownOf(caller, limits), limits) !== undefined;
   }
 
   hasBudget(caller: BudgetCaller): boolean {
@@ -90,9 +91,18 @@ export class Budgets {
   add(caller: BudgetCaller, nanoUsd: number): boolean {
     const limits = this.limitsOf(caller);
     if (limits === undefined || nanoUsd === 0) return false;
-    const known = this.knownOf(caller);
+    const known = this.knownOf(caller, limits);
     known.added += nanoUsd;
     return isNear(known, limits);
+  }
+
+  /** Of the callers that were seen here: the largest used share of a budget, and how many of them have used one up. */
+  used(): { largestShare: number; exhausted: number } {
+    const shares = [...this.callers.values()].map((known) => this.usedShare(known));
+    return {
+      largestShare: shares.reduce((largest, share) => Math.max(largest, share), 0),
+      exhausted: shares.filter((share) => share >= 1).length,
+    };
   }
 
   close(): Promise<void> {
@@ -106,12 +116,15 @@ export class Budgets {
     return day_usd === undefined && month_usd === undefined ? undefined : { day_usd, month_usd };
   }
 
-  private knownOf({ keyId, principal }: BudgetCaller): Known {
+  private knownOf({ keyId, principal }: BudgetCaller, limits: BudgetSettings): Known {
     const id = keyId ?? `user:${principal}`;
     const known = this.callers.get(id);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      known.limits = limits;
+      return known;
+    }
     if (this.callers.size >= maxCallers) this.callers.delete(this.callers.keys().next().value!);
-    const first: Known = { keyId, principal, spent: undefined, readAt: -Infinity, added: 0 };
+    const first: Known = { keyId, principal, limits, spent: undefined, readAt: -Infinity, added: 0 };
     this.callers.set(id, first);
     return first;
   }
@@ -134,6 +147,19 @@ export class Budgets {
       return { period: 'day', usd: day_usd!, leftMs: spent.dayLeftMs - age };
     }
     return undefined;
+  }
+
+  private usedShare({ spent, readAt, added, limits: { day_usd, month_usd } }: Known): number {
+    if (spent === undefined) return 0;
+    const age = this.now() - readAt;
+    const share = (nanoUsd: number, usd: number | undefined, leftMs: number) => {
+      if (usd === undefined || age >= leftMs) return 0;
+      return usd === 0 ? 1 : (nanoUsd + added) / (usd * 1e9);
+    };
+    return Math.max(
+      share(spent.dayNanoUsd, day_usd, spent.dayLeftMs),
+      share(spent.monthNanoUsd, month_usd, spent.monthLeftMs),
+    );
   }
 
   private async read(callers: readonly Known[]): Promise<void> {

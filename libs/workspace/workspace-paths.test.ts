@@ -231,3 +231,12 @@ verifies(
   },
   120_000,
 );
+
+test('one mark for all who share the directory, however many begin at once', async () => {
+  const opened = await Promise.all(Array.from({ length: 20 }, () => Workspaces.open(root, limits)));
+  const marks = new Set(await Promise.all(opened.map((each) => each.mark())));
+  expect([...marks]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  const elsewhere = await Workspaces.open(join(base, 'elsewhere'), limits);
+  expect(marks).not.toContain(await elsewhere.mark());
+  expect(await workspaces.directories()).toEqual(['dir-a']);
+});

@@ -2,8 +2,9 @@
 // no sessions and does not decide who owns them.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Directory } from './directory.js';
 import { errorCode } from './file-errors.js';
 import { FreeSpace } from './free-space.js';
@@ -16,6 +17,11 @@ import { Workspace, type WorkspacePlace } from './workspace.js';
 
 /** Being removed: after a crash the sweeper removes them. */
 const doomedPrefix = '.removing-';
+const markName = '.signalbox-directory';
+const markForm = /^[0-9a-f]{32}$/;
+/** The time that another process may take between making the file and writing it. */
+const markAttempts = 20;
+const markPauseMs = 50;
 /** Enough to detect a full disk, which still accepts an empty file. */
 const probeBytes = Buffer.alloc(4_096);
 
@@ -28,6 +34,7 @@ export interface WorkspaceBounds extends WorkspaceLimits {
 
 export class Workspaces {
   private readonly ledger: UsageLedger;
+  private marking: Promise<string> | undefined;
   readonly space: FreeSpace;
 
   private constructor(
@@ -63,6 +70,15 @@ export class Workspaces {
     } finally {
       await rm(path, { force: true });
     }
+  }
+
+  /** What is in a file of the directory: the same for all processes that share it. @throws the system's error */
+  mark(): Promise<string> {
+    this.marking ??= readMark(join(this.root, markName)).catch((error: unknown) => {
+      this.marking = undefined;
+      throw error;
+    });
+    return this.marking;
   }
 
   private async make(): Promise<void> {
@@ -152,6 +168,23 @@ export class Workspaces {
       await root.close();
     }
   }
+}
+
+/** The first process makes it, with random contents; the others read it. */
+async function readMark(path: string): Promise<string> {
+  const made = randomBytes(16).toString('hex');
+  try {
+    await writeFile(path, made, { flag: 'wx', mode: 0o600 });
+    return made;
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
+  for (let attempt = 0; attempt < markAttempts; attempt += 1) {
+    const read = await readFile(path, 'utf8');
+    if (markForm.test(read)) return read;
+    await delay(markPauseMs);
+  }
+  throw new Error(`${markName} is not as it was made`);
 }
 
 const doomedName = () => `${doomedPrefix}${randomBytes(8).toString('hex')}`;

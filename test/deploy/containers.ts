@@ -7,6 +7,7 @@ import { type Program, run } from '../faults/processes.js';
 import { type ProgramEnd, runProgram } from '../support/run-program.js';
 import {
   type ComposeFile,
+  containersOf,
   type Manifest,
   podsOf,
   root,
@@ -39,9 +40,11 @@ export function composePlan({ services }: ComposeFile, name: string): ContainerP
   };
 }
 
-export function kubernetesPlan(manifests: readonly Manifest[], name: string): ContainerPlan {
-  const { spec } = podsOf(manifests).get(name)!;
-  const container = spec.containers[0]!;
+/** A container of the pods that `deployment` makes. */
+export function kubernetesPlan(manifests: readonly Manifest[], deployment: string, name: string): ContainerPlan {
+  const pod = podsOf(manifests).get(deployment)!;
+  const { spec } = pod;
+  const container = containersOf(pod).find((each) => each.name === name)!;
   const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
   return {
     command: container.args ?? [],

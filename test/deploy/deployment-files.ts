@@ -2,7 +2,7 @@
 // secrets that the script makes. Nothing is written into the checkout.
 import { generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -59,12 +59,16 @@ export interface Manifest {
 
 export type Overlay = 'dev' | 'prod';
 
-/** What `kubectl apply -k` would send. */
-export function buildOverlay(overlay: Overlay): Manifest[] {
+/** What `kubectl apply -k` would send, after `namespace` of its kustomization was set to this one. */
+export function buildOverlay(overlay: Overlay, namespace = 'signalbox'): Manifest[] {
   const copy = mkdtempSync(join(tmpdir(), 'signalbox-k8s-'));
   try {
-    cpSync(join(root, 'k8s'), copy, { recursive: true });
-    const directory = join(copy, 'overlays', overlay);
+    for (const part of ['k8s', 'config/redis', 'config/grafana']) {
+      cpSync(join(root, part), join(copy, part), { recursive: true });
+    }
+    const directory = join(copy, 'k8s/overlays', overlay);
+    const path = join(directory, 'kustomization.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^namespace: .*$/m, `namespace: ${namespace}`));
     if (overlay === 'dev') makeSecrets(join(directory, 'secrets'));
     const text = execFileSync('kubectl', ['kustomize', directory], { encoding: 'utf8', timeout: 30_000 });
     return parseAllDocuments(text).map((document) => unfolded(document.toJS() as Manifest));
@@ -88,6 +92,11 @@ export interface Container {
   name: string;
   image: string;
   args?: string[];
+  env?: {
+    name: string;
+    value?: string;
+    valueFrom?: { fieldRef?: { fieldPath: string }; configMapKeyRef?: { name: string; key: string } };
+  }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string; optional?: boolean } }[];
   ports?: { name: string; containerPort: number }[];
   startupProbe?: Probe;
@@ -105,6 +114,7 @@ export interface PodTemplate {
     automountServiceAccountToken?: boolean;
     terminationGracePeriodSeconds?: number;
     securityContext: Record<string, unknown>;
+    initContainers?: Container[];
     containers: Container[];
     volumes: {
       name: string;
@@ -121,11 +131,28 @@ export function podsOf(manifests: readonly Manifest[]): Map<string, PodTemplate>
   return new Map(makers.map(({ metadata, spec }) => [metadata.name, spec['template'] as PodTemplate]));
 }
 
-/** What a container's ConfigMaps set. */
-export function settingsOf(manifests: readonly Manifest[], { envFrom = [] }: Container): Settings {
-  const maps = envFrom.map(({ configMapRef }) => configMapRef?.name);
-  const found = manifests.filter(({ kind, metadata }) => kind === 'ConfigMap' && maps.includes(metadata.name));
-  return Object.assign({}, ...found.map(({ data }) => data)) as Settings;
+export const containersOf = ({ spec: { initContainers = [], containers } }: PodTemplate): Container[] => [
+  ...initContainers,
+  ...containers,
+];
+
+/** A container's environment as the kubelet makes it: ConfigMaps, then its own entries, which may name those above them. */
+export function settingsOf(manifests: readonly Manifest[], { envFrom = [], env = [] }: Container): Settings {
+  const dataOf = (name: string | undefined) =>
+    manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name)?.data ?? {};
+  const namespace = manifests.find(({ kind }) => kind === 'Namespace')!.metadata.name;
+  const own: Settings = {};
+  for (const { name, value = '', valueFrom } of env) {
+    const { fieldRef, configMapKeyRef } = valueFrom ?? {};
+    if (fieldRef !== undefined && fieldRef.fieldPath !== 'metadata.namespace') throw new Error(fieldRef.fieldPath);
+    own[name] =
+      fieldRef !== undefined
+        ? namespace
+        : configMapKeyRef !== undefined
+          ? dataOf(configMapKeyRef.name)[configMapKeyRef.key]!
+          : value.replaceAll(/\$\((\w+)\)/g, (text, other: string) => own[other] ?? text);
+  }
+  return Object.assign({}, ...envFrom.map(({ configMapRef }) => dataOf(configMapRef?.name)), own) as Settings;
 }
 
 /** Variables that no setting of ours has. */

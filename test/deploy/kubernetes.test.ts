@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { closingMs } from '#libs/process/run-process.js';
@@ -5,9 +7,12 @@ import { verifies } from '../verifies.js';
 import {
   anySecret,
   buildOverlay,
+  containersOf,
   type Manifest,
   podsOf,
   readText,
+  readYaml,
+  root,
   settingsOf,
   unknownSettings,
 } from './deployment-files.js';
@@ -38,44 +43,114 @@ withTools(['kubectl'], () => {
   verifies('deployment.kubernetes-consistent', 'secrets, settings, claims, services, scale targets', () => {
     for (const overlay of overlays) {
       const all = manifests(overlay);
-      const given = overlay === 'prod' ? ['signalbox-connections', 'signalbox-chimech'] : [];
+      const given = overlay === 'prod' ? ['signalbox-connections', 'signalbox-chimech', 'signalbox-audit'] : [];
       const there = (kind: string, name: string | undefined) =>
         name === undefined
           ? []
           : [...names(all, kind), ...(kind === 'Secret' ? given : [])].includes(name)
             ? []
             : [name];
-      for (const [pod, { spec }] of podsOf(all)) {
+      for (const [pod, template] of podsOf(all)) {
+        const { spec } = template;
         const missing = [
           ...spec.volumes.flatMap(({ secret, configMap, persistentVolumeClaim }) => [
             ...there('Secret', secret?.secretName),
             ...there('ConfigMap', configMap?.name),
             ...there('PersistentVolumeClaim', persistentVolumeClaim?.claimName),
           ]),
-          ...spec.containers.flatMap(({ envFrom = [] }) =>
-            envFrom.flatMap(({ configMapRef, secretRef }) => [
+          ...containersOf(template).flatMap(({ envFrom = [], env = [] }) => [
+            ...envFrom.flatMap(({ configMapRef, secretRef }) => [
               ...there('ConfigMap', configMapRef?.name),
               ...(secretRef?.optional === true ? [] : there('Secret', secretRef?.name)),
             ]),
-          ),
+            ...env.flatMap(({ valueFrom }) => there('ConfigMap', valueFrom?.configMapKeyRef?.name)),
+          ]),
         ];
         expect(missing, `${overlay}: what ${pod} refers to`).toEqual([]);
         const volumes = spec.volumes.map(({ name }) => name).concat('data');
-        const mounted = spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name));
+        const mounted = containersOf(template).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name));
         expect(mounted.filter((name) => !volumes.includes(name), pod)).toEqual([]);
       }
       for (const { kind, metadata, spec } of all) {
         expect(metadata.namespace ?? metadata.name, `${kind} ${metadata.name}`).toBe('signalbox');
         const target = (spec?.['scaleTargetRef'] as { name: string } | undefined)?.name;
         expect(there('Deployment', target), `${kind} ${metadata.name}`).toEqual([]);
-        if (kind === 'Deployment' && overlay === 'prod') expect(spec).not.toHaveProperty('replicas');
+        // A Job cannot be applied again after a change.
+        expect(kind).not.toBe('Job');
+        if (kind === 'Deployment' && overlay === 'prod') {
+          const scaled = all.some(
+            ({ spec }) => (spec?.['scaleTargetRef'] as { name?: string })?.name === metadata.name,
+          );
+          expect(Object.hasOwn(spec, 'replicas'), metadata.name).toBe(!scaled);
+        }
+        // The pods that read it restart when it changes.
+        if (kind === 'ConfigMap' && metadata.name !== 'signalbox-dashboards') {
+          expect(metadata.name).toMatch(/^(?:signalbox-(?:settings|chimech)|redis)-[a-z0-9]{10}$/);
+        }
       }
     }
     expect(names(manifests('prod'), 'Secret')).toEqual([]);
     expect(names(manifests('prod'), 'StatefulSet')).toEqual([]);
-    const redis = manifests('dev').find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'redis');
-    const lines = readText('config/redis/redis.conf').split('\n');
-    expect(redis?.data?.['redis.conf']).toBe(lines.filter((line) => !line.startsWith('#')).join('\n'));
+    const maps = manifests('dev').filter(({ kind }) => kind === 'ConfigMap');
+    const redis = maps.find(({ metadata }) => metadata.name.startsWith('redis-'));
+    expect(redis?.data?.['redis.conf']).toBe(readText('config/redis/redis.conf'));
+  });
+
+  verifies('deployment.kubernetes-consistent', 'in another namespace', () => {
+    for (const overlay of overlays) {
+      const all = buildOverlay(overlay, 'elsewhere');
+      for (const { kind, metadata } of all) {
+        expect(metadata.namespace ?? metadata.name, `${kind} ${metadata.name}`).toBe('elsewhere');
+      }
+      for (const [name, more] of [
+        ['gateway', overlay === 'prod' ? ['signalbox.example.com'] : []],
+        ['chimech', []],
+      ] as const) {
+        const [container] = podsOf(all).get(`signalbox-${name}`)!.spec.containers;
+        const config = readConfig({ environment: settingsOf(all, container!), readSecretFile: anySecret });
+        const service = `signalbox-${name}`;
+        const own = ['', '.elsewhere', '.elsewhere.svc', '.elsewhere.svc.cluster.local'].map((end) => service + end);
+        expect(config.server.allowed_hosts).toEqual([...own, ...more]);
+      }
+      const scaled = all.filter(({ kind }) => kind === 'ScaledObject');
+      const queries = scaled.map(
+        ({ spec }) => (spec['triggers'] as { metadata: { query: string } }[])[0]!.metadata.query,
+      );
+      for (const query of queries) expect(query).toContain('{namespace="elsewhere"}');
+      expect(queries).toHaveLength(overlay === 'prod' ? 1 : 0);
+    }
+  });
+
+  verifies('deployment.kubernetes-consistent', 'the dashboards and the alerts of config', () => {
+    const all = manifests('prod');
+    const dashboards = all.find(({ metadata }) => metadata.name === 'signalbox-dashboards');
+    const files = readdirSync(join(root, 'config/grafana/dashboards')).sort();
+    expect(Object.keys(dashboards?.data ?? {}).sort()).toEqual(files);
+    // `kubectl apply` keeps the whole in an annotation, which has a limit.
+    expect(JSON.stringify(dashboards).length).toBeLessThan(256 * 1024);
+    const { groups } = readYaml('config/prometheus/alerts.yml') as { groups: unknown };
+    expect(all.find(({ kind }) => kind === 'PrometheusRule')?.spec).toEqual({ groups });
+  });
+
+  verifies('deployment.kubernetes-consistent', 'as many connections as the documentation says', () => {
+    const all = manifests('prod');
+    const most = { gateway: 0, worker: 0 };
+    for (const { kind, spec } of all) {
+      if (kind === 'HorizontalPodAutoscaler') most.gateway = spec['maxReplicas'] as number;
+      if (kind === 'ScaledObject') most.worker = spec['maxReplicaCount'] as number;
+    }
+    const pool = (name: string) => {
+      const [container] = podsOf(all).get(`signalbox-${name}`)!.spec.containers;
+      return Number(settingsOf(all, container!)['DATABASE_POOL_SIZE']);
+    };
+    // A gateway has one more while it drops old months of the audit.
+    const connections = most.gateway * (pool('gateway') + 1) + most.worker * pool('worker');
+    const documented = /(\d+) connections at the most, and (\d+) while/.exec(
+      readText('docs/deployment.md').replaceAll('\n', ' '),
+    );
+    expect(documented?.slice(1).map(Number)).toEqual([connections, 2 * connections]);
+    // Of a PostgreSQL whose settings nobody has changed, three are for superusers.
+    expect(connections).toBeLessThanOrEqual(97);
   });
 
   verifies('deployment.kubernetes-consistent', 'selectors select what they should, ports are named', () => {
@@ -105,14 +180,15 @@ withTools(['kubectl'], () => {
       const all = manifests(overlay);
       const namespace = all.find(({ kind }) => kind === 'Namespace');
       expect(namespace?.metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
-      for (const [pod, { spec }] of podsOf(all)) {
+      for (const [pod, template] of podsOf(all)) {
+        const { spec } = template;
         expect(spec.automountServiceAccountToken, pod).toBe(false);
         expect(spec.securityContext, pod).toMatchObject({
           runAsNonRoot: true,
           runAsUser: expect.any(Number) as number,
           seccompProfile: { type: 'RuntimeDefault' },
         });
-        for (const container of spec.containers) {
+        for (const container of containersOf(template)) {
           expect(container.securityContext, pod).toEqual({
             allowPrivilegeEscalation: false,
             readOnlyRootFilesystem: true,
@@ -146,8 +222,26 @@ withTools(['kubectl'], () => {
       const [rule] = named('worker-web')!['egress'] as { to: { ipBlock: { cidr: string; except: string[] } }[] }[];
       const [four, six] = rule!.to.map(({ ipBlock }) => ipBlock.except);
       expect(four).toEqual(expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']));
-      expect(six).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));
+      expect(six).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10', '::ffff:0:0/96', '64:ff9b::/96']));
+      const portsOf = (policy: string) =>
+        (named(policy)!['ingress'] as { ports: { port: string | number }[] }[]).flatMap(({ ports }) =>
+          ports.map(({ port }) => port),
+        );
+      // Monitoring sees the metrics and nothing else; clients do not see them.
+      expect(portsOf('monitoring')).toEqual(['metrics']);
+      expect(['gateway-clients', 'chimech', 'gateway-from-chimech'].flatMap(portsOf)).toEqual(['http', 'http', 'http']);
+      for (const name of ['gateway', 'worker', 'chimech']) {
+        const [container] = podsOf(manifests(overlay)).get(`signalbox-${name}`)!.spec.containers;
+        const [metrics] = container!.ports!.filter((port) => port.name === 'metrics');
+        expect(settingsOf(manifests(overlay), container!)['METRICS_PORT']).toBe(String(metrics?.containerPort));
+      }
     }
+    const policies = manifests('prod').filter(({ kind }) => kind === 'NetworkPolicy');
+    const stores = policies.find(({ metadata }) => metadata.name === 'signalbox-to-stores')!.spec['egress'];
+    const [rule] = stores as [{ to: { ipBlock: { cidr: string } }[]; ports: { port: number }[] }];
+    expect(rule.to.map(({ ipBlock }) => ipBlock.cidr)).toContain('fc00::/7');
+    // PostgreSQL, Redis, Redis with TLS, sentinels.
+    expect(rule.ports.map(({ port }) => port)).toEqual([5432, 6379, 6380, 26379]);
   });
 
   verifies('deployment.kubernetes-consistent', 'an autoscaler that every KEDA takes, and that only adds', () => {
@@ -160,33 +254,33 @@ withTools(['kubectl'], () => {
   verifies('deployment.kubernetes-settings', 'known settings, secrets by file, time to stop', () => {
     for (const overlay of overlays) {
       const all = manifests(overlay);
-      const ours = [...podsOf(all)].filter(([name]) => name.startsWith('signalbox-'));
-      for (const [name, { spec }] of ours) {
-        const [container] = spec.containers;
-        const settings = settingsOf(all, container!);
-        expect(unknownSettings(Object.keys(settings)), name).toEqual([]);
+      const ours = [...podsOf(all)]
+        .filter(([name]) => name.startsWith('signalbox-'))
+        .flatMap(([, template]) => containersOf(template).map((container) => ({ spec: template.spec, container })));
+      for (const { spec, container } of ours) {
+        const { name } = container;
+        const settings = settingsOf(all, container);
+        // Parts of another value.
+        const parts = ['NAMESPACE', 'MORE_HOSTS'];
+        expect(unknownSettings(Object.keys(settings).filter((key) => !parts.includes(key))), name).toEqual([]);
         // An address without a password is no secret.
         const open = Object.keys(settings).filter((key) => /(?:TOKEN|URL|KEY)$/.test(key));
         expect(open.filter((key) => key !== 'CHIMECH_GATEWAY_URL')).toEqual([]);
         const config = readConfig({ environment: settings, readSecretFile: anySecret });
         for (const path of Object.values(settings).filter((value) => value.startsWith('/run/secrets/'))) {
-          const mounts = container!.volumeMounts!.map(({ mountPath }) => mountPath);
+          const mounts = container.volumeMounts!.map(({ mountPath }) => mountPath);
           expect(
             mounts.some((mount) => path.startsWith(`${mount}/`)),
             path,
           ).toBe(true);
         }
-        if (container!.lifecycle === undefined) continue;
-        const preStop = Number(container!.lifecycle.preStop.exec.command.at(-1));
+        if (container.lifecycle === undefined) continue;
+        const preStop = Number(container.lifecycle.preStop.exec.command.at(-1));
         const needed = preStop + (config.server.shutdown_grace_ms + closingMs) / 1000;
         expect(spec.terminationGracePeriodSeconds, name).toBeGreaterThan(needed);
       }
-      expect(ours.map(([name]) => name).sort()).toEqual([
-        'signalbox-chimech',
-        'signalbox-gateway',
-        'signalbox-migrate',
-        'signalbox-worker',
-      ]);
+      const containers = ['chimech', 'gateway', 'migrate', 'migrate', 'worker'];
+      expect(ours.map(({ container }) => container.name).sort()).toEqual(containers);
     }
   });
 });

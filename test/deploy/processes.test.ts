@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import { freePort } from '#libs/testing/services/free-port.js';
@@ -111,7 +112,11 @@ withTools(['kubectl', 'redis-server'], () => {
       files.write('/run/secrets/signalbox/redis-url', urlHere(secrets['redis-url']!));
       files.write('/run/secrets/signalbox/metrics-token', secrets['metrics-token']!);
       files.write('/run/secrets/chimech/api-key', secretOf(manifests, 'signalbox-chimech')['api-key']!);
-      await liveThrough(deploymentOf((name) => kubernetesPlan(manifests, `signalbox-${name}`)));
+      files.write('/run/secrets/audit/signing-key', secretOf(manifests, 'signalbox-audit')['signing-key']!);
+      await liveThrough(
+        deploymentOf((name) => kubernetesPlan(manifests, `signalbox-${name === 'migrate' ? 'gateway' : name}`, name)),
+      );
+      expect(await signedCheckpoints(database.url)).toBeGreaterThan(0);
     },
     lifeMs,
   );
@@ -150,6 +155,8 @@ async function liveThrough(
   const [workerPort, gatewayPort] = await Promise.all([portOf(processes.worker), portOf(processes.gateway)]);
   await healthy(worker, 'SERVER_WORKER_PORT', workerPort);
   await healthy(gateway, 'PORT', gatewayPort);
+  await scraped(worker, workerPort, processes.worker);
+  await scraped(gateway, gatewayPort, processes.gateway);
   const url = `http://127.0.0.1:${gatewayPort}`;
   await toolsReady(url);
   const answer = await postJson(`${url}/api/chat/completions`, {
@@ -169,6 +176,7 @@ async function servesChimech(plan: ContainerPlan, gatewayUrl: string): Promise<v
   const program = start(plan, { CHIMECH_PORT: '0', CHIMECH_GATEWAY_URL: gatewayUrl });
   const port = await portOf(program);
   await healthy(plan, 'CHIMECH_PORT', port);
+  await scraped(plan, port, program);
   const keyFile = plan.settings['CHIMECH_API_KEY_FILE']!.replace('/run', files.inside('/run'));
   const params = { name: 'chimech/query', arguments: { question: 'What is the capital of France?' } };
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
@@ -200,17 +208,23 @@ async function drains(
 }
 
 function start(plan: ContainerPlan, more?: Settings): Program {
-  const program = startContainer(files, plan, more);
+  const free: Settings = plan.settings['METRICS_PORT'] === undefined ? {} : { METRICS_PORT: '0' };
+  const program = startContainer(files, plan, { ...free, ...more });
   running.push(program);
   return program;
 }
 
 async function portOf(program: Program): Promise<number> {
-  const line = await program.line(/"message":"listening"/);
+  const port = await loggedPort(program, 'listening');
   if (process.getuid?.() === 0) {
     const status = readFileSync(`/proc/${program.process.pid}/status`, 'utf8');
     expect(status).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m);
   }
+  return port;
+}
+
+async function loggedPort(program: Program, message: string): Promise<number> {
+  const line = await program.line(new RegExp(`"message":"${message}"`));
   return (JSON.parse(line) as { metadata: { port: number } }).metadata.port;
 }
 
@@ -227,10 +241,17 @@ async function healthy(plan: ContainerPlan, portSetting: string, port: number): 
     const answer = await rawRequest(`http://127.0.0.1:${port}`, { method: 'GET', path, headers });
     expect([path, answer.status]).toEqual([path, 200]);
   }
+}
+
+/** By who has the token, on the port that is for it. */
+async function scraped(plan: ContainerPlan, port: number, program: Program): Promise<void> {
+  const alone = plan.settings['METRICS_PORT'] !== undefined;
+  const metricsPort = alone ? await loggedPort(program, 'metrics listen') : port;
+  if (alone) expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404);
   const token = readFileSync(plan.settings['METRICS_TOKEN_FILE']!.replace('/run', files.inside('/run')), 'utf8');
   const scrape = async (given: string) => {
     const headers = { authorization: `Bearer ${given}`, 'x-forwarded-for': '10.0.0.9' };
-    return (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).status;
+    return (await fetch(`http://127.0.0.1:${metricsPort}/metrics`, { headers })).status;
   };
   expect([await scrape(token.trim()), await scrape('another')]).toEqual([200, 401]);
 }
@@ -243,6 +264,16 @@ async function stopped({ process: child, ended, lines }: Program, { graceMs }: C
   expect([code, lines.at(-1)]).toEqual([0, expect.stringContaining('"message":"stopped"')]);
   // A Redis that could forget jobs would have been warned of.
   expect(lines.filter((line) => /"level":"(?:warn|error)"/.test(line))).toEqual([]);
+}
+
+async function signedCheckpoints(connectionString: string): Promise<number> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query('select from audit_checkpoints where signature is not null')).rowCount ?? 0;
+  } finally {
+    await client.end();
+  }
 }
 
 const secret = (name: string): string => readFileSync(files.inside(`/made/${name}`), 'utf8').trim();

@@ -57,6 +57,7 @@ for (const [name, decision, file] of [
       if (chunk['type'] !== 'approval_required') continue;
       const { id } = approvalIn(chunk);
       expect(await metricOf(other, 'signalbox_approvals_pending')).toBeGreaterThan(0);
+      expect(await metricOf(other, 'signalbox_approvals_oldest_age_seconds')).toBeGreaterThan(0);
       const waiting = (await (await fetch(`${other}/api/approvals?state=waiting`)).json()) as { data: ShownApproval[] };
       expect(waiting.data.map((each) => each.id)).toContain(id);
       expect((await asking.decide(id, decision, other)).status).toBe(200);

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { runProgram } from '../support/run-program.js';
+import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 interface Page {
@@ -108,6 +109,16 @@ verifies('audit.tampering-named', 'by the command', async () => {
   ]);
   expect((await command('verify', '--since', 'nonsense')).code).toBe(2);
   expect((await command('erase')).code).toBe(2);
+});
+
+verifies('audit.tampering-noticed', 'by a gateway that starts after it', async () => {
+  const [before] = box.gateways;
+  expect(await metricOf(before!.url, 'signalbox_audit_broken')).toBe(0);
+  const gateway = await box.startGateway();
+  const line = await gateway.logged(({ message }) => String(message).startsWith('the audit is not as it was written'));
+  expect(JSON.stringify(line)).toContain('is not as it was written');
+  expect(await metricOf(gateway.url, 'signalbox_audit_broken')).toBe(1);
+  await gateway.stop();
 });
 
 verifies('audit.signed-checkpoints', 'a gateway makes a last one when it stops', async () => {

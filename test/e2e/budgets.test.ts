@@ -4,6 +4,7 @@ import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-ups
 import { eventually } from '#libs/testing/eventually.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
 import { type Completion, messagesOf, workspaceTools } from '../support/scripts.js';
+import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 interface Report {
@@ -85,6 +86,8 @@ verifies('limits.budget-refuses', 'a chat, a tool call, and one of MCP, on each 
       expect((await send(path, key, request, url)).status).toBe(429);
     }
   }
+  expect(await metricOf(box.url, 'signalbox_budget_largest_used_ratio')).toBe(1);
+  expect(await metricOf(box.url, 'signalbox_budgets_exhausted')).toBe(1);
   const metrics = await (await fetch(`${box.url}/metrics`)).text();
   expect(metrics).toMatch(/signalbox_rate_limited_total\{limit="budget_day"\} 3/);
   expect(metrics).toMatch(/signalbox_cost_usd_total\{provider="scripted",model="model"\} 2/);

@@ -1,6 +1,9 @@
 // Operator routes requested from elsewhere: gateway and worker refuse with the same error shape.
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
+import { metricOf } from '../support/tools-client.js';
 import { verifies } from '../verifies.js';
 
 const token = 'a-token-of-the-operator';
@@ -53,4 +56,61 @@ verifies('operations.operator-routes', 'other refusals on the API pages', async 
   }
   const missing = `${box.url}/docs/missing.js`;
   expect(await ask(missing, {})).toEqual([missing, 404, 'not_found']);
+});
+
+verifies('operations.metrics-move', 'command servers that are refused for lack of isolation', async () => {
+  expect(await metricOf(box.workers[0]!.url, 'signalbox_isolation_refused_servers')).toBe(0);
+  const server = { command: process.execPath, args: ['-e', ''] };
+  const servers = { strong: { ...server, isolation: 'namespace' }, missing: { command: 'no-such-program' } };
+  // Without a PATH there is no bubblewrap.
+  const worker = await box.startWorker({ MCP_SERVERS: JSON.stringify(servers), PATH: '/nowhere' });
+  expect(await metricOf(worker.url, 'signalbox_isolation_refused_servers')).toBe(1);
+  expect(await metricOf(worker.url, 'signalbox_mcp_servers{state="refused"}')).toBe(2);
+  expect(await worker.stop()).toBe(0);
+});
+
+verifies('operations.health-degraded', 'a worker whose workspaces are not those of the others', async () => {
+  const checkOf = async (url: string) => {
+    const report = (await (await fetch(`${url}/health/ready`)).json()) as { checks: { name: string }[] };
+    return report.checks.find(({ name }) => name === 'shared workspaces');
+  };
+  expect(await checkOf(box.workers[0]!.url)).toEqual({ name: 'shared workspaces', status: 'ok' });
+  const apart = await box.startWorker({ WORKSPACES_DIR: join(dirname(box.workspacesDir), 'apart') });
+  const line = await apart.logged(({ message }) => String(message).includes('another directory is there'));
+  expect(line).toMatchObject({ level: 'error', metadata: { setting: 'WORKSPACES_DIR' } });
+  expect(await checkOf(apart.url)).toMatchObject({
+    status: 'degraded',
+    reason: expect.stringMatching(/^WORKSPACES_DIR: another directory is there than in \d+ other processes/) as string,
+  });
+  // A gateway too says it, as soon as its check runs again.
+  await expect.poll(() => checkOf(box.url), { timeout: 10_000 }).toMatchObject({ status: 'degraded' });
+  expect(await apart.stop()).toBe(0);
+});
+
+verifies('operations.metrics-port', 'of gateway, worker and Chimech; a port that is taken is named', async () => {
+  const environment = { METRICS_PORT: '0', METRICS_TOKEN: token };
+  const processes = await Promise.all([
+    box.startGateway(environment),
+    box.startWorker(environment),
+    startProcess('chimech', { environment: { ...environment, CHIMECH_GATEWAY_URL: box.url } }),
+  ]);
+  for (const process of processes) {
+    const { metadata } = await process.logged(({ message }) => message === 'metrics listen');
+    const { port } = metadata as { port: number };
+    const alone = `http://127.0.0.1:${port}`;
+    expect((await fetch(`${process.url}/metrics`)).status).toBe(404);
+    expect(await ask(`${process.url}/health/live`, {})).toEqual([`${process.url}/health/live`, 200, undefined]);
+    const text = await (await fetch(`${alone}/metrics`)).text();
+    expect(text).toMatch(/^(?:signalbox_errors_total|chimech_api_key_rotation_due)/m);
+    for (const path of ['/', '/health/live', '/mcp', '/api/tools', '/v1/models']) {
+      expect(await ask(alone + path, {})).toEqual([alone + path, 404, 'not_found']);
+    }
+    expect(await ask(`${alone}/metrics`, {}, 'POST')).toEqual([`${alone}/metrics`, 405, 'method_not_allowed']);
+    expect(await ask(`${alone}/metrics`)).toEqual([`${alone}/metrics`, 401, 'invalid_api_key']);
+    const admitted = { ...fromElsewhere, authorization: `Bearer ${token}` };
+    expect(await ask(`${alone}/metrics`, admitted)).toEqual([`${alone}/metrics`, 200, undefined]);
+    const second = startProcess('chimech', { environment: { METRICS_PORT: String(port) } });
+    await expect(second).rejects.toThrow(/metrics\.port: cannot listen on 127\.0\.0\.1:\d+, which is in use/);
+    expect(await process.stop()).toBe(0);
+  }
 });

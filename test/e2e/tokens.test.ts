@@ -11,6 +11,7 @@ import { type StartedProcess, startProcess } from '#libs/testing/services/start-
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
 import { askEveryRoute } from '../support/every-route.js';
 import { audience, startTokenIssuer, type TokenIssuer } from '../support/token-issuer.js';
+import { metricOf } from '../support/tools-client.js';
 import { toolScript } from '../support/tool-script.js';
 import { verifies } from '../verifies.js';
 
@@ -152,6 +153,9 @@ verifies('access.issuer-away', 'a gateway that knows its keys, and one that does
   expect((await ask('/v1/models', known)).status).toBe(200);
   const late = await box.startGateway(settings);
   await late.logged((line) => String(line['message']).includes('OIDC issuer'));
+  const readAt = (url: string) => metricOf(url, 'signalbox_issuer_keys_read_timestamp_seconds');
+  expect(await readAt(late.url)).toBe(0);
+  expect(await readAt(gateway.url)).toBeGreaterThan(Date.now() / 1_000 - 3_600);
   const answer = await fetch(`${late.url}/v1/models`, { headers: { authorization: `Bearer ${known}` } });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
   expect(await answer.json()).toMatchObject({ error: { code: 'issuer_unavailable' } });

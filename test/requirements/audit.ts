@@ -4,6 +4,8 @@ export const auditRequirements = {
   'audit.policy-changes':
     'each gateway puts the policy that it follows, and each other one that replaces it, into the audit',
   'audit.chained': 'every row of the audit has its place in a chain and the hashes of itself and of the row before it',
+  'audit.tampering-noticed':
+    'gateways look at the latest rows of the audit themselves, and a metric says what they found',
   'audit.tampering-named':
     'a row that was changed, removed, inserted, exchanged or cut off by SQL is named, as are checkpoints that are not as they were',
   'audit.signed-checkpoints': 'with a key, chains that were written anew as a whole do not pass either',

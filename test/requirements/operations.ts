@@ -38,6 +38,7 @@ export const operationsRequirements = {
   'operations.metrics-move': 'every metric whose cause there was has moved by it',
   'operations.metrics-names': 'the metrics of the specification are exported',
   'operations.metrics-never-block': 'a scrape never waits for a source that does not answer',
+  'operations.metrics-port': 'with METRICS_PORT the metrics are on that port, and nothing else is',
   'operations.metrics-tool-call': 'every tool call is counted, timed and logged once',
   'operations.metrics-turn': 'every chat turn is counted, timed and logged once, however it ends',
   'operations.open-api-routes': 'the OpenAPI document describes every route of the gateway',

@@ -7,8 +7,8 @@ import { AppError } from '#libs/schemas/errors.js';
 
 const answerMs = 5_000;
 const maxAnswerBytes = 1024 * 1024;
-/** Refreshed in the background of a request, so that keys withdrawn by the issuer stop working. */
-const refreshMs = 10 * 60_000;
+/** Refreshed so often, so that keys withdrawn by the issuer stop working. */
+export const refreshMs = 10 * 60_000;
 /** How long keys are trusted while the issuer is unavailable. */
 const trustMs = 24 * 3_600_000;
 /** Keeps tokens with invented key ids from causing a request to the issuer each. */
@@ -28,12 +28,18 @@ export interface IssuerKeysParts {
 export class IssuerKeys {
   private keys: ReturnType<typeof createLocalJWKSet> | undefined;
   private readAt = -Infinity;
+  private lastRead = 0;
   private failedAt = -Infinity;
   private reading: Promise<void> | undefined;
   private readonly now: () => number;
 
   constructor(private readonly parts: IssuerKeysParts) {
     this.now = parts.now ?? (() => performance.now());
+  }
+
+  /** When the issuer last gave its keys, epoch ms; 0: never. */
+  get lastReadAt(): number {
+    return this.lastRead;
   }
 
   /** The key that signed a token. @throws AppError issuer_unavailable, JOSEError if the issuer has no such key */
@@ -64,6 +70,7 @@ export class IssuerKeys {
       const set = await fetchJson(await this.address(signal), signal);
       this.keys = createLocalJWKSet(set as JSONWebKeySet);
       this.readAt = this.now();
+      this.lastRead = Date.now();
       this.failedAt = -Infinity;
     } catch (error) {
       // Logged once per outage.

@@ -6,7 +6,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { Access } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { SignInFailure } from '../key-store.js';
-import { IssuerKeys } from './issuer-keys.js';
+import { IssuerKeys, refreshMs } from './issuer-keys.js';
 import { accessOf, type JwtSettings, principalOf } from './read-claims.js';
 
 /** Excludes `none` and algorithms with shared secrets. */
@@ -62,6 +62,7 @@ export class TokenRing {
   private readonly accesses = new Map<string, Access>();
   private readonly keys: IssuerKeys;
   private readonly now: () => number;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: TokenRingParts) {
     const { settings, logger } = parts;
@@ -69,9 +70,24 @@ export class TokenRing {
     this.keys = parts.keys ?? new IssuerKeys({ issuer: settings.issuer, jwksUrl: settings.jwks_url, logger });
   }
 
-  /** Fetches the issuer's keys before the first token arrives. A failure is logged, and the fetch is repeated later. */
+  /**
+   * Fetches the issuer's keys before the first token arrives, and again and again, so that an issuer that cannot be read is
+   * noticed while nobody signs in. A failure is logged.
+   */
   start(): void {
-    this.keys.read().catch(() => undefined);
+    const read = () => void this.keys.read().catch(() => undefined);
+    read();
+    this.timer = setInterval(read, refreshMs);
+    this.timer.unref();
+  }
+
+  /** When the issuer last gave its keys, epoch ms; 0: never. */
+  get keysReadAt(): number {
+    return this.keys.lastReadAt;
+  }
+
+  close(): void {
+    clearInterval(this.timer);
   }
 
   hasForm(text: string): boolean {

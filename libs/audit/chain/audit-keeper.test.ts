@@ -2,10 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AuditLog } from '#libs/audit/audit-log.js';
 import { type AuditedDatabase, openAuditedDatabase } from '#libs/testing/audited-database.js';
 import { verifies } from '../../../test/verifies.js';
+import { openDatabase } from '#libs/postgres/open-database.js';
 import { AuditKeeper } from './audit-keeper.js';
+import { verifyLatest } from './verify-audit.js';
 
 let audited: AuditedDatabase;
 const warnings: unknown[] = [];
+const errors: string[] = [];
 beforeEach(async () => {
   warnings.length = 0;
   audited = await openAuditedDatabase();
@@ -14,10 +17,15 @@ afterEach(() => audited.close());
 
 const keeper = (retentionDays?: number) =>
   new AuditKeeper({
+    verifyMs: 0,
     database: audited.database,
     connection: { url: audited.url, timeoutMs: 5_000, applicationName: 'test' },
     retentionDays,
-    logger: { warn: (fields: unknown) => void warnings.push(fields), info: () => undefined, error: () => undefined },
+    logger: {
+      warn: (fields: unknown) => void warnings.push(fields),
+      info: () => undefined,
+      error: (_fields: unknown, message: string) => void errors.push(message),
+    },
   });
 const monthsAgo = (months: number) => {
   const now = new Date();
@@ -100,4 +108,55 @@ verifies('audit.retention', 'in the middle of an export and of a verification', 
   // The page that was read already is still told, then the export ends.
   expect(ids).toHaveLength(6);
   expect(await audited.verify()).toMatchObject({ breaks: [], problems: [] });
+});
+
+for (const [what, statement] of [
+  ['changed', `update audit_events set name = 'x' where position = 2`],
+  ['removed', 'delete from audit_events where position = 2'],
+  ['cut off', 'delete from audit_events where position > 1'],
+] as const) {
+  verifies('audit.tampering-noticed', `a row that was ${what}, and it is not forgotten`, async () => {
+    const looking = keeper();
+    expect(looking.isBroken).toBeUndefined();
+    await audited.write(3);
+    await looking.round();
+    expect(looking.isBroken).toBe(false);
+    await audited.sql(statement);
+    await looking.verify();
+    expect(looking.isBroken).toBe(true);
+    expect(errors.at(-1)).toMatch(/^the audit is not as it was written/);
+    await audited.sql('truncate audit_events, audit_chains, audit_checkpoints');
+    await looking.verify();
+    expect(looking.isBroken).toBe(true);
+  });
+}
+
+verifies('audit.tampering-noticed', 'checkpoints that were removed', async () => {
+  const looking = keeper();
+  await audited.write(1);
+  await looking.round();
+  await audited.write(1);
+  await looking.round();
+  expect(looking.isBroken).toBe(false);
+  await audited.sql('delete from audit_checkpoints where number = (select max(number) from audit_checkpoints)');
+  await looking.checkpoint();
+  expect(looking.isBroken).toBe(true);
+});
+
+test('what is older than the latest rows is left alone, and so are chains that are quiet', async () => {
+  const [changed] = await audited.write(1, { at: new Date(Date.now() - 60_000) });
+  await audited.write(20);
+  const other = openDatabase({ url: audited.url, poolSize: 1, timeoutMs: 5_000, applicationName: 'another' });
+  try {
+    await audited.sql(`update audit_events set name = 'x' where id = $1`, changed);
+    // Those of the same moment come along.
+    expect(await verifyLatest(other, { rows: 10, checkpoints: 1 })).toMatchObject({
+      rows: 20,
+      breaks: [],
+      problems: [],
+    });
+    expect((await verifyLatest(other, { rows: 100, checkpoints: 1 })).breaks).toHaveLength(1);
+  } finally {
+    await other.close();
+  }
 });

@@ -1,9 +1,9 @@
 // The settings of Chimech (docs/chimech.md).
 import { z } from 'zod';
-import { count, secret } from '../setting-kinds.js';
+import { count, port, secret } from '../setting-kinds.js';
 
 export const chimechSchema = z.strictObject({
-  port: z.number().int().min(0).max(65_535).default(8002).describe('Port of Chimech'),
+  port: port('Port of Chimech').default(8002),
   api_keys: z.array(secret).default([]).meta({
     secret: true,
     description: 'Keys that callers over HTTP must show one of; needed unless it listens on loopback',
