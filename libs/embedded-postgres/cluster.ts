@@ -92,7 +92,7 @@ async function initialise(cluster: string, password: string, options: ClusterOpt
     ...(disposable ? ['--no-sync'] : []),
   ]);
   const statements = [
-    `create role ${role} login ${disposable ? 'createdb' : ''} password '${password}'`,
+    `create role ${role} login ${disposable ? 'createdb createrole' : ''} password '${password}'`,
     `create database ${database} owner ${role}`,
   ];
   await run(
