@@ -13,7 +13,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 # Readable by the user of the image, whatever the umask was that the sources were checked out under.
-RUN npm run build && chmod -R a+rX prisma/migrations dist config scripts/containers
+RUN npm run build && chmod -R a+rX prisma/migrations dist config scripts
 RUN test -x dist/launcher
 
 FROM ${NODE_IMAGE} AS dependencies
@@ -34,12 +34,13 @@ RUN chmod -R a+rX package.json node_modules
 
 FROM ${NODE_IMAGE} AS signalbox
 RUN install --directory --owner=1000 --group=1000 --mode=0700 \
-    /mcp_workspaces /var/lib/signalbox /var/lib/signalbox-files/secrets /var/lib/signalbox-files/config
+    /mcp_workspaces /var/lib/signalbox /prepared
 WORKDIR /app
 COPY --from=dependencies /app/package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/config ./config
+COPY --from=build /app/scripts/make-secrets.mjs ./scripts/make-secrets.mjs
 COPY --from=build /app/scripts/containers ./scripts/containers
 COPY --from=build /app/dist ./dist
 # The allocator's are those of libs/process/allocator-environment.ts.
