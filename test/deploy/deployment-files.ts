@@ -46,7 +46,8 @@ export const composeFile = (): ComposeFile => readYaml('docker-compose.yml') as 
 
 /** Makes all secrets in `directory` with the script that users run. */
 export function makeSecrets(directory: string): string {
-  return execFileSync(process.execPath, [join(root, 'scripts/make-secrets.mjs'), directory], { encoding: 'utf8' });
+  execFileSync(process.execPath, [join(root, 'scripts/make-secrets.mjs'), directory]);
+  return directory;
 }
 
 export interface Manifest {

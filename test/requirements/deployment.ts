@@ -1,5 +1,7 @@
 export const deploymentRequirements = {
   'deployment.alerts': 'each alert fires when it should and not otherwise, and names a page of the runbooks',
+  'deployment.audit-dashboard':
+    'every query of the dashboard of the audit is answered, to a role that reads nothing else',
   'deployment.checklist':
     'each line of the deployment checklist has a command that checks it, of things that there are',
   'deployment.compose-consistent': 'what a service of the compose file names is there',
