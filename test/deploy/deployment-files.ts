@@ -21,9 +21,10 @@ export interface ComposeService {
   healthcheck?: { test: string[] };
   depends_on?: Record<string, { condition: string }>;
   ports?: string[];
-  volumes?: string[];
+  volumes?: (string | PreparedFiles)[];
   networks?: string[];
-  secrets?: string[];
+  build?: { args: Settings };
+  pull_policy?: string;
   cap_drop?: string[];
   security_opt?: string[];
   read_only?: boolean;
@@ -33,9 +34,17 @@ export interface ComposeService {
   logging?: { driver: string; options: Settings };
 }
 
+/** A directory of the volume that the service `prepare` fills. */
+export interface PreparedFiles {
+  type: 'volume';
+  source: string;
+  target: string;
+  read_only: true;
+  volume: { subpath: string; nocopy: true };
+}
+
 export interface ComposeFile {
   services: Record<string, ComposeService>;
-  secrets: Record<string, { file: string }>;
   volumes: Record<string, unknown>;
   networks: Record<string, { internal?: boolean }>;
 }
@@ -43,6 +52,15 @@ export interface ComposeFile {
 export const readText = (path: string): string => readFileSync(join(root, path), 'utf8');
 export const readYaml = (path: string): unknown => parse(readText(path), { merge: true });
 export const composeFile = (): ComposeFile => readYaml('docker-compose.yml') as ComposeFile;
+
+/** What `docker compose` mounts into a service of what `prepare` made, by the directory in its container. */
+export function preparedFiles({ volumes = [] }: ComposeService): Map<string, string> {
+  const mounts = volumes.filter((volume) => typeof volume !== 'string');
+  return new Map(mounts.map(({ target, volume }) => [target, volume.subpath]));
+}
+
+export const namedVolumes = ({ volumes = [] }: ComposeService): string[] =>
+  volumes.filter((volume) => typeof volume === 'string');
 
 /** Makes all secrets in `directory` with the script that users run. */
 export function makeSecrets(directory: string): string {
@@ -129,10 +147,13 @@ export function settingsOf(manifests: readonly Manifest[], { envFrom = [] }: Con
   return Object.assign({}, ...found.map(({ data }) => data)) as Settings;
 }
 
+/** Read by the exporter of traces itself. */
+const ofLibraries = ['OTEL_EXPORTER_OTLP_HEADERS'];
+
 /** Variables that no setting of ours has. */
 export function unknownSettings(names: readonly string[]): string[] {
   const providers = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
-  const known = new Set([...environmentSettings.keys(), ...providers]);
+  const known = new Set([...environmentSettings.keys(), ...providers, ...ofLibraries]);
   return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
 }
 

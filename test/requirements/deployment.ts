@@ -9,6 +9,9 @@ export const deploymentRequirements = {
     'no container is root or may write its image or gain privileges; only gateway, Chimech and Grafana are published, on loopback',
   'deployment.compose-logs':
     'what containers write is bounded on the disk of the host, and the collector of the profile logs sends it to Loki',
+  'deployment.alerts-sent': 'alerts are sent to a webhook or by e-mail, as the environment says',
+  'deployment.compose-prepared':
+    'before all else each service of the compose file is given the secrets and the configuration that it reads, and no others',
   'deployment.compose-settings': 'the compose file sets known settings, no literal secret, and time enough to stop',
   'deployment.compose-valid': 'docker-compose.yml is valid',
   'deployment.dashboards': 'every query of a dashboard, an alert and an autoscaler is of metrics and labels that exist',
