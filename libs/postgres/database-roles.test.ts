@@ -125,6 +125,13 @@ verifies('audit.append-only-role', 'it runs all else: the store, and queue and c
   );
   expect(tables.length).toBeGreaterThan(25);
   expect(tables.filter(({ may }) => !may)).toEqual([]);
+  const sequences = await as<{ name: string }>(
+    roles.applicationUrl,
+    `select oid::regclass::text as name from pg_class
+     where relkind = 'S' and relnamespace::regnamespace::text in ('public', 'bullmq', 'signalbox_backing')`,
+  );
+  expect(sequences.map(({ name }) => name)).toContain('tool_call_fence');
+  for (const { name } of sequences) await as(roles.applicationUrl, `select nextval('${name}')`);
   await as(owned.url, 'create table signalbox_backing.later (id int generated always as identity)');
   await as(roles.applicationUrl, 'insert into signalbox_backing.later default values');
   await as(owned.url, 'drop table signalbox_backing.later');

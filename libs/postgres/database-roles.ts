@@ -54,9 +54,7 @@ export async function grantRoles(ownerUrl: string, roles: DatabaseRoles, timeout
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
     const tables = await readTables(client);
     await makeRole(client, application);
-    await grant(client, application.name, tables, (table) =>
-      table.partition ? applicationMay[table.name] : (applicationMay[table.name] ?? anyTable),
-    );
+    await grant(client, application.name, tables, rightsOfApplication);
     await grantInFuture(client, application.name, tables);
     if (reader !== undefined) {
       await makeRole(client, reader);
@@ -75,6 +73,11 @@ export async function grantRoles(ownerUrl: string, roles: DatabaseRoles, timeout
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+function rightsOfApplication({ name, kind, partition }: Table): string | undefined {
+  if (kind === 'S') return 'usage, select';
+  return applicationMay[name] ?? (partition ? undefined : anyTable);
 }
 
 interface Credentials {
@@ -126,7 +129,7 @@ async function grant(
   for (const table of tables) {
     const name = `${pg.escapeIdentifier(table.schema)}.${pg.escapeIdentifier(table.name)}`;
     const object = table.kind === 'S' ? `sequence ${name}` : name;
-    const rights = table.kind === 'S' ? undefined : rightsOn(table);
+    const rights = rightsOn(table);
     await client.query(`revoke all on ${object} from ${to}`);
     if (rights !== undefined) {
       await client.query(`grant usage on schema ${pg.escapeIdentifier(table.schema)} to ${to}`);
@@ -142,7 +145,6 @@ async function grantInFuture(client: pg.Client, role: string, tables: readonly T
     const where = `alter default privileges in schema ${pg.escapeIdentifier(schema)}`;
     await client.query(`${where} grant ${anyTable} on tables to ${to}`);
     await client.query(`${where} grant usage, select on sequences to ${to}`);
-    await client.query(`grant usage, select on all sequences in schema ${pg.escapeIdentifier(schema)} to ${to}`);
   }
 }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import {
   composeFile,
   makeSecrets,
   namedVolumes,
+  prepare,
   preparedFiles,
   readText,
   readYaml,
@@ -224,16 +224,6 @@ verifies('deployment.alerts-sent', 'to a webhook, by e-mail, or to nobody', () =
   expect([compose.services[names[0]!]!.profiles, port]).toEqual([['alerts'], 9093]);
 });
 
-/** Runs the service `prepare`, as somebody with a strict umask. */
-function prepare(directory: string, more: Settings = {}): void {
-  const { command, environment } = compose.services['prepare']!;
-  const program = [process.execPath, join(root, command![1]!), directory];
-  execFileSync('sh', ['-c', 'umask 077 && exec "$0" "$@"', ...program], {
-    env: { ...withDefaults(environment!), ...more },
-    stdio: 'pipe',
-  });
-}
-
 function receivers(environment: Settings): unknown {
   let found: unknown;
   inDirectory((directory) => {
@@ -253,10 +243,14 @@ function inDirectory(work: (directory: string) => void): void {
   }
 }
 
-/** The published schema mixes drafts in what it calls itself and its parts; its references need neither. */
+/**
+ * The published schema mixes drafts in what it calls itself and its parts; its references need neither. It is older than
+ * `subpath`, which stands beside `nocopy`.
+ */
 function withoutNames(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutNames);
   if (typeof schema !== 'object' || schema === null) return schema;
+  if ('nocopy' in schema) return { ...schema, subpath: { type: 'string' } };
   const kept = Object.entries(schema).filter(
     ([key, value]) => !['id', '$schema'].includes(key) || typeof value !== 'string',
   );

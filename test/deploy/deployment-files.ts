@@ -2,7 +2,7 @@
 // secrets that the script makes. Nothing is written into the checkout.
 import { generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -66,6 +66,28 @@ export const namedVolumes = ({ volumes = [] }: ComposeService): string[] =>
 export function makeSecrets(directory: string): string {
   execFileSync(process.execPath, [join(root, 'scripts/make-secrets.mjs'), directory]);
   return directory;
+}
+
+/** Runs the service `prepare`, as somebody with a strict umask. */
+export function prepare(directory: string, more: Settings = {}): void {
+  const { command, environment } = composeFile().services['prepare']!;
+  const program = [process.execPath, join(root, command![1]!), directory];
+  execFileSync('sh', ['-c', 'umask 077 && exec "$0" "$@"', ...program], {
+    env: { ...withDefaults(environment!), ...more },
+    stdio: 'pipe',
+  });
+}
+
+/** By service: the names of the secrets that it is given. */
+export function secretsOfServices(): Record<string, string[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'signalbox-prepared-'));
+  try {
+    prepare(directory);
+    const services = readdirSync(directory).filter((name) => existsSync(join(directory, name, 'secrets')));
+    return Object.fromEntries(services.map((name) => [name, readdirSync(join(directory, name, 'secrets'))]));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 export interface Manifest {
@@ -166,7 +188,7 @@ export function withDefaults(environment: Settings): Settings {
 /** What a file of secrets could hold, by its name. */
 export function anySecret(path: string): string {
   if (/redis.url/.test(path)) return 'redis://u:p@h:6379';
-  if (/database.url/.test(path)) return 'postgres://u:p@h/d';
+  if (/database\w*.url/.test(path)) return 'postgres://u:p@h/d';
   if (!/signing.key/.test(path)) return 'a secret';
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 }

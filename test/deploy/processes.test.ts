@@ -131,7 +131,9 @@ const deploymentOf = (plan: (name: string) => ContainerPlan): Deployment => ({
 /** Commands of the checklist that ask the gateway alone. */
 async function followChecklist(url: string): Promise<void> {
   for (const command of gatewayCommands()) {
-    const here = command.replaceAll('http://127.0.0.1:8000', url).replaceAll('secrets/', `${files.inside('/made')}/`);
+    const here = command
+      .replaceAll('http://127.0.0.1:8000', url)
+      .replaceAll('docker compose exec -T gateway cat /run/secrets/', `cat ${files.inside('/made')}/`);
     const { code, stdout, stderr } = await runProgram('sh', ['-c', here]);
     expect([command, code === 0 ? 'ran' : stderr]).toEqual([command, 'ran']);
     expect(stdout.trim(), command).not.toBe('');
