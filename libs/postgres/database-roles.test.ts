@@ -137,6 +137,29 @@ verifies('audit.append-only-role', 'it runs all else: the store, and queue and c
   await as(owned.url, 'drop table signalbox_backing.later');
 });
 
+verifies('audit.append-only-role', 'a month that is over is dropped by its owner, who is asked for it', async () => {
+  await as(roles.applicationUrl, `select audit_make_partition('2024-01-15')`);
+  const months = () =>
+    as<{ name: string }>(owned.url, `select relname as name from pg_class where relname = 'audit_events_2024_01'`);
+  const said: string[] = [];
+  const note = (_fields: unknown, message: string) => void said.push(message);
+  for (const url of [roles.applicationUrl, owned.url]) {
+    const connection = { url, timeoutMs: 10_000, applicationName: 'test' };
+    const database = openDatabase({ ...connection, poolSize: 1 });
+    const logger = { ...silentLogger, warn: note, info: note };
+    try {
+      await new AuditKeeper({ database, connection, logger, retentionDays: 30 }).dropExpired();
+    } finally {
+      await database.close();
+    }
+    expect(await months()).toHaveLength(url === owned.url ? 0 : 1);
+  }
+  expect(said).toEqual([
+    'a month of the audit is over: its owner drops it by `npm run audit -- prune`',
+    'a month of the audit was dropped',
+  ]);
+});
+
 verifies('audit.reader-role', 'reads the audit and nothing else', async () => {
   expect(await as(roles.readerUrl, 'select count(*)::int as rows from audit_events')).toHaveLength(1);
   for (const statement of ['select from runs', 'select from api_keys', row, 'select from audit_chains']) {
