@@ -13,22 +13,35 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 # Readable by the user of the image, whatever the umask was that the sources were checked out under.
-RUN npm run build && chmod -R a+rX package.json prisma/migrations build/libs dist config/prices.yaml
+RUN npm run build && chmod -R a+rX prisma/migrations build/libs dist config scripts
 RUN test -x dist/launcher
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are the embedded PostgreSQL of `npm start`: here the database is a service of its own.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# The optional packages are the embedded PostgreSQL of `npm start`: here the database is a service of its own. Of Prisma's
+# query compilers, which are most of what would be installed, stays the one that the generated client imports.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts \
+  && find node_modules/@prisma/client/runtime -type f \
+    ! -name 'client.*' ! -name 'query_compiler_small_bg.postgresql.*' -delete \
+  && find node_modules -type f -name '*.map' -delete
+# What is left describes the image: with it `npm install PACKAGE` adds a package and nothing else.
+RUN npm pkg delete devDependencies optionalDependencies scripts.prepare && rm package-lock.json
+# Programs for tool servers, as `npm install` takes them: --build-arg TOOL_PACKAGES="package@version …".
+ARG TOOL_PACKAGES=
+RUN [ -z "${TOOL_PACKAGES}" ] || npm install --ignore-scripts --omit=dev ${TOOL_PACKAGES}
+RUN chmod -R a+rX package.json node_modules
 
 FROM ${NODE_IMAGE} AS signalbox
-RUN install --directory --owner=1000 --group=1000 --mode=0700 /mcp_workspaces /var/lib/signalbox
+RUN install --directory --owner=1000 --group=1000 --mode=0700 \
+    /mcp_workspaces /var/lib/signalbox /prepared
 WORKDIR /app
-COPY --from=build /app/package.json ./
+COPY --from=dependencies /app/package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/prisma/migrations ./prisma/migrations
-COPY --from=build /app/config/prices.yaml ./config/prices.yaml
+COPY --from=build /app/config ./config
+COPY --from=build /app/scripts/make-secrets.mjs ./scripts/make-secrets.mjs
+COPY --from=build /app/scripts/containers ./scripts/containers
 COPY --from=build /app/dist ./dist
 # What own tools import (docs/own-tools.md).
 COPY --from=build /app/build/libs ./build/libs
@@ -40,7 +53,6 @@ ENV NODE_ENV=production \
     DATA_DIR=/var/lib/signalbox \
     WORKSPACES_DIR=/mcp_workspaces
 USER 1000:1000
-VOLUME ["/mcp_workspaces", "/var/lib/signalbox"]
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "dist/scripts/check-health.js", "gateway"]

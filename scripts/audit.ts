@@ -1,22 +1,26 @@
-// `npm run audit -- verify` tells whether the audit is as it was written; `npm run audit -- export` writes it to stdout. Exit
-// codes: 0 done, 1 the audit was changed, 2 not understood, 3 the database does not answer.
+// `npm run audit -- verify` tells whether the audit is as it was written; `export` writes it to stdout; `prune` drops months of
+// an age of audit.retention_days, where gateways are not the owner of its tables and cannot.
+// Exit codes: 0 done, 1 the audit was changed, 2 not understood, 3 the database does not answer.
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { AuditLog, type AuditFilter } from '#libs/audit/audit-log.js';
-import { readPublicKey } from '#libs/audit/chain/checkpoint.js';
+import { AuditKeeper } from '#libs/audit/chain/audit-keeper.js';
+import { readPublicKey, readSigningKey } from '#libs/audit/chain/checkpoint.js';
 import { type Verification, verifyAudit } from '#libs/audit/chain/verify-audit.js';
 import { type AuditFormat, auditFormats, exportAudit } from '#libs/audit/export-audit.js';
 import { ConfigError } from '#libs/config/config-error.js';
 import { loadConfig } from '#libs/config/load-config.js';
 import type { Config } from '#libs/config/schema.js';
+import type { LogFields } from '#libs/logging/logger.js';
 import type { Database } from '#libs/postgres/open-database.js';
 import { withStore } from './with-store.js';
 
 const usage = `npm run audit -- verify [--since TIME] [--public-key FILE]…
   export [--format ndjson|csv] [--since TIME] [--until TIME] [--session ID] [--principal NAME]
     [--tool SERVER/TOOL] [--outcome OUTCOME] [--text TEXT]
+  prune
 TIME is ISO 8601, or a time ago such as 30m, 12h or 7d. The key that signs checkpoints is audit.signing_key; with
 --public-key those are verified that other keys have signed.`;
 
@@ -42,9 +46,10 @@ type Values = ReturnType<typeof readArguments>['values'];
 async function main(): Promise<void> {
   const { positionals, values } = readArguments();
   const [command, ...more] = positionals;
-  const work = command === 'verify' ? verifyWith : command === 'export' ? exportWith : undefined;
+  const works: Record<string, typeof verifyWith> = { verify: verifyWith, export: exportWith, prune: pruneWith };
+  const work = works[command ?? ''];
   if (work === undefined || more.length > 0) throw new Misunderstood(usage);
-  const config = loadConfig();
+  const config = command === 'prune' ? asOwner(loadConfig()) : loadConfig();
   await withStore(config, { applicationName: 'audit', timeoutMs }, work(values, config));
 }
 
@@ -119,6 +124,25 @@ function exportWith(values: Values): (database: Database) => Promise<void> {
     await pipeline(Readable.from(exportAudit(rows, format)), process.stdout, { end: false });
   };
 }
+
+function asOwner(config: Config): Config {
+  return { ...config, database: { ...config.database, url: config.database.owner_url ?? config.database.url } };
+}
+
+function pruneWith(_values: Values, config: Config): (database: Database) => Promise<void> {
+  const { retention_days: retentionDays, signing_key: key } = config.audit;
+  if (retentionDays === undefined) throw new Misunderstood('audit.retention_days is not set');
+  const { url } = config.database;
+  return async (database) => {
+    if (url === undefined) throw new Misunderstood('the gateways of an embedded database drop old months themselves');
+    const connection = { url, timeoutMs, applicationName: 'audit' };
+    const signingKey = key === undefined ? undefined : readSigningKey(key);
+    await new AuditKeeper({ database, connection, retentionDays, key: signingKey, logger: onConsole }).dropExpired();
+  };
+}
+
+const print = ({ metadata }: LogFields, message: string) => console.log(`${message}: ${JSON.stringify(metadata)}`);
+const onConsole = { info: print, warn: print, error: print };
 
 function readTime(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;

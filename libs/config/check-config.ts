@@ -27,9 +27,11 @@ export function checkConfig(config: Config, originOf: (path: Path) => string | u
   if (config.audit.signing_key !== undefined && readSigningKey(config.audit.signing_key) === undefined) {
     problem(['audit', 'signing_key'], 'must be a private Ed25519 key in PEM: openssl genpkey -algorithm ed25519');
   }
-  if (config.database.url !== undefined && !isPostgresUrl(config.database.url)) {
+  for (const name of ['url', 'owner_url', 'reader_url'] as const) {
+    const url = config.database[name];
+    if (url === undefined || isPostgresUrl(url)) continue;
     const form = 'must be postgres://user:password@host:5432/database';
-    problem(['database', 'url'], `${form}; a password with / ? # or @ in it is percent-encoded`);
+    problem(['database', name], `${form}; a password with / ? # or @ in it is percent-encoded`);
   }
   if (config.redis.url !== undefined) {
     const message = redisProblem(config.redis.url);

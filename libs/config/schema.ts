@@ -107,6 +107,14 @@ export const configSchema = z.strictObject({
   database: z
     .strictObject({
       url: secretUrl.optional().describe('PostgreSQL; default: the embedded one'),
+      owner_url: secretUrl
+        .optional()
+        .describe(
+          'The same database as the owner of its tables, for `npm run migrate`, which then makes the role of `url`',
+        ),
+      reader_url: secretUrl
+        .optional()
+        .describe('The same database as a role that `npm run migrate` makes, which reads the audit and nothing else'),
       pool_size: count('Connections of a process for statements; up to three more listen').default(8),
       timeout_ms: ms('Deadline of a store call').default(2_000),
     })

@@ -92,7 +92,7 @@ async function initialise(cluster: string, password: string, options: ClusterOpt
     ...(disposable ? ['--no-sync'] : []),
   ]);
   const statements = [
-    `create role ${role} login ${disposable ? 'createdb' : ''} password '${password}'`,
+    `create role ${role} login ${disposable ? 'createdb createrole' : ''} password '${password}'`,
     `create database ${database} owner ${role}`,
   ];
   await run(
@@ -111,7 +111,7 @@ async function initialise(cluster: string, password: string, options: ClusterOpt
     `${statements.join('\n')}\n`,
   );
   // Written in place: the file keeps the owner that initdb gave it.
-  await writeFile(join(cluster, 'pg_hba.conf'), `host all ${role} 127.0.0.1/32 scram-sha-256\n`);
+  await writeFile(join(cluster, 'pg_hba.conf'), `host all ${disposable ? 'all' : role} 127.0.0.1/32 scram-sha-256\n`);
 }
 
 async function run(options: ClusterOptions, command: string[], input?: string): Promise<void> {

@@ -12,9 +12,9 @@ import { sqlStateOf } from '#libs/store-error/store-error.js';
 import { toConnectError, toDatabaseError } from './postgres-error.js';
 
 /** The lock of `prisma migrate`, so that the two wait for each other. */
-const advisoryLock = 72_707_369;
+export const migrationLock = 72_707_369;
 /** SQLSTATE: since PostgreSQL 15, not every user may create tables. */
-const notAllowed = '42501';
+export const notAllowed = '42501';
 
 /** The migrations and the database disagree, and a person must intervene. The message names the migration. */
 export class MigrationError extends Error {
@@ -53,11 +53,13 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
     await client.connect().catch((error: unknown) => {
       throw toConnectError(error);
     });
+    // A user who may only read the ledger has nothing to do when nothing is missing.
+    if (await isUpToDate(client, migrations)) return { applied: [] };
     return { applied: await applyMissing(client, migrations, timeoutMs) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof MigrationError || error instanceof ConfigError) throw error;
-    if (sqlStateOf(error) === notAllowed) throw toConnectError(error);
+    if (sqlStateOf(error) === notAllowed) throw mayNotMigrate();
     throw toDatabaseError(error);
   } finally {
     signal.removeEventListener('abort', abort);
@@ -65,10 +67,25 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
   }
 }
 
+function mayNotMigrate(): ConfigError {
+  const message =
+    'migrations are missing: run `npm run migrate` as the owner of the tables. This user may not create tables in its schema (42501)';
+  return new ConfigError([{ key: 'DATABASE_URL', message }]);
+}
+
+async function isUpToDate(client: pg.Client, migrations: readonly Migration[]): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select to_regclass('_prisma_migrations') is not null as found`,
+  );
+  if (rows[0]?.found !== true) return false;
+  const ledger = await readLedger(client);
+  return migrations.every(({ name, checksum }) => ledger.get(name) === checksum);
+}
+
 async function applyMissing(client: pg.Client, migrations: Migration[], timeoutMs: number): Promise<string[]> {
   await client.query('begin');
   await client.query(`set local lock_timeout = ${Math.round(timeoutMs)}`);
-  await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
+  await client.query('select pg_advisory_xact_lock($1)', [migrationLock]);
   await client.query(ledgerTable);
   const ledger = await readLedger(client);
   const applied: string[] = [];

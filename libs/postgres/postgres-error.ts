@@ -16,15 +16,15 @@ const refusals: [states: RegExp, meaning: string][] = [
   [/^42501$/, 'this user may not use that database, or create tables in its schema'],
 ];
 
-/** For a failed connection at startup, in terms of DATABASE_URL: what is wrong with the server or the address. */
-export function toConnectError(error: unknown): AppError | ConfigError {
+/** For a failed connection at startup, in terms of the setting with the address: what is wrong with the server or the address. */
+export function toConnectError(error: unknown, key = 'DATABASE_URL'): AppError | ConfigError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const state = sqlStateOf(error);
   const because = state ?? (typeof code === 'string' ? code : undefined);
   const why = because === undefined ? '' : ` (${because})`;
-  if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of DATABASE_URL cannot be reached${why}`, error);
+  if (isStoreAway(error)) return storeUnavailable(`The PostgreSQL of ${key} cannot be reached${why}`, error);
   const unsaid = /password must be a string/.test(String(message)) ? 'PostgreSQL asks for a password' : undefined;
   const refused = refusals.find(([states]) => state !== undefined && states.test(state))?.[1];
   const otherwise = 'the server there is not a usable PostgreSQL';
-  return new ConfigError([{ key: 'DATABASE_URL', message: `${unsaid ?? refused ?? otherwise}${why}` }]);
+  return new ConfigError([{ key, message: `${unsaid ?? refused ?? otherwise}${why}` }]);
 }

@@ -62,7 +62,7 @@ export class ContainerFiles {
   constructor() {
     // What the image has in /app; nobody but root may write there.
     mkdirSync(this.inside('/app'));
-    symlinkSync(join(root, 'dist'), this.inside('/app/dist'));
+    for (const name of ['dist', 'config']) symlinkSync(join(root, name), this.inside(`/app/${name}`));
   }
 
   inside(path: string): string {
@@ -112,7 +112,7 @@ function commandLine(
   more: Settings,
 ): string[] {
   const local = (text: string) =>
-    text.replaceAll(/\/(?:run\/secrets|mcp_workspaces|var\/lib|etc\/redis)\b/g, (path) => files.inside(path));
+    text.replaceAll(/\/(?:app|run\/secrets|mcp_workspaces|var\/lib|etc\/redis)\b/g, (path) => files.inside(path));
   const environment = { PATH: process.env['PATH'] ?? '', ...settings, ...more };
   const variables = Object.entries(environment).map(
     ([name, value]) => `${name}=${name === 'PATH' ? value : local(value)}`,

@@ -2,7 +2,7 @@
 // secrets that the script makes. Nothing is written into the checkout.
 import { generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,9 +21,10 @@ export interface ComposeService {
   healthcheck?: { test: string[] };
   depends_on?: Record<string, { condition: string }>;
   ports?: string[];
-  volumes?: string[];
+  volumes?: (string | PreparedFiles)[];
   networks?: string[];
-  secrets?: string[];
+  build?: { args: Settings };
+  pull_policy?: string;
   cap_drop?: string[];
   security_opt?: string[];
   read_only?: boolean;
@@ -33,9 +34,17 @@ export interface ComposeService {
   logging?: { driver: string; options: Settings };
 }
 
+/** A directory of the volume that the service `prepare` fills. */
+export interface PreparedFiles {
+  type: 'volume';
+  source: string;
+  target: string;
+  read_only: true;
+  volume: { subpath: string; nocopy: true };
+}
+
 export interface ComposeFile {
   services: Record<string, ComposeService>;
-  secrets: Record<string, { file: string }>;
   volumes: Record<string, unknown>;
   networks: Record<string, { internal?: boolean }>;
 }
@@ -44,9 +53,41 @@ export const readText = (path: string): string => readFileSync(join(root, path),
 export const readYaml = (path: string): unknown => parse(readText(path), { merge: true });
 export const composeFile = (): ComposeFile => readYaml('docker-compose.yml') as ComposeFile;
 
+/** What `docker compose` mounts into a service of what `prepare` made, by the directory in its container. */
+export function preparedFiles({ volumes = [] }: ComposeService): Map<string, string> {
+  const mounts = volumes.filter((volume) => typeof volume !== 'string');
+  return new Map(mounts.map(({ target, volume }) => [target, volume.subpath]));
+}
+
+export const namedVolumes = ({ volumes = [] }: ComposeService): string[] =>
+  volumes.filter((volume) => typeof volume === 'string');
+
 /** Makes all secrets in `directory` with the script that users run. */
 export function makeSecrets(directory: string): string {
-  return execFileSync(process.execPath, [join(root, 'scripts/make-secrets.mjs'), directory], { encoding: 'utf8' });
+  execFileSync(process.execPath, [join(root, 'scripts/make-secrets.mjs'), directory]);
+  return directory;
+}
+
+/** Runs the service `prepare`, as somebody with a strict umask. */
+export function prepare(directory: string, more: Settings = {}): void {
+  const { command, environment } = composeFile().services['prepare']!;
+  const program = [process.execPath, join(root, command![1]!), directory];
+  execFileSync('sh', ['-c', 'umask 077 && exec "$0" "$@"', ...program], {
+    env: { ...withDefaults(environment!), ...more },
+    stdio: 'pipe',
+  });
+}
+
+/** By service: the names of the secrets that it is given. */
+export function secretsOfServices(): Record<string, string[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'signalbox-prepared-'));
+  try {
+    prepare(directory);
+    const services = readdirSync(directory).filter((name) => existsSync(join(directory, name, 'secrets')));
+    return Object.fromEntries(services.map((name) => [name, readdirSync(join(directory, name, 'secrets'))]));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 export interface Manifest {
@@ -155,10 +196,13 @@ export function settingsOf(manifests: readonly Manifest[], { envFrom = [], env =
   return Object.assign({}, ...envFrom.map(({ configMapRef }) => dataOf(configMapRef?.name)), own) as Settings;
 }
 
+/** Read by the exporter of traces itself. */
+const ofLibraries = ['OTEL_EXPORTER_OTLP_HEADERS'];
+
 /** Variables that no setting of ours has. */
 export function unknownSettings(names: readonly string[]): string[] {
   const providers = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
-  const known = new Set([...environmentSettings.keys(), ...providers]);
+  const known = new Set([...environmentSettings.keys(), ...providers, ...ofLibraries]);
   return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
 }
 
@@ -171,7 +215,7 @@ export function withDefaults(environment: Settings): Settings {
 /** What a file of secrets could hold, by its name. */
 export function anySecret(path: string): string {
   if (/redis.url/.test(path)) return 'redis://u:p@h:6379';
-  if (/database.url/.test(path)) return 'postgres://u:p@h/d';
+  if (/database\w*.url/.test(path)) return 'postgres://u:p@h/d';
   if (!/signing.key/.test(path)) return 'a secret';
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
 }

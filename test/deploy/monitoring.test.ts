@@ -1,11 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { runProgram } from '../support/run-program.js';
 import { verifies } from '../verifies.js';
-import { composeFile, readText, readYaml, root } from './deployment-files.js';
+import { openAuditedDatabase, withoutMacros } from './audited-database.js';
+import { composeFile, makeSecrets, readText, readYaml, root } from './deployment-files.js';
 import { atOneInterval, exportedMetrics, problemsOf } from './queries.js';
 import { withTools } from './tools.js';
 
@@ -21,7 +22,7 @@ interface Panel {
   title: string;
   datasource: { uid: string };
   gridPos: { x: number; y: number; w: number; h: number };
-  targets: { expr: string; legendFormat: string }[];
+  targets: { expr?: string; rawSql?: string }[];
 }
 
 interface RuleFile {
@@ -34,6 +35,10 @@ interface RuleTests {
 
 interface DataSources {
   datasources: { uid: string }[];
+}
+
+interface AuditSource {
+  datasources: [{ user: string; jsonData: { database: string } }];
 }
 
 interface ScrapeConfig {
@@ -49,9 +54,11 @@ const dashboards = readdirSync(join(root, folder))
     name,
     ...(JSON.parse(readText(`${folder}/${name}`)) as { uid: string; panels: Panel[] }),
   }));
-const panelQueries = dashboards.flatMap(({ name, panels }) =>
-  panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: `${name}: ${title}`, query: expr }))),
+const targets = dashboards.flatMap(({ name, panels }) =>
+  panels.flatMap((panel) => panel.targets.map((target) => ({ where: `${name}: ${panel.title}`, ...target }))),
 );
+const panelQueries = targets.flatMap(({ where, expr: query }) => (query === undefined ? [] : [{ where, query }]));
+const auditQueries = targets.flatMap(({ where, rawSql: query }) => (query === undefined ? [] : [{ where, query }]));
 const scaled = parseAllDocuments(readText('k8s/overlays/prod/autoscaling.yaml')).flatMap((document) => {
   const { spec } = document.toJS() as { spec: { triggers?: { metadata: { query: string } }[] } };
   return (spec.triggers ?? []).map(({ metadata }) => ({ where: 'autoscaling.yaml', query: metadata.query }));
@@ -81,8 +88,11 @@ verifies(
   'deployment.dashboards',
   'panels have an id and a place of their own and the data source that is there',
   () => {
-    const provisioned = readYaml('config/grafana/provisioning/datasources/prometheus.yml') as DataSources;
-    const sources = provisioned.datasources.map(({ uid }) => uid);
+    const folderOfSources = 'config/grafana/provisioning/datasources';
+    const provisioned = readdirSync(join(root, folderOfSources)).flatMap(
+      (name) => (readYaml(`${folderOfSources}/${name}`) as DataSources).datasources,
+    );
+    const sources = provisioned.map(({ uid }) => uid);
     expect(dashboards.map(({ name }) => name)).toEqual([
       'audit.json',
       'chimech.json',
@@ -97,8 +107,13 @@ verifies(
         Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
       );
       expect(new Set(cells).size, `${name}: panels overlap`).toBe(cells.length);
-      for (const { title, datasource, gridPos } of panels) {
+      for (const { title, datasource, gridPos, targets: asked } of panels) {
         expect(sources, title).toContain(datasource.uid);
+        for (const { expr, rawSql } of asked) {
+          expect([expr !== undefined, rawSql !== undefined], title).toEqual(
+            datasource.uid === 'audit' ? [false, true] : [true, false],
+          );
+        }
         expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
       }
     }
@@ -107,6 +122,31 @@ verifies(
     expect(dashboards.map(({ name }) => `/var/lib/signalbox-dashboards/${name}`)).toContain(home);
   },
 );
+
+verifies('deployment.audit-dashboard', 'PostgreSQL answers each query, to the role of its data source', async () => {
+  const { user, jsonData } = (readYaml('config/grafana/provisioning/datasources/audit.yml') as AuditSource)
+    .datasources[0];
+  const secrets = makeSecrets(mkdtempSync(join(tmpdir(), 'signalbox-secrets-')));
+  try {
+    const made = (name: string) => new URL(readFileSync(join(secrets, name), 'utf8').trim());
+    const reader = made('database_reader_url');
+    expect([reader.username, reader.pathname]).toEqual([user, `/${jsonData.database}`]);
+  } finally {
+    rmSync(secrets, { recursive: true });
+  }
+  const audited = await openAuditedDatabase();
+  try {
+    expect(auditQueries.length).toBeGreaterThan(8);
+    for (const { where, query } of auditQueries) {
+      const { rows } = await audited.read(withoutMacros(query));
+      expect(rows.length, where).toBeGreaterThan(0);
+    }
+    await expect(audited.read('select * from runs')).rejects.toThrow(/permission denied/);
+    await expect(audited.read('select colour from audit_events')).rejects.toThrow(/does not exist/);
+  } finally {
+    await audited.close();
+  }
+});
 
 verifies('deployment.alerts', 'each has its cases and a page of the runbooks', () => {
   const pages = [...readText('docs/runbooks.md').matchAll(/^## (.+)$/gm)].map(([, title]) =>

@@ -61,8 +61,8 @@ withTools(['kubectl', 'redis-server'], () => {
     redisPassword = secret('redis_password');
     redisPort = await freePort();
     files.write('/etc/redis/redis.conf', readFileSync('config/redis/redis.conf', 'utf8'));
-    for (const name of ['redis_auth', 'redis_password', 'metrics_token', 'audit_signing_key', 'chimech_api_key']) {
-      files.write(`/run/secrets/${name}`, secret(name === 'redis_auth' ? 'redis_auth.conf' : name));
+    for (const name of ['redis_auth.conf', 'redis_password', 'metrics_token', 'audit_signing_key', 'chimech_api_key']) {
+      files.write(`/run/secrets/${name}`, secret(name));
     }
     files.volume('/data', 999);
     const here = ['--port', String(redisPort), '--dir', files.inside('/data'), '--bind', '127.0.0.1'];
@@ -87,6 +87,9 @@ withTools(['kubectl', 'redis-server'], () => {
     async () => {
       database = await createTestDatabase();
       files.write('/run/secrets/database_url', database.url);
+      for (const role of ['application', 'reader']) {
+        files.write(`/run/secrets/database_${role}_url`, roleHere(database, secret(`database_${role}_url`)));
+      }
       files.write('/run/secrets/redis_url', urlHere(secret('redis_url')));
       const redisHealth = composePlan(compose, 'redis').healthCommand![0]!;
       const question = redisHealth.replaceAll('$$', '$').replace('redis-cli', `redis-cli -p ${redisPort}`);
@@ -133,7 +136,9 @@ const deploymentOf = (plan: (name: string) => ContainerPlan): Deployment => ({
 /** Commands of the checklist that ask the gateway alone. */
 async function followChecklist(url: string): Promise<void> {
   for (const command of gatewayCommands()) {
-    const here = command.replaceAll('http://127.0.0.1:8000', url).replaceAll('secrets/', `${files.inside('/made')}/`);
+    const here = command
+      .replaceAll('http://127.0.0.1:8000', url)
+      .replaceAll('docker compose exec -T gateway cat /run/secrets/', `cat ${files.inside('/made')}/`);
     const { code, stdout, stderr } = await runProgram('sh', ['-c', here]);
     expect([command, code === 0 ? 'ran' : stderr]).toEqual([command, 'ran']);
     expect(stdout.trim(), command).not.toBe('');
@@ -277,6 +282,15 @@ async function signedCheckpoints(connectionString: string): Promise<number> {
 }
 
 const secret = (name: string): string => readFileSync(files.inside(`/made/${name}`), 'utf8').trim();
+
+/** The same role, with a name of this run's own since all databases of the server share them, in the database of this test. */
+function roleHere(database: TestDatabase, made: string): string {
+  const { username, password } = new URL(made);
+  const url = new URL(database.url);
+  url.username = `${username}_${process.pid}`;
+  url.password = password;
+  return url.href;
+}
 
 /** The same user and password, at the Redis of this test. */
 function urlHere(made: string): string {

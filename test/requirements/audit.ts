@@ -9,6 +9,9 @@ export const auditRequirements = {
   'audit.tampering-named':
     'a row that was changed, removed, inserted, exchanged or cut off by SQL is named, as are checkpoints that are not as they were',
   'audit.signed-checkpoints': 'with a key, chains that were written anew as a whole do not pass either',
+  'audit.append-only-role':
+    'the role of gateways and workers can add rows to the audit, and neither change nor remove them, nor its partitions',
+  'audit.reader-role': 'a second role reads the audit and nothing else',
   'audit.many-writers':
     'rows of many writers, of transactions that fail and of clocks that are set back leave the chains whole',
   'audit.converted': 'rows from before the chains are kept, and chained',

@@ -1,5 +1,7 @@
 export const deploymentRequirements = {
   'deployment.alerts': 'each alert fires when it should and not otherwise, and names a page of the runbooks',
+  'deployment.audit-dashboard':
+    'every query of the dashboard of the audit is answered, to a role that reads nothing else',
   'deployment.checklist':
     'each line of the deployment checklist has a command that checks it, of things that there are',
   'deployment.compose-consistent': 'what a service of the compose file names is there',
@@ -7,6 +9,9 @@ export const deploymentRequirements = {
     'no container is root or may write its image or gain privileges; only gateway, Chimech and Grafana are published, on loopback',
   'deployment.compose-logs':
     'what containers write is bounded on the disk of the host, and the collector of the profile logs sends it to Loki',
+  'deployment.alerts-sent': 'alerts are sent to a webhook or by e-mail, as the environment says',
+  'deployment.compose-prepared':
+    'before all else each service of the compose file is given the secrets and the configuration that it reads, and no others',
   'deployment.compose-settings': 'the compose file sets known settings, no literal secret, and time enough to stop',
   'deployment.compose-valid': 'docker-compose.yml is valid',
   'deployment.dashboards': 'every query of a dashboard, an alert and an autoscaler is of metrics and labels that exist',

@@ -27,6 +27,8 @@ export interface AuditKeeperOptions {
 interface Month {
   partition: string;
   until: Date;
+  /** Only its owner can drop it. */
+  own: boolean;
 }
 
 interface Ends {
@@ -139,7 +141,7 @@ export class AuditKeeper {
     if (retentionDays === undefined) return;
     const expired = await database.query<Month>(
       `/* audit.expired */ select * from (
-         select relname as partition,
+         select relname as partition, pg_has_role(relowner, 'usage') as own,
            (to_date(right(relname, 7), 'YYYY_MM') + interval '1 month') at time zone 'UTC' as until
          from pg_inherits join pg_class on pg_class.oid = inhrelid
          where inhparent = 'audit_events'::regclass and relname ~ '^audit_events_\\d{4}_\\d{2}$') as months
@@ -149,6 +151,13 @@ export class AuditKeeper {
     for (const month of expired) {
       if (this.stop.signal.aborted) return;
       const { partition } = month;
+      if (!month.own) {
+        logger.warn(
+          { metadata: { partition } },
+          'a month of the audit is over: its owner drops it by `npm run audit -- prune`',
+        );
+        return;
+      }
       await this.drop(month);
       logger.info({ metadata: { partition } }, 'a month of the audit was dropped');
     }

@@ -23,8 +23,27 @@ export function printEnvironmentExample(): string {
     if (setting.path[0] !== section) lines.push('', `# ── ${(section = setting.path[0]!)}`);
     lines.push(`# ${describe(setting)}`, `#${environmentName(setting.path)}=${exampleOf(setting)}`);
   }
+  lines.push('', ...composeVariables);
   return `${lines.join('\n')}\n`;
 }
+
+/** Of docker-compose.yml, which reads the same file. */
+const composeVariables = [
+  '# ── only for docker compose (docs/deployment.md); secrets that are unset are made at random, once',
+  '# Packages of npm with programs for tool servers, for the build of the image',
+  '#TOOL_PACKAGES=@modelcontextprotocol/server-filesystem@2026.8.31',
+  '# Count at the first start',
+  '#POSTGRES_PASSWORD=',
+  '#GRAFANA_PASSWORD=',
+  '#REDIS_PASSWORD=',
+  '# Where --profile alerts sends alerts: to a webhook, by e-mail, or both',
+  '#ALERT_WEBHOOK_URL=',
+  '#ALERT_EMAIL_TO=',
+  '#ALERT_EMAIL_FROM=',
+  '#ALERT_SMTP_HOST=smtp.example.com:587',
+  '#ALERT_SMTP_USER=',
+  '#ALERT_SMTP_PASSWORD=',
+];
 
 export function printJsonSchema(): string {
   const schema = z.toJSONSchema(configSchema, {
