@@ -33,6 +33,7 @@ import { Scrape } from '#libs/metrics/scrape.js';
 import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { type OnRequestParts, registerOnRequest } from './http/on-request.js';
@@ -55,6 +56,7 @@ const migrationMs = 60_000;
 
 export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   const metrics = createMetrics();
+  if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
   // This may fail, so it comes before anything that must be closed.
   const { workspaces, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });

@@ -41,6 +41,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     'outcome',
   ]);
   for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
+  const traceSpansDropped = counter('trace_spans_dropped_total', 'Spans that reached no collector', ['reason']);
+  for (const reason of ['queue_full', 'export_failed']) traceSpansDropped.inc({ reason }, 0);
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');
@@ -107,6 +109,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       buckets: callBuckets,
     }),
     errors,
+    traceSpansDropped,
     rateLimited: counter('rate_limited_total', 'Requests and calls refused by a limit', ['limit']),
     queueJobs: gauge('queue_jobs', 'Jobs in the queue', ['state']),
     queueOldestJobAge: gauge('queue_oldest_job_age_seconds', 'Age of the oldest waiting job'),

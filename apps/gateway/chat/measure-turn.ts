@@ -6,6 +6,8 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
+import { turnEnd } from '#libs/tracing/spans.js';
+import type { Span } from '#libs/tracing/tracing.js';
 import { CallLog } from './call-log.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -43,6 +45,7 @@ export class TurnMeasure {
   constructor(
     private readonly turn: MeasuredTurn,
     private readonly measuring: TurnMeasuring,
+    private readonly span?: Span,
   ) {
     const { request, context, runId } = turn;
     this.clock = measuring.clocks.open(runId);
@@ -71,6 +74,7 @@ export class TurnMeasure {
     clock.close();
     count(turn.request, summary, measuring.metrics);
     log(turn, summary, measuring.logger);
+    this.span?.end(summary.outcome === 'ok' ? undefined : summary.outcome);
   }
 
   note(event: TurnEvent): void {
@@ -105,6 +109,7 @@ export class TurnMeasure {
         summary.outcome = 'ok';
         summary.tokens = event.usage.total_tokens;
         summary.rounds = event.toolExecution?.rounds ?? 1;
+        this.span?.set(turnEnd(event.finishReason, event.usage, summary.rounds));
         if (event.toolExecution !== undefined) this.noteTools(event.toolExecution);
         break;
       case 'approval_required':

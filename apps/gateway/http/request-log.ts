@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#libs/logging/logger.js';
 import { requestContext } from './request-context.js';
 
-const quietRoutes: ReadonlySet<string> = new Set(['/health/live', '/health/ready', '/metrics']);
+export const quietRoutes: ReadonlySet<string> = new Set(['/health/live', '/health/ready', '/metrics']);
 const chatRoutes: ReadonlySet<string> = new Set([
   '/v1/chat/completions',
   '/api/chat/completions',
