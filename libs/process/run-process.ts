@@ -67,10 +67,14 @@ export async function runProcess(service: string, load: () => Config, start: Sta
       logger.error({}, 'the stop took longer than its grace time');
       exit(1);
     }, graceMs + closingMs).unref();
-    const ended = Promise.resolve(running)
-      .then((process) => process?.stop(graceMs))
-      .finally(() => tracing?.close(lastSpansMs));
-    ended.then(
+    const end = async () => {
+      try {
+        await (await running)?.stop(graceMs);
+      } finally {
+        await tracing?.close(lastSpansMs);
+      }
+    };
+    end().then(
       () => {
         logger.info({}, 'stopped');
         exit(0);

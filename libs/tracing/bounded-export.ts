@@ -58,7 +58,7 @@ export class BoundedExport implements SpanProcessor {
 
   private exported(spans: number, result: ExportResult): ExportResult {
     this.held -= spans;
-    if (result.code === 0) return result;
+    if (result.error === undefined) return result;
     this.onDropped('export_failed', spans);
     const now = performance.now();
     if (now < this.logAt) return result;

@@ -198,7 +198,8 @@ export function mcpClientSpan(tool: string, server: string, peer: McpPeer | unde
 /** `tools/call` of a client of ours. */
 export function mcpServerSpan(tool: string, sessionId: string | undefined): SpanStart {
   return {
-    name: `tools/call ${tool}`,
+    // A client may send any name.
+    name: toolName.test(tool) ? `tools/call ${tool}` : 'tools/call',
     kind: 'server',
     attributes: {
       ...mcpCall(tool),
@@ -211,6 +212,8 @@ export function mcpServerSpan(tool: string, sessionId: string | undefined): Span
 
 /** The `error.type` of a result with `isError`. */
 export const toolErrorType = 'tool_error';
+
+const toolName = /^[\w.:/-]{1,128}$/;
 
 const mcpCall = (tool: string): SpanAttributes => ({
   [names.mcpMethod]: 'tools/call',

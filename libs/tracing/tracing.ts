@@ -30,6 +30,12 @@ export interface Tracing {
   close(deadlineMs: number): Promise<void>;
 }
 
+const pattern = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** What somebody sent as `traceparent`, if it is one. */
+export const traceparentOf = (given: unknown): string | undefined =>
+  typeof given === 'string' && pattern.test(given) ? given : undefined;
+
 /** Read it where a span begins: it is set before a process starts anything. */
 export let tracing: Tracing | undefined;
 

@@ -4,9 +4,6 @@ import type { Approval } from '#libs/approvals/approval.js';
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { channelNames, type ToolControl, type ToolJob, type ToolReply } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
-import { toAppError } from '#libs/schemas/errors.js';
-import { sendSpan } from '#libs/tracing/spans.js';
-import { tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import { AskedQuestion } from './asked-question.js';
 import type { DispatchServices } from './dispatch-services.js';
@@ -260,15 +257,7 @@ export class DispatchedCall implements ReplyListener {
     const together = maySharePlace(this.call);
     if (again && !(await this.takeUp())) return;
     const options = { signal, silenceMs: addSilenceMs, together, again, ...(worker === undefined ? {} : { worker }) };
-    const span = tracing?.start(sendSpan(this.job.callId), this.job.traceparent);
-    if (span !== undefined) this.job.traceparent = span.traceparent;
-    try {
-      await this.services.queue.add(this.job, options);
-      span?.end();
-    } catch (error) {
-      span?.end(toAppError(error).code);
-      throw error;
-    }
+    await this.services.queue.add(this.job, options);
     this.sentTo = worker;
     await this.callBackFromGone();
   }

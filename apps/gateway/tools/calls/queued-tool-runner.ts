@@ -28,7 +28,7 @@ import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
 import { ServerCall } from './server-call.js';
 import type { PlanOptions, ToolProgress, ToolRunner } from './tool-runner.js';
-import { traceToolCall } from './trace-tool-call.js';
+import { TracedQueue, traceToolCall } from './trace-tool-call.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
@@ -90,7 +90,7 @@ export class QueuedToolRunner implements ToolRunner {
     const { inbox, routes } = this;
     const { cancelGraceMs } = limits;
     this.services = {
-      queue,
+      queue: tracing === undefined ? queue : new TracedQueue(queue, tracing),
       channels,
       journal,
       inbox,
