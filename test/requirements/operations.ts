@@ -81,5 +81,5 @@ export const operationsRequirements = {
   'operations.traces-collector':
     'a collector that is away or hangs holds up neither requests nor a stop; what it missed is counted and logged',
   'operations.traces-content': 'spans carry names, ids, counts and codes, never content and no secret',
-  'operations.traces-off': 'without an endpoint nothing of OpenTelemetry is loaded, and a traceparent passes unchanged',
+  'operations.traces-off': 'without an endpoint no SDK of OpenTelemetry is loaded, and a traceparent passes unchanged',
 } as const;
