@@ -55,7 +55,7 @@ import { parseBody } from '#libs/http-server/parse-body.js';
 const migrationMs = 60_000;
 
 export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
-  const metrics = createMetrics();
+  const metrics = createMetrics({ exemplars: tracing !== undefined });
   if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
   // This may fail, so it comes before anything that must be closed.
   const { workspaces, check } = await openWorkspaces(config, logger);

@@ -29,7 +29,7 @@ const migrationMs = 60_000;
 
 export async function startWorker(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
-  const metrics = createMetrics();
+  const metrics = createMetrics({ exemplars: tracing !== undefined });
   if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
   const faults = readFaults();
   const opened = await openWorker(config, logger, {

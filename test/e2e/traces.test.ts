@@ -1,131 +1,24 @@
 // Traces span by span, through gateway, queue and worker, as a collector gets them.
-import { readdir, readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, vi } from 'vitest';
-import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-upstream.js';
-import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
-import { type StartedProcess, temporaryDirectory } from '#libs/testing/services/start-process.js';
-import { type CollectedSpan, startTraceCollector, type TraceCollector } from '#libs/testing/trace-collector.js';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { withClients } from '../support/mcp-clients.js';
-import { messagesOf, post } from '../support/scripts.js';
-import { fixture } from '../support/tool-servers.js';
-import { metricOf, offeredTools } from '../support/tools-client.js';
+import { post } from '../support/scripts.js';
+import { metricOf } from '../support/tools-client.js';
+import {
+  callerTrace,
+  canaries,
+  drawn,
+  named,
+  startTracedSignalbox,
+  traceparentOf,
+  type TracedSignalbox,
+} from '../support/traced-signalbox.js';
 import { verifies } from '../verifies.js';
 
-const canaries = {
-  prompt: 'canary-prompt-1',
-  argument: 'canary-argument-2',
-  result: 'canary-result-3',
-  answer: 'canary-answer-4',
-  provider: 'canary-provider-5',
-  collector: 'canary-collector-6',
-  upstreamError: 'canary-error-7',
-};
-let collector: TraceCollector;
-let hanging: TraceCollector;
-let http: Server;
-/** `_meta` of the calls that the HTTP server got. */
-const told: Record<string, unknown>[] = [];
-let box: Signalbox;
-let url: string;
-/** Without an endpoint. */
-let plain: StartedProcess;
-/** With one that never answers. */
-let stuck: StartedProcess;
-let coverage: Awaited<ReturnType<typeof temporaryDirectory>>;
-
-async function serve(request: IncomingMessage): Promise<object | undefined> {
-  const { id, method, params } = JSON.parse(await text(request)) as {
-    id?: number;
-    method?: string;
-    params?: { name?: string; protocolVersion?: string; _meta?: Record<string, unknown> };
-  };
-  if (id === undefined) return undefined;
-  if (method === 'tools/call') told.push(params!._meta!);
-  const inputSchema = { type: 'object' };
-  const annotations = { readOnlyHint: true };
-  const results: Record<string, object> = {
-    initialize: {
-      protocolVersion: '2025-06-18',
-      capabilities: { tools: {} },
-      serverInfo: { name: 'web', version: '1' },
-    },
-    'tools/list': { tools: ['look', 'kept', 'fails'].map((name) => ({ name, inputSchema, annotations })) },
-    'tools/call': { content: [{ type: 'text', text: canaries.result }], isError: params?.name === 'fails' },
-  };
-  const result = results[method ?? ''];
-  return { jsonrpc: '2.0', id, ...(result === undefined ? { error: { code: -32_601, message: 'none' } } : { result }) };
-}
-
-/** The model `broken` fails; others call what the last user message says, then answer. */
-function script(request: ReceivedRequest): ScriptedAnswer {
-  if (request.body['model'] === 'broken') return { status: 500, json: { error: { message: canaries.upstreamError } } };
-  const last = messagesOf(request).at(-1)!;
-  const [, name] = /call (\w+)/.exec(String(last['content'])) ?? [];
-  const args = name === 'add' ? { a: 1, b: 2 } : { query: canaries.argument };
-  if (last['role'] === 'user' && name !== undefined) return { toolCalls: [{ name, arguments: args }] };
-  return { text: [canaries.answer, ' at last'], model: 'scripted-2026' };
-}
-
+let stack: TracedSignalbox;
 beforeAll(async () => {
-  [collector, hanging, coverage] = await Promise.all([
-    startTraceCollector(),
-    startTraceCollector({ hangs: true }),
-    temporaryDirectory(),
-  ]);
-  http = createServer((request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end();
-    void serve(request).then((answer) => {
-      if (answer === undefined) return response.writeHead(202).end();
-      const headers = { 'content-type': 'application/json', 'mcp-session-id': 'session-of-web' };
-      return response.writeHead(200, headers).end(JSON.stringify(answer));
-    });
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const address = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-  box = await startSignalbox({
-    script,
-    gateways: 0,
-    workers: 0,
-    environment: {
-      MCP_SERVERS: JSON.stringify({
-        web: { url: address, tools: { cache_ttl_ms: { kept: 60_000 } } },
-        pipe: { command: 'node', args: [fixture('new-sdk')] },
-      }),
-    },
-  });
-  const provider = { kind: 'openai', base_url: box.upstream.baseUrl, api_key: canaries.provider, max_retries: 1 };
-  const traced = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-    OTEL_EXPORTER_OTLP_HEADERS: `x-key=${canaries.collector}`,
-  };
-  const models = {
-    MODELS_PROVIDERS: JSON.stringify({ scripted: provider }),
-    MODELS_ALIASES: JSON.stringify({ best: ['scripted/broken', 'scripted/model'] }),
-  };
-  const [gateway] = await Promise.all([
-    box.startGateway({ ...traced, ...models }),
-    box.startWorker(traced),
-    box.startGateway({ NODE_V8_COVERAGE: coverage.path }).then((started) => (plain = started)),
-    box.startGateway({ OTEL_EXPORTER_OTLP_ENDPOINT: hanging.endpoint }).then((started) => (stuck = started)),
-  ]);
-  url = gateway.url;
-  await Promise.all([toolsReady(url), toolsReady(plain.url)]);
-  const offered = async () => [...(await offeredTools(url)).keys()];
-  await vi.waitFor(async () => expect(await offered()).toEqual(expect.arrayContaining(['look', 'add'])), {
-    timeout: 25_000,
-    interval: 100,
-  });
+  stack = await startTracedSignalbox();
 });
-afterAll(async () => {
-  await box?.close();
-  http?.closeAllConnections();
-  http?.close();
-  await Promise.all([collector?.close(), hanging?.close(), coverage?.remove()]);
-});
+afterAll(() => stack?.close());
 
 const chat = (content: string, more: object = {}) => ({
   model: 'scripted/model',
@@ -134,42 +27,17 @@ const chat = (content: string, more: object = {}) => ({
 });
 const offer = (server: string) => ({ tools: [{ type: 'mcp', server_label: server }] });
 
-let calls = 0;
-/** A trace of the caller's. */
-function callerTrace(flags = '01') {
-  calls += 1;
-  const traceId = calls.toString(16).padStart(32, 'c');
-  const spanId = calls.toString(16).padStart(16, 'e');
-  return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-${flags}` } };
-}
-
-/** As a drawn tree: service, kind and name of each span below its parent, in the order in which they began. */
-function drawn(spans: readonly CollectedSpan[], parent: string | undefined, depth = 0): string[] {
-  return spans
-    .filter(({ parentSpanId }) => parentSpanId === parent)
-    .flatMap((span) => [
-      `${'  '.repeat(depth)}${span.service.slice('signalbox-'.length)} ${span.kind} ${span.name}${span.failed ? ' !' : ''}`,
-      ...drawn(spans, span.spanId, depth + 1),
-    ]);
-}
-const named = (spans: readonly CollectedSpan[], name: string) => {
-  const found = spans.find((span) => span.name === name);
-  if (found === undefined) throw new Error(`no span ${name}`);
-  return found;
-};
-const traceparentOf = ({ traceId, spanId }: CollectedSpan) => `00-${traceId}-${spanId}-01`;
-
 verifies('operations.traces', 'a streamed chat with a tool over HTTP', async () => {
   const { traceId, spanId, headers } = callerTrace();
-  const asked = box.upstream.requests.length;
+  const asked = stack.box.upstream.requests.length;
   const body = chat('call look', { ...offer('web'), stream: true, session_id: 'traced' });
-  const answer = await fetch(`${url}/v1/chat/completions`, {
+  const answer = await fetch(`${stack.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-request-id': 'traced-request', ...headers },
     body: JSON.stringify(body),
   });
   expect(await answer.text()).toContain(canaries.answer);
-  const spans = await collector.trace(traceId, 8);
+  const spans = await stack.collector.trace(traceId, 8);
   const tree = drawn(spans, spanId);
   expect(tree[0]).toBe('gateway server POST /v1/chat/completions');
   expect(tree[1]).toBe('  gateway internal invoke_agent signalbox');
@@ -199,9 +67,9 @@ verifies('operations.traces', 'a streamed chat with a tool over HTTP', async () 
     'signalbox.dialect': 'openai',
     'signalbox.rounds': 2,
   });
-  const asks = box.upstream.requests.slice(asked);
+  const asks = stack.box.upstream.requests.slice(asked);
   const models = spans.filter(({ name }) => name === 'chat model');
-  expect(asks.map((request) => request.headers['traceparent']).sort()).toEqual(models.map(traceparentOf).sort());
+  expect(new Set(asks.map(({ headers }) => headers['traceparent']))).toEqual(new Set(models.map(traceparentOf)));
   const first = models.find((span) => traceparentOf(span) === asks[0]!.headers['traceparent'])!;
   const last = models.find((span) => traceparentOf(span) === asks[1]!.headers['traceparent'])!;
   expect(first.attributes['gen_ai.response.finish_reasons']).toEqual(['tool_calls']);
@@ -245,19 +113,23 @@ verifies('operations.traces', 'a streamed chat with a tool over HTTP', async () 
     'network.protocol.name': 'http',
     'signalbox.tool.server': 'web',
   });
-  expect(told.at(-1)!['traceparent']).toBe(traceparentOf(mcp));
-  const rows = await box.rows('select trace_id from audit_events where call_id = $1', [callId]);
+  expect(stack.told.at(-1)!['traceparent']).toBe(traceparentOf(mcp));
+  const rows = await stack.box.rows('select trace_id from audit_events where call_id = $1', [callId]);
   expect(rows).toEqual([{ trace_id: traceId }]);
 });
 
 verifies('operations.traces', 'a chat that begins its trace: retry, fallback, a tool over a pipe', async () => {
-  const asked = box.upstream.requests.length;
-  const { status } = await post(url, '/v1/chat/completions', chat('call add', { model: 'best', ...offer('pipe') }));
+  const asked = stack.box.upstream.requests.length;
+  const { status } = await post(
+    stack.url,
+    '/v1/chat/completions',
+    chat('call add', { model: 'best', ...offer('pipe') }),
+  );
   expect(status).toBe(200);
-  const last = box.upstream.requests.at(-1)!.headers['traceparent'] as string;
+  const last = stack.box.upstream.requests.at(-1)!.headers['traceparent'] as string;
   const traceId = last.split('-')[1]!;
-  expect(box.upstream.requests.length - asked).toBe(6);
-  const spans = await collector.trace(traceId, 10);
+  expect(stack.box.upstream.requests.length - asked).toBe(6);
+  const spans = await stack.collector.trace(traceId, 10);
   expect(drawn(spans, undefined).sort()).toEqual([
     '          worker client tools/call add',
     '        worker consumer process tools',
@@ -283,13 +155,13 @@ verifies('operations.traces', 'a chat that begins its trace: retry, fallback, a 
   expect(mcp['mcp.session.id']).toBeUndefined();
 });
 
-const callTool = (name: string, headers: Record<string, string>, origin = url) =>
+const callTool = (name: string, headers: Record<string, string>, origin = stack.url) =>
   post(origin, '/api/tools/call', { name, arguments: { query: canaries.argument }, session_id: 'traced' }, headers);
 
 verifies('operations.traces', 'a tool that fails; a cached result', async () => {
   const failing = callerTrace();
   await callTool('fails', failing.headers);
-  const failed = await collector.trace(failing.traceId, 5);
+  const failed = await stack.collector.trace(failing.traceId, 5);
   expect(drawn(failed, failing.spanId)).toEqual([
     'gateway server POST /api/tools/call',
     '  gateway internal execute_tool fails !',
@@ -306,7 +178,7 @@ verifies('operations.traces', 'a tool that fails; a cached result', async () => 
   await callTool('kept', callerTrace().headers);
   const again = callerTrace();
   await callTool('kept', again.headers);
-  const kept = await collector.trace(again.traceId, 2);
+  const kept = await stack.collector.trace(again.traceId, 2);
   expect(drawn(kept, again.spanId)).toEqual([
     'gateway server POST /api/tools/call',
     '  gateway internal execute_tool kept',
@@ -316,10 +188,10 @@ verifies('operations.traces', 'a tool that fails; a cached result', async () => 
 
 verifies('operations.traces', 'a call of an MCP client, below the span that it names', async () => {
   const { traceId, spanId, headers } = callerTrace();
-  await withClients(url, ['the 2.x client, 2026-07-28'], async (client) => {
+  await withClients(stack.url, ['the 2.x client, 2026-07-28'], async (client) => {
     await client.call({ name: 'look', arguments: {}, _meta: headers });
   });
-  const spans = await collector.trace(traceId, 5);
+  const spans = await stack.collector.trace(traceId, 5);
   expect(drawn(spans, spanId)).toEqual([
     'gateway server tools/call look',
     '  gateway internal execute_tool look',
@@ -331,33 +203,58 @@ verifies('operations.traces', 'a call of an MCP client, below the span that it n
   expect(call.attributes).toMatchObject({ 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': 'look' });
   // The request that carried it has a trace of its own.
   const [link] = call.links;
-  const [request] = await collector.trace(link!.traceId, 1);
+  const [request] = await stack.collector.trace(link!.traceId, 1);
   expect(request).toMatchObject({ name: 'POST /mcp', spanId: link!.spanId });
-  expect(told.at(-1)!['traceparent']).toBe(traceparentOf(spans.find(({ kind }) => kind === 'client')!));
+  expect(stack.told.at(-1)!['traceparent']).toBe(traceparentOf(spans.find(({ kind }) => kind === 'client')!));
 });
 
 verifies('operations.traces', 'what a caller does not sample is passed on, and not sent', async () => {
   const { traceId, spanId, headers } = callerTrace('00');
-  await post(url, '/v1/chat/completions', chat('call look', offer('web')), headers);
-  const passed = [box.upstream.requests.at(-1)!.headers['traceparent'], told.at(-1)!['traceparent']];
+  await post(stack.url, '/v1/chat/completions', chat('call look', offer('web')), headers);
+  const passed = [stack.box.upstream.requests.at(-1)!.headers['traceparent'], stack.told.at(-1)!['traceparent']];
   for (const traceparent of passed) expect(traceparent).toMatch(new RegExp(`^00-${traceId}-(?!${spanId}).{16}-00$`));
-  await fetch(`${url}/health/ready`);
-  await fetch(`${url}/metrics`);
+  await fetch(`${stack.url}/health/ready`);
+  await fetch(`${stack.url}/metrics`);
   const after = callerTrace();
   await callTool('kept', after.headers);
-  await collector.trace(after.traceId, 2);
-  expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
-  expect(collector.spans.filter(({ name }) => /health|metrics/.test(name))).toEqual([]);
+  await stack.collector.trace(after.traceId, 2);
+  expect(stack.collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+  expect(stack.collector.spans.filter(({ name }) => /health|metrics/.test(name))).toEqual([]);
+});
+
+verifies('operations.traces', 'latencies name traces', async () => {
+  const answer = await fetch(`${stack.url}/metrics`);
+  expect(answer.headers.get('content-type')).toContain('application/openmetrics-text');
+  const metrics = await answer.text();
+  expect(metrics.endsWith('# EOF\n')).toBe(true);
+  expect(metrics).toMatch(/^signalbox_chat_requests_total\{.*outcome="ok"\} \d+$/m);
+  const traces = new Set(stack.collector.spans.map(({ traceId }) => traceId));
+  const names = [
+    'chat_duration',
+    'chat_time_to_first_token',
+    'model_call_duration',
+    'tool_duration',
+    'tool_queue_wait',
+  ];
+  for (const name of names) {
+    const pattern = `^signalbox_${name}_seconds_bucket\\{.*\\} \\d+ # \\{trace_id="(.{32})"\\} [\\d.e-]+ [\\d.]+$`;
+    const told = [...metrics.matchAll(new RegExp(pattern, 'gm'))].map(([, traceId]) => traceId!);
+    expect(told.length, name).toBeGreaterThan(0);
+    expect(
+      told.filter((traceId) => !traces.has(traceId)),
+      name,
+    ).toEqual([]);
+  }
 });
 
 verifies(
   'operations.traces-content',
   'nothing of requests, arguments, results, answers and secrets is exported',
   () => {
-    const bytes = collector.received.map(({ body }) => body).join('\n');
+    const bytes = stack.collector.received.map(({ body }) => body).join('\n');
     expect(bytes).toContain('invoke_agent signalbox');
     expect(Object.values(canaries).filter((canary) => bytes.includes(canary))).toEqual([]);
-    for (const { headers } of collector.received) expect(headers['x-key']).toBe(canaries.collector);
+    for (const { headers } of stack.collector.received) expect(headers['x-key']).toBe(canaries.collector);
     const logs = JSON.stringify([...box.gateways, ...box.workers].map(({ log }) => log));
     expect(logs).not.toContain(canaries.collector);
   },
@@ -365,25 +262,23 @@ verifies(
 
 verifies('operations.traces-off', 'a traceparent goes through unchanged, no SDK is loaded', async () => {
   const { headers } = callerTrace();
-  await post(plain.url, '/v1/chat/completions', chat('hello'), headers);
-  expect(box.upstream.requests.at(-1)!.headers['traceparent']).toBe(headers.traceparent);
-  expect(await plain.stop()).toBe(0);
-  const files = await readdir(coverage.path);
-  const texts = await Promise.all(files.map((file) => readFile(join(coverage.path, file), 'utf8')));
-  const loaded = texts.flatMap((each) => (JSON.parse(each) as { result: { url: string }[] }).result);
+  await post(stack.plain.url, '/v1/chat/completions', chat('hello'), headers);
+  expect(stack.box.upstream.requests.at(-1)!.headers['traceparent']).toBe(headers.traceparent);
+  expect((await fetch(`${stack.plain.url}/metrics`)).headers.get('content-type')).toContain('text/plain');
+  expect(await stack.plain.stop()).toBe(0);
   // prom-client loads the API, which does nothing by itself.
-  const traced = loaded.map(({ url }) => url).filter((url) => /opentelemetry\/(?!api\/)|libs\/tracing/.test(url));
-  expect(new Set(traced.map((url) => url.replace(/^.*\/dist\//, '')))).toEqual(
+  const tracing = (await stack.loadedByPlain()).filter((path) => /opentelemetry\/(?!api\/)|libs\/tracing/.test(path));
+  expect(new Set(tracing.map((path) => path.replace(/^.*\/dist\//, '')))).toEqual(
     new Set(['libs/tracing/tracing.js', 'libs/tracing/spans.js']),
   );
 });
 
 verifies('operations.traces-collector', 'one that hangs: requests and the stop go on', async () => {
-  expect((await post(stuck.url, '/v1/chat/completions', chat('hello'))).status).toBe(200);
-  await stuck.logged(({ message }) => message === 'traces could not be exported');
+  expect((await post(stack.stuck.url, '/v1/chat/completions', chat('hello'))).status).toBe(200);
+  await stack.stuck.logged(({ message }) => message === 'traces could not be exported');
   const dropped = 'signalbox_trace_spans_dropped_total{reason="export_failed"}';
-  expect(await metricOf(stuck.url, dropped)).toBeGreaterThanOrEqual(3);
-  expect((await post(stuck.url, '/v1/chat/completions', chat('hello'))).status).toBe(200);
+  expect(await metricOf(stack.stuck.url, dropped)).toBeGreaterThanOrEqual(3);
+  expect((await post(stack.stuck.url, '/v1/chat/completions', chat('hello'))).status).toBe(200);
   // Past its grace time it would be 1.
-  expect(await stuck.stop()).toBe(0);
+  expect(await stack.stuck.stop()).toBe(0);
 });

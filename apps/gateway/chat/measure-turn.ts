@@ -72,7 +72,7 @@ export class TurnMeasure {
     summary.durationMs = performance.now() - this.startedAt;
     summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
     clock.close();
-    count(turn.request, summary, measuring.metrics);
+    count(turn, summary, measuring.metrics);
     log(turn, summary, measuring.logger);
     this.span?.end(summary.outcome === 'ok' ? undefined : summary.outcome);
   }
@@ -124,13 +124,16 @@ export class TurnMeasure {
   }
 }
 
-function count({ dialect, stream }: TurnRequest, summary: Summary, metrics: Metrics): void {
+function count({ request, context }: MeasuredTurn, summary: Summary, metrics: Metrics): void {
+  const { dialect, stream } = request;
+  const { traceparent } = context;
   const { outcome } = summary;
   const model = metrics.models.label(summary.model, outcome === 'ok');
   metrics.chatRequests.inc({ dialect, stream: String(stream), model, outcome });
   if (summary.toolCalls > 0) metrics.chatRequestsWithTools.inc();
-  metrics.chatDuration.observe(summary.durationMs / 1000);
-  if (summary.firstTokenMs !== undefined) metrics.chatTimeToFirstToken.observe(summary.firstTokenMs / 1000);
+  metrics.chatDuration.observe({}, summary.durationMs / 1000, traceparent);
+  if (summary.firstTokenMs !== undefined)
+    metrics.chatTimeToFirstToken.observe({}, summary.firstTokenMs / 1000, traceparent);
   if (outcome !== 'ok') return;
   metrics.chatRounds.observe(summary.rounds);
   metrics.gatewayOverhead.observe(summary.overheadMs / 1000);
