@@ -35,6 +35,7 @@ import { Scrape } from '#libs/metrics/scrape.js';
 import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import { Workspaces } from '#libs/workspace/workspaces.js';
 import { type Gateway, openGateway } from './gateway.js';
 import { type OnRequestParts, registerOnRequest } from './http/on-request.js';
@@ -56,7 +57,8 @@ import { parseBody } from '#libs/http-server/parse-body.js';
 const migrationMs = 60_000;
 
 export async function startGateway(config: Config, logger: OpenLogger): Promise<RunningProcess> {
-  const metrics = createMetrics();
+  const metrics = createMetrics({ exemplars: tracing !== undefined });
+  if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
   // This may fail, so it comes before anything that must be closed.
   const { workspaces, directory, check } = await openWorkspaces(config, logger);
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });

@@ -21,6 +21,7 @@ import { Scrape } from '#libs/metrics/scrape.js';
 import { ConfigurationReloads } from '#libs/process/configuration-reloads.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import type { RunningProcess } from '#libs/process/run-process.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import { databaseUrl } from '#libs/config/addresses/database-url.js';
 import { openWorker } from './open-worker.js';
 import { WorkerErrorFilter } from './worker-error.filter.js';
@@ -29,7 +30,8 @@ const migrationMs = 60_000;
 
 export async function startWorker(config: Config, logger: OpenLogger): Promise<RunningProcess> {
   await migrate(databaseUrl(config), { signal: AbortSignal.timeout(migrationMs) });
-  const metrics = createMetrics();
+  const metrics = createMetrics({ exemplars: tracing !== undefined });
+  if (tracing !== undefined) tracing.onDropped = (reason, spans) => metrics.traceSpansDropped.inc({ reason }, spans);
   const faults = readFaults();
   const opened = await openWorker(config, logger, {
     ...(faults === undefined ? {} : { faults }),

@@ -15,6 +15,7 @@ const fixedNames: Record<string, string> = {
   'isolation.allow_unsandboxed': 'ALLOW_UNSANDBOXED',
   'audit.enabled': 'AUDIT',
   'telemetry.otlp_endpoint': 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'telemetry.otlp_headers': 'OTEL_EXPORTER_OTLP_HEADERS',
 };
 
 /** The rule: the key's path in capitals, joined by underscores. `tools.max_result_bytes` is TOOLS_MAX_RESULT_BYTES. */

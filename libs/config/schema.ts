@@ -258,7 +258,8 @@ export const configSchema = z.strictObject({
       otlp_endpoint: z
         .url({ protocol: /^https?$/ })
         .optional()
-        .describe('Reserved for traces; has no effect yet'),
+        .describe('Where traces are sent by OTLP/HTTP, without /v1/traces; unset: nothing is traced'),
+      otlp_headers: secret.optional().describe('Headers for it, such as a key: name=value,name=value'),
     })
     .prefault({}),
 });

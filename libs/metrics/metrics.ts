@@ -5,6 +5,7 @@ import { droppedLines } from '#libs/logging/bounded-output.js';
 import { AppError, errorTable, toAppError, type ErrorCode } from '#libs/schemas/errors.js';
 import { changeGrades, changeOutcomes } from '#libs/schemas/tool-change.js';
 import { BoundedLabels } from './bounded-labels.js';
+import { Latency } from './latency.js';
 
 const turnBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const callBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600];
@@ -15,20 +16,30 @@ const maxTools = 1_000;
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** `processMetrics: false` leaves Node's own out, for processes that make more than one registry. */
-export function createMetrics(options: { processMetrics?: boolean } = {}) {
+/**
+ * `processMetrics: false` leaves Node's own out, for processes that make more than one registry. `exemplars`: latencies name
+ * traces, and the format is that of OpenMetrics.
+ */
+export function createMetrics({ processMetrics = true, exemplars = false } = {}) {
   const registry = new Registry();
-  if (options.processMetrics !== false) collectDefaultMetrics({ register: registry });
+  // The type of a registry has its format, which is chosen here.
+  if (exemplars) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);
+  if (processMetrics) collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name: `signalbox_${name}`, help, labelNames, registers });
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge({ name: `signalbox_${name}`, help, labelNames, registers });
-  const histogram = <Label extends string>(
+  const histogram = (name: string, help: string, { buckets }: { buckets: number[] }) =>
+    new Histogram({ name: `signalbox_${name}`, help, buckets, registers });
+  const latency = <Label extends string>(
     name: string,
     help: string,
     { buckets, labels = [] }: { buckets: number[]; labels?: readonly Label[] },
-  ) => new Histogram({ name: `signalbox_${name}`, help, labelNames: labels, buckets, registers });
+  ) => {
+    const timed = { name: `signalbox_${name}`, help, labelNames: labels, buckets, registers };
+    return new Latency(new Histogram({ ...timed, enableExemplars: exemplars }), exemplars);
+  };
 
   const errors = counter('errors_total', 'Errors shown to a caller or a model', ['type', 'code']);
   // From the first scrape on, so that an alert on a rate sees the first error.
@@ -42,6 +53,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     'outcome',
   ]);
   for (const grade of changeGrades) for (const outcome of changeOutcomes) toolChanges.inc({ grade, outcome }, 0);
+  const traceSpansDropped = counter('trace_spans_dropped_total', 'Spans that reached no collector', ['reason']);
+  for (const reason of ['queue_full', 'export_failed']) traceSpansDropped.inc({ reason }, 0);
   const counted = new WeakSet<object>();
 
   const approvalsPending = gauge('approvals_pending', 'Calls waiting for a person');
@@ -70,21 +83,17 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     registry,
     chatRequests: counter('chat_requests_total', 'Chat turns', ['dialect', 'stream', 'model', 'outcome']),
     chatRequestsWithTools: counter('chat_requests_with_tools_total', 'Chat turns in which a tool was called'),
-    chatDuration: histogram('chat_duration_seconds', 'A chat turn from request to end', { buckets: turnBuckets }),
-    chatTimeToFirstToken: histogram(
-      'chat_time_to_first_token_seconds',
-      'From request to the first piece of an answer',
-      {
-        buckets: turnBuckets,
-      },
-    ),
+    chatDuration: latency('chat_duration_seconds', 'A chat turn from request to end', { buckets: turnBuckets }),
+    chatTimeToFirstToken: latency('chat_time_to_first_token_seconds', 'From request to the first piece of an answer', {
+      buckets: turnBuckets,
+    }),
     chatRounds: histogram('chat_rounds', 'Model calls of a turn', { buckets: [1, 2, 3, 4, 5, 6, 8, 10, 15, 20] }),
     chatStopped: counter('chat_stopped_total', 'Chat turns that a limit ended with a last answer', ['by']),
     gatewayOverhead: histogram('gateway_overhead_seconds', 'Own time of a turn: total minus model and tool time', {
       buckets: ownBuckets,
     }),
     modelCalls: counter('model_calls_total', 'Model calls', ['provider', 'model', 'outcome']),
-    modelCallDuration: histogram('model_call_duration_seconds', 'A model call from request to end', {
+    modelCallDuration: latency('model_call_duration_seconds', 'A model call from request to end', {
       buckets: turnBuckets,
       labels: ['provider', 'model'],
     }),
@@ -105,7 +114,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
     ]),
     usageDropped: counter('usage_dropped_total', 'Uses that were not counted: too many sums waited for the database'),
     toolCalls: counter('tool_calls_total', 'Tool calls', ['server', 'tool', 'outcome']),
-    toolDuration: histogram('tool_duration_seconds', 'A tool call in its worker', {
+    toolDuration: latency('tool_duration_seconds', 'A tool call in its worker', {
       buckets: callBuckets,
       labels: ['server', 'tool'],
     }),
@@ -114,10 +123,11 @@ export function createMetrics(options: { processMetrics?: boolean } = {}) {
       'Refused tool calls whose end was never journaled: too many at once, or the gateway had stopped',
     ),
     toolCache: counter('tool_cache_total', 'Calls of tools whose results may be cached', ['outcome']),
-    toolQueueWait: histogram('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
+    toolQueueWait: latency('tool_queue_wait_seconds', 'From the queue to the start in a worker', {
       buckets: callBuckets,
     }),
     errors,
+    traceSpansDropped,
     rateLimited: counter('rate_limited_total', 'Requests and calls refused by a limit', ['limit']),
     queueJobs: gauge('queue_jobs', 'Jobs in the queue', ['state']),
     queueOldestJobAge: gauge('queue_oldest_job_age_seconds', 'Age of the oldest waiting job'),

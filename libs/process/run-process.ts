@@ -9,6 +9,7 @@ import { secretValues } from '#libs/config/secrets.js';
 import { isSupervised } from '#libs/config/supervised.js';
 import { openLogger, type OpenLogger } from '#libs/logging/open-logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { tracing, traceWith } from '#libs/tracing/tracing.js';
 import { endWithParent } from './end-with-parent.js';
 
 export interface RunningProcess {
@@ -31,11 +32,15 @@ export const closingMs = 5_000;
 /** Grace time after losing the supervisor: its embedded database has ended too, and nobody will restart it. */
 const orphanedGraceMs = 2_000;
 
+/** For the last spans: a collector that does not answer must not delay an exit. */
+const lastSpansMs = 1_000;
+
 export async function runProcess(service: string, load: () => Config, start: StartProcess): Promise<void> {
   const config = loadOrExit(load);
   const secrets = secretValues(config);
   knowSecrets(secrets);
   const logger = await openLogger({ service, level: config.log.level, secrets });
+  await openTracing(service, config, logger);
   const exit = (code: number): never => {
     logger.flush();
     process.exit(code);
@@ -62,8 +67,14 @@ export async function runProcess(service: string, load: () => Config, start: Sta
       logger.error({}, 'the stop took longer than its grace time');
       exit(1);
     }, graceMs + closingMs).unref();
-    const ended = Promise.resolve(running).then((process) => process?.stop(graceMs));
-    ended.then(
+    const end = async () => {
+      try {
+        await (await running)?.stop(graceMs);
+      } finally {
+        await tracing?.close(lastSpansMs);
+      }
+    };
+    end().then(
       () => {
         logger.info({}, 'stopped');
         exit(0);
@@ -102,6 +113,14 @@ export async function runProcess(service: string, load: () => Config, start: Sta
     logger.error({ error }, `${service} cannot start`);
     exit(1);
   }
+}
+
+/** Without an endpoint the SDK is not even loaded. */
+async function openTracing(service: string, { telemetry }: Config, logger: OpenLogger): Promise<void> {
+  const { otlp_endpoint: endpoint, otlp_headers: headers } = telemetry;
+  if (endpoint === undefined) return;
+  const sdk = await import('#libs/tracing/open-tracing.js');
+  traceWith(sdk.openTracing({ service, endpoint, headers, logger }));
 }
 
 async function withPatience<T>(start: () => Promise<T>, again: (error: AppError) => boolean): Promise<T> {

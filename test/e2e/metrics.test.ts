@@ -145,7 +145,7 @@ verifies('operations.metrics-bounded', 'no caller is in a label, no stranger mak
     'code',
     'state',
   ];
-  const allowed = new Set([...known, 'limit', 'le', 'result', 'grade', 'effect']);
+  const allowed = new Set([...known, 'limit', 'le', 'result', 'grade', 'effect', 'reason']);
   expect([...labels].filter((label) => !allowed.has(label!))).toEqual([]);
   for (const callers of ['made-up', 'no_such_tool', 'same-for-all', '"local"', '"metrics"']) {
     expect(exposed.split('\n').find((line) => line.includes(callers))).toBeUndefined();

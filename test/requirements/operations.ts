@@ -80,4 +80,10 @@ export const operationsRequirements = {
   'operations.warm-up-leaves-nothing':
     'what a gateway runs to be warm asks no model, stores nothing, logs nothing and is in no metric',
   'schemas.usage-sums': 'usage of two rounds is summed member by member, details included',
+  'operations.traces':
+    'one trace leads from the request through the queue to the MCP call and the model call, each given the traceparent of its own span',
+  'operations.traces-collector':
+    'a collector that is away or hangs holds up neither requests nor a stop; what it missed is counted and logged',
+  'operations.traces-content': 'spans carry names, ids, counts and codes, never content and no secret',
+  'operations.traces-off': 'without an endpoint no SDK of OpenTelemetry is loaded, and a traceparent passes unchanged',
 } as const;

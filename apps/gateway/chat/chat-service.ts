@@ -7,9 +7,11 @@ import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { mintRunId, mintSessionId } from '#libs/schemas/identifiers.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import { turnSpan } from '#libs/tracing/spans.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { Approvals } from '../tools/approvals/approvals.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
@@ -209,7 +211,14 @@ export class ChatService {
     const cancel = this.ports.cancels.register(run.id, prepared.context, run.detached);
     // Each call of the turn listens, and a turn may have many.
     if (offer.runsHere) setMaxListeners(0, cancel.signal);
-    const context: RequestContext = { ...prepared.context, signal: cancel.signal };
+    const { id: runId, sessionId } = run;
+    const { model, dialect } = request;
+    const span = tracing?.start(turnSpan({ runId, sessionId, model, dialect }), prepared.context.traceparent);
+    const context: RequestContext = {
+      ...prepared.context,
+      signal: cancel.signal,
+      ...(span === undefined ? {} : { traceparent: span.traceparent }),
+    };
     try {
       this.requireWorker(offer);
       const route = this.ports.models.resolve(request.model);
@@ -237,7 +246,7 @@ export class ChatService {
         audit: { requestId, traceparent, keyId, ip },
         cancel,
         lastN: past?.lastN ?? 0,
-        measure: new TurnMeasure(turn, this.ports.measuring),
+        measure: new TurnMeasure(turn, this.ports.measuring, span),
       });
       return {
         runId: run.id,
@@ -249,6 +258,7 @@ export class ChatService {
         tell: (take) => this.run({ turn, past, open, record, cancel }, take),
       };
     } catch (error) {
+      span?.end(toAppError(error).code);
       cancel.release();
       if (written !== undefined) await this.endEarly(run.id, endOf(error, cancel.signal, prepared));
       throw error;

@@ -7,6 +7,8 @@ import type { TurnClocks } from '#libs/metrics/turn-clocks.js';
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { type AppError, errorTable, type ErrorCode } from '#libs/schemas/errors.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
+import { turnEnd } from '#libs/tracing/spans.js';
+import type { Span } from '#libs/tracing/tracing.js';
 import { TurnMilestones } from './turn-milestones.js';
 import type { TurnRequest } from './turn-request.js';
 
@@ -45,6 +47,7 @@ export class TurnMeasure {
   constructor(
     private readonly turn: MeasuredTurn,
     private readonly measuring: TurnMeasuring,
+    private readonly span?: Span,
   ) {
     const { request, context, runId } = turn;
     this.clock = measuring.clocks.open(runId);
@@ -73,8 +76,9 @@ export class TurnMeasure {
     summary.durationMs = performance.now() - this.startedAt;
     summary.overheadMs = Math.max(0, summary.durationMs - clock.busyMs());
     clock.close();
-    count(turn.request, summary, measuring.metrics);
+    count(turn, summary, measuring.metrics);
     log(turn, summary, measuring.logger);
+    this.span?.end(summary.outcome === 'ok' ? undefined : summary.outcome);
   }
 
   note(event: TurnEvent): void {
@@ -109,6 +113,7 @@ export class TurnMeasure {
         summary.outcome = 'ok';
         summary.tokens = event.usage.total_tokens;
         summary.rounds = event.toolExecution?.rounds ?? 1;
+        this.span?.set(turnEnd(event.finishReason, event.usage, summary.rounds));
         if (event.toolExecution !== undefined) this.noteTools(event.toolExecution);
         break;
       case 'approval_required':
@@ -123,13 +128,16 @@ export class TurnMeasure {
   }
 }
 
-function count({ dialect, stream }: TurnRequest, summary: Summary, metrics: Metrics): void {
+function count({ request, context }: MeasuredTurn, summary: Summary, metrics: Metrics): void {
+  const { dialect, stream } = request;
+  const { traceparent } = context;
   const { outcome } = summary;
   const model = metrics.models.label(summary.model, outcome === 'ok');
   metrics.chatRequests.inc({ dialect, stream: String(stream), model, outcome });
   if (summary.toolCalls > 0) metrics.chatRequestsWithTools.inc();
-  metrics.chatDuration.observe(summary.durationMs / 1000);
-  if (summary.firstTokenMs !== undefined) metrics.chatTimeToFirstToken.observe(summary.firstTokenMs / 1000);
+  metrics.chatDuration.observe({}, summary.durationMs / 1000, traceparent);
+  if (summary.firstTokenMs !== undefined)
+    metrics.chatTimeToFirstToken.observe({}, summary.firstTokenMs / 1000, traceparent);
   if (outcome !== 'ok') return;
   metrics.chatRounds.observe(summary.rounds);
   metrics.gatewayOverhead.observe(summary.overheadMs / 1000);

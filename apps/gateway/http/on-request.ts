@@ -7,6 +7,7 @@ import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
 import { rememberReply } from '#libs/http-server/refused-requests.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import type { Authentication } from './admin/authenticate.js';
 import type { LimitRequests } from './admin/limit-requests.js';
 import { markUpload } from './files/file-uploads.js';
@@ -14,6 +15,7 @@ import { type KnownRoutes, watchRoutes } from './method-not-allowed.js';
 import { originGuard } from './origin-guard.js';
 import { giveContext } from './request-context.js';
 import { logAtEnd } from './request-log.js';
+import { traceRequest } from './trace-request.js';
 
 export interface OnRequestParts {
   config: Pick<Config, 'server' | 'limits'>;
@@ -64,6 +66,7 @@ export function registerOnRequest(fastify: FastifyInstance, parts: OnRequestPart
     try {
       rememberReply(request, reply);
       giveContext(request, reply, config.limits.turn_ms);
+      if (tracing !== undefined) traceRequest(request, reply, tracing);
       if (!mayBeAnswered(request.raw, reply.raw, onPipelineRefused)) return;
       logAtEnd(request, reply, logger);
       if (guard(request, reply)) return;

@@ -5,6 +5,7 @@ import { whenGone } from '#libs/http-server/exchanges.js';
 import { keylessPrincipal, type StoppableContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
+import { traceparentOf } from '#libs/tracing/tracing.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,7 +15,6 @@ declare module 'fastify' {
 }
 
 const shownRequestId = /^[\x21-\x7e]{1,128}$/;
-const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The signal of the context aborts if the client disconnects before the answer is complete. */
 export function requestContext(request: FastifyRequest): StoppableContext {
@@ -29,13 +29,13 @@ export function giveContext(request: FastifyRequest, reply: FastifyReply, turnMs
   whenGone(request.raw, reply.raw, () => stop.abort(new AppError('cancelled', 'The client has gone')));
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && shownRequestId.test(given) ? given : mintRequestId();
-  const trace = request.headers['traceparent'];
+  const traceparent = traceparentOf(request.headers['traceparent']);
   request.signalboxContext = {
     principal: keylessPrincipal,
     requestId,
     ip: request.ip,
     ...(/\bno-(?:cache|store)\b/i.test(request.headers['cache-control'] ?? '') ? { noCache: true } : {}),
-    ...(typeof trace === 'string' && traceparent.test(trace) ? { traceparent: trace } : {}),
+    ...(traceparent === undefined ? {} : { traceparent }),
     header: (name) => [request.headers[name]].flat().find((value) => value !== undefined),
     // An own getter, so that copies of the context have the signal.
     get signal() {

@@ -11,8 +11,10 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { callMetaKeys, errorCodeMetaKey } from '#libs/mcp-server/call-meta.js';
 import { exchangeOf, type McpExchange } from '#libs/mcp-server/endpoint/exchange.js';
 import { failedResult } from '#libs/mcp-server/served-tool.js';
-import { AppError, toolErrorCodes } from '#libs/schemas/errors.js';
+import { AppError, toAppError, toolErrorCodes } from '#libs/schemas/errors.js';
 import { sessionIdPattern } from '#libs/schemas/identifiers.js';
+import { mcpServerSpan, toolErrorType } from '#libs/tracing/spans.js';
+import { type Span, traceparentOf, tracing } from '#libs/tracing/tracing.js';
 import { ApprovalNeeded } from '../tools/approvals/approval-needed.js';
 import type { EndedToolCall, PreparedToolCall, ToolCaller, ToolCalls } from '../tools/calls/call-tool.js';
 import type { ToolProgress } from '../tools/calls/tool-runner.js';
@@ -52,7 +54,15 @@ export function runCall(
   const exchange = exchangeOf(request.http?.req);
   const signal = cancelSignal(request, exchange);
   const questions = howToAsk(asking);
-  const caller: ToolCaller = { ...exchange.context, signal, ...(questions === undefined ? {} : { questions }) };
+  const from = traceparentOf(request.mcpReq._meta?.['traceparent']);
+  const span = startSpan(name, request, { exchange, from });
+  const traceparent = span?.traceparent ?? from;
+  const caller: ToolCaller = {
+    ...exchange.context,
+    signal,
+    ...(questions === undefined ? {} : { questions }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
   const report = progressTo(request, exchange);
   const onProgress = (progress: ToolProgress) => {
     // Its answer goes to the tool; an error is that the client has gone, which ends the call.
@@ -67,7 +77,32 @@ export function runCall(
     sessionId: workspaceOf(request),
     ...(approvalId === undefined ? {} : { approvalId }),
   };
-  return ended(() => ports.calls.prepare(call, caller), { ports, asking, caller, onProgress });
+  const result = ended(() => ports.calls.prepare(call, caller), { ports, asking, caller, onProgress });
+  return span === undefined ? result : endWith(span, result);
+}
+
+/** The client's own span, in `_meta`, comes before that of the HTTP request, which may carry several messages. */
+function startSpan(
+  tool: string,
+  { sessionId }: ServerContext,
+  { exchange, from }: { exchange: McpExchange; from: string | undefined },
+): Span | undefined {
+  const { traceparent } = exchange.context;
+  const link = from === undefined ? undefined : traceparent;
+  return tracing?.start(mcpServerSpan(tool, sessionId), from ?? traceparent, link);
+}
+
+async function endWith<Result extends CallToolResult | InputRequiredResult>(
+  span: Span,
+  result: Promise<Result>,
+): Promise<Result> {
+  try {
+    const { isError } = await result;
+    span.end(isError === true ? toolErrorType : undefined);
+  } catch (error) {
+    span.end(toAppError(error).code);
+  }
+  return result;
 }
 
 async function ended(

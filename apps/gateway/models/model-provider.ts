@@ -6,6 +6,7 @@ import type { RequestContext } from '#libs/schemas/call-context.js';
 import type { ChatMessage } from '#libs/schemas/message.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { ToolChoice, ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { Span } from '#libs/tracing/tracing.js';
 
 export interface ModelRequest {
   /** The model's name at the upstream. */
@@ -31,6 +32,8 @@ export interface ModelCall {
   /** Identifies the turn; `requestId` may come from the client and repeat. */
   runId?: string;
   traceparent?: string;
+  /** Of this candidate's call, whose `traceparent` it has; gets the retries. */
+  span?: Span;
   /** Epoch ms. */
   deadline: number;
   signal: AbortSignal;

@@ -57,6 +57,7 @@ export class RunToolCall implements CallListener {
     } finally {
       call.forgetHeaders?.();
       running.end(callId);
+      call.span?.end();
     }
   }
 
@@ -208,6 +209,7 @@ export class RunToolCall implements CallListener {
     if (ended === 'stale') return this.reply(job, undefined);
     await this.fault('after-outcome');
     await this.reply(job, outcome);
+    call.span?.end(outcome.error?.code);
   }
 
   private isolationOf({ job }: ToolCall): string | undefined {

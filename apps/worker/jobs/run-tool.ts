@@ -6,9 +6,11 @@ import type { Faults } from '#libs/config/fault-points.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
-import { AppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
+import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { mcpClientSpan, toolErrorType } from '#libs/tracing/spans.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { PoolEvents } from '../mcp/pool/pool-events.js';
 import type { ServerPool } from '../mcp/pool/pool.js';
@@ -62,9 +64,17 @@ export async function runTool(parts: ToolRunParts, call: ToolCall): Promise<Read
 /** Our error codes in a result count only if the result is from our own servers. */
 async function askTool(call: ToolCall, connection: ToolConnection, server: ConfiguredServer): Promise<RawToolResult> {
   const tool = ownName(server, call.job.tool);
-  const request = { tool, arguments: call.arguments!, meta: metaOf(call, server) };
-  const result = await connection.callTool(request, call);
-  return server.builtin ? result : { ...result, _meta: undefined };
+  const parent = call.span?.traceparent ?? call.job.traceparent;
+  const span = tracing?.start(mcpClientSpan(tool, server.name, connection.peer), parent);
+  const meta = metaOf(call, server, span?.traceparent ?? parent);
+  try {
+    const result = await connection.callTool({ tool, arguments: call.arguments!, meta }, call);
+    span?.end(result.isError === true ? toolErrorType : undefined);
+    return server.builtin ? result : { ...result, _meta: undefined };
+  } catch (error) {
+    span?.end(error instanceof Stopped ? error.reason : toAppError(error).code);
+    throw error;
+  }
 }
 
 /** For a session that its gateway created a moment ago. Later the name may belong to a new one, after a deletion. */
@@ -87,8 +97,12 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
 }
 
 /** Only servers of this process receive the caller and the location of the files. */
-function metaOf({ job, user }: ToolCall, { builtin }: ConfiguredServer): JsonObject {
-  const { requestId, principal, sessionId, traceparent } = job;
+function metaOf(
+  { job, user }: ToolCall,
+  { builtin }: ConfiguredServer,
+  traceparent: string | undefined,
+): JsonObject {
+  const { requestId, principal, sessionId } = job;
   const meta: JsonObject = builtin
     ? toCallMeta({ requestId, userId: principal, sessionId, workspaceDirectory: user.directory })
     : { [callMetaKeys.requestId]: requestId };

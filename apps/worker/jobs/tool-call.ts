@@ -8,6 +8,8 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
+import { processSpan } from '#libs/tracing/spans.js';
+import { type Span, tracing } from '#libs/tracing/tracing.js';
 import type { UseOptions } from '../mcp/pool/pool-instance.js';
 import type { CallOptions } from '../mcp/servers/connection.js';
 import type { PoolUser } from '../mcp/servers/configured-server.js';
@@ -49,6 +51,8 @@ export class ToolCall implements UseOptions, CallOptions {
   /** Isolation of its server. */
   isolation: string | undefined;
   user: PoolUser;
+  /** From its delivery to its reply. */
+  readonly span: Span | undefined;
   /** By `steadyNow()`: how long it waits for an instance. */
   deadline = 0;
   /** From the start of its tool to the result. */
@@ -79,6 +83,7 @@ export class ToolCall implements UseOptions, CallOptions {
     this.repeated = repeated;
     this.queueWaitMs = Math.min(Math.max(0, steadyNow() - job.queuedAt), job.deadline - job.queuedAt);
     this.arguments = job.arguments;
+    this.span = tracing?.start(processSpan(job.callId), job.traceparent);
     if (job.questions !== undefined) {
       this.onQuestion = (question, given) => this.ask(given, (signal) => listener.onQuestion(this, question, signal));
     }

@@ -48,7 +48,7 @@ export class ModelCallMeasure {
     const labels = { provider, model: metrics.models.label(model, outcome === 'ok') };
     metrics.modelCalls.inc({ provider, model: labels.model, outcome });
     countRefusal(metrics, outcome);
-    metrics.modelCallDuration.observe(labels, durationMs / 1000);
+    metrics.modelCallDuration.observe(labels, durationMs / 1000, call.traceparent);
     const tokens = usage === undefined ? {} : tokensOf(usage);
     for (const kind in tokens) {
       const count = tokens[kind as keyof Tokens] ?? 0;

@@ -4,6 +4,8 @@ import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { Usage } from '#libs/schemas/usage.js';
+import { tracing } from '#libs/tracing/tracing.js';
+import { TracedModelCall } from './traced-model-call.js';
 import type { ModelCall, ModelProvider, ModelRequest, ModelRoute, RoutedModelEvent } from '../model-provider.js';
 
 export class RoutedCall {
@@ -17,6 +19,7 @@ export class RoutedCall {
   /** The error of a candidate that the next one replaces. */
   private failed: AppError | undefined;
   private mayMoveOn = false;
+  private traced: TracedModelCall | undefined;
   private held: ModelEvent[] = [];
   private sent = false;
   private over = false;
@@ -40,19 +43,25 @@ export class RoutedCall {
     this.failed = undefined;
     this.over = false;
     this.held = [];
+    const { call } = this;
+    this.traced = tracing && new TracedModelCall(tracing, { provider: provider.name, request, call });
     try {
       if (request.model === '') throw noDefaultModel();
-      await provider.call(request, this.call, this.take);
+      await provider.call(request, this.traced?.call ?? call, this.take);
       if (!this.over)
         throw new AppError('model_stream_cut', `Model provider '${provider.name}' stopped without an end`);
     } catch (error) {
       await this.take([{ type: 'error', error: toAppError(error) }]);
+    } finally {
+      // If nobody wanted the rest.
+      this.traced?.end('cancelled');
     }
     return this.failed;
   }
 
   private readonly take = (batch: readonly ModelEvent[]): Flow => {
     let events: readonly RoutedModelEvent[] = batch;
+    this.traced?.note(batch);
     if (!this.sent) {
       const first = batch.find((event) => event.type !== 'message_start' && event.type !== 'usage');
       if (first === undefined) {

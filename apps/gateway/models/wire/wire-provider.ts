@@ -6,6 +6,7 @@ import type { HttpClient } from '#libs/http-client/http-client.js';
 import type { HttpAnswer } from '#libs/http-client/outgoing.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
+import { retried, retryEvent } from '#libs/tracing/spans.js';
 import type { CircuitBreaker } from '../resilience/circuit-breaker.js';
 import { exceedsWindow, isTooLong } from '../resilience/context-window.js';
 import { type CircuitParts, GuardedCall, isNotAsked, openCircuit } from '../resilience/guarded-call.js';
@@ -150,9 +151,10 @@ export class WireProvider implements ModelProvider {
 
   private observe(
     model: string,
-    { requestId }: ModelCall,
+    { requestId, span }: ModelCall,
     failed: Omit<ModelAttempt, 'provider' | 'model' | 'requestId'>,
   ): void {
+    if (failed.next === 'retry') span?.event(retryEvent, retried(failed.attempt, failed.error.code, failed.waitMs));
     this.parts.onAttempt?.({ provider: this.name, model, requestId, ...failed });
   }
 

@@ -21,8 +21,10 @@ export interface SamplingDesk {
   open(callIds: readonly string[], caller: SamplingCaller): Promise<Approval[]>;
 }
 
+export type DispatchQueue = Pick<JobQueue, 'add' | 'existing' | 'remove'>;
+
 export interface DispatchServices {
-  queue: JobQueue;
+  queue: DispatchQueue;
   channels: Channels;
   journal: Journal;
   inbox: ReplyInbox;

@@ -55,8 +55,8 @@ export class ToolCallMeasure {
     else if (outcome.error !== undefined) metrics.countToolError(outcome.error);
     // A call that never reached a worker has no time of its own.
     if (outcome?.queueWaitMs !== undefined) {
-      metrics.toolDuration.observe(labels, outcome.durationMs / 1000);
-      metrics.toolQueueWait.observe(outcome.queueWaitMs / 1000);
+      metrics.toolDuration.observe(labels, outcome.durationMs / 1000, context.traceparent);
+      metrics.toolQueueWait.observe({}, outcome.queueWaitMs / 1000, context.traceparent);
     }
     logger.info(
       {

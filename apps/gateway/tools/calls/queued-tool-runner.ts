@@ -14,6 +14,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
+import { tracing } from '#libs/tracing/tracing.js';
 import type { DispatchServices, SamplingDesk } from './dispatch-services.js';
 import { DispatchedCall } from './dispatched-call.js';
 import type { ApprovalSettings } from '../policy/decide.js';
@@ -28,6 +29,7 @@ import { ReplyInbox } from './reply-inbox.js';
 import { SessionRoutes } from './session-routes.js';
 import { ServerCall } from './server-call.js';
 import type { PlanOptions, ToolProgress, ToolRunner } from './tool-runner.js';
+import { TracedQueue, traceToolCall } from './trace-tool-call.js';
 import { WorkerWatch } from './worker-watch.js';
 
 export interface QueuedToolRunnerParts {
@@ -92,7 +94,7 @@ export class QueuedToolRunner implements ToolRunner {
     const { inbox, routes } = this;
     const { cancelGraceMs } = limits;
     this.services = {
-      queue,
+      queue: tracing === undefined ? queue : new TracedQueue(queue, tracing),
       channels,
       journal,
       inbox,
@@ -152,10 +154,12 @@ export class QueuedToolRunner implements ToolRunner {
   }
 
   run(call: ServerCall, onProgress: (progress: ToolProgress) => void): Promise<ToolOutcome> {
-    return this.measure.of(
-      call,
-      this.kept.answer(call, () => this.send(call, onProgress)),
-    );
+    const run = () =>
+      this.measure.of(
+        call,
+        this.kept.answer(call, () => this.send(call, onProgress)),
+      );
+    return tracing === undefined ? run() : traceToolCall(tracing, call, run);
   }
 
   async skip({ context, audit }: ServerCall, outcome: ToolOutcome): Promise<void> {

@@ -74,6 +74,12 @@ export class ServerCall {
     Object.assign(this.job, timesOf(this.tool, this.context));
   }
 
+  /** What it causes belongs to this span from now on. */
+  trace(traceparent: string): void {
+    this.context = { ...this.context, traceparent };
+    this.job.traceparent = traceparent;
+  }
+
   /** Others of its turn waited for a person: that does not count. */
   postpone(ms: number): void {
     this.context = { ...this.context, deadline: this.context.deadline + ms };

@@ -7,6 +7,7 @@ import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
+import type { McpPeer } from '#libs/tracing/spans.js';
 import { asCallError, isSessionLost, misunderstanding, SessionLost } from './connection-errors.js';
 import type { DiscoveryMemory } from './discovery.js';
 import {
@@ -59,6 +60,8 @@ export interface ToolConnection {
    */
   callTool(request: ToolRequest, options: CallOptions): Promise<RawToolResult>;
   readonly closed: boolean;
+  /** Where it leads, for traces; absent within this process. */
+  readonly peer?: McpPeer | undefined;
   /** Why the connection closed, if the server caused it. */
   readonly failure: AppError | undefined;
   onClosed(listener: () => void): void;
@@ -160,6 +163,14 @@ export class ClientConnection implements ToolConnection {
 
   get failure(): AppError | undefined {
     return this.guard.failure;
+  }
+
+  get peer(): McpPeer {
+    return {
+      transport: this.guard.inner instanceof StdioTransport ? 'pipe' : 'tcp',
+      sessionId: this.guard.sessionId,
+      protocolVersion: this.client.getNegotiatedProtocolVersion(),
+    };
   }
 
   /** May never settle if the server ends right after its greeting, so the caller needs a deadline. */

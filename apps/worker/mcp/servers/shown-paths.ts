@@ -70,6 +70,10 @@ export class TranslatedConnection implements ToolConnection {
     return this.inner.failure;
   }
 
+  get peer(): ToolConnection['peer'] {
+    return this.inner.peer;
+  }
+
   onClosed(listener: () => void): void {
     this.inner.onClosed(listener);
   }
