@@ -79,7 +79,7 @@ async function answer(
   } catch (thrown) {
     const error = toAppError(thrown);
     const requestId = mintRequestId();
-    logFailure(logger, error, requestId);
+    logFailure(logger, error, { requestId });
     if (response.headersSent) response.destroy();
     else {
       response.writeHead(error.http, { 'content-type': 'application/json' });

@@ -10,7 +10,6 @@ const always = [
 
 /** Rest on what the others and the contract suites prove of the set: minutes that `npm test` does not have. */
 const inFaultsMode = [
-  'test/e2e/limits.test.ts',
   'test/e2e/session-affinity.test.ts',
   'test/e2e/turns.test.ts',
   'test/faults/clock-jump.test.ts',
