@@ -17,7 +17,6 @@ import {
   preparedFiles,
   readText,
   readYaml,
-  root,
   seconds,
   type Settings,
   unknownSettings,
