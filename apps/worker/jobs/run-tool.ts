@@ -97,11 +97,7 @@ async function unsealed(headers: NonNullable<ToolJob['sealedHeaders']>, { sealed
 }
 
 /** Only servers of this process receive the caller and the location of the files. */
-function metaOf(
-  { job, user }: ToolCall,
-  { builtin }: ConfiguredServer,
-  traceparent: string | undefined,
-): JsonObject {
+function metaOf({ job, user }: ToolCall, { builtin }: ConfiguredServer, traceparent: string | undefined): JsonObject {
   const { requestId, principal, sessionId } = job;
   const meta: JsonObject = builtin
     ? toCallMeta({ requestId, userId: principal, sessionId, workspaceDirectory: user.directory })
