@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { readConfig } from '#libs/config/read-config.js';
 import { closingMs } from '#libs/process/run-process.js';
@@ -11,8 +9,6 @@ import {
   type Manifest,
   podsOf,
   readText,
-  readYaml,
-  root,
   settingsOf,
   unknownSettings,
 } from './deployment-files.js';
@@ -94,63 +90,6 @@ withTools(['kubectl'], () => {
     const maps = manifests('dev').filter(({ kind }) => kind === 'ConfigMap');
     const redis = maps.find(({ metadata }) => metadata.name.startsWith('redis-'));
     expect(redis?.data?.['redis.conf']).toBe(readText('config/redis/redis.conf'));
-  });
-
-  verifies('deployment.kubernetes-consistent', 'in another namespace', () => {
-    for (const overlay of overlays) {
-      const all = buildOverlay(overlay, 'elsewhere');
-      for (const { kind, metadata } of all) {
-        expect(metadata.namespace ?? metadata.name, `${kind} ${metadata.name}`).toBe('elsewhere');
-      }
-      for (const [name, more] of [
-        ['gateway', overlay === 'prod' ? ['signalbox.example.com'] : []],
-        ['chimech', []],
-      ] as const) {
-        const [container] = podsOf(all).get(`signalbox-${name}`)!.spec.containers;
-        const config = readConfig({ environment: settingsOf(all, container!), readSecretFile: anySecret });
-        const service = `signalbox-${name}`;
-        const own = ['', '.elsewhere', '.elsewhere.svc', '.elsewhere.svc.cluster.local'].map((end) => service + end);
-        expect(config.server.allowed_hosts).toEqual([...own, ...more]);
-      }
-      const scaled = all.filter(({ kind }) => kind === 'ScaledObject');
-      const queries = scaled.map(
-        ({ spec }) => (spec['triggers'] as { metadata: { query: string } }[])[0]!.metadata.query,
-      );
-      for (const query of queries) expect(query).toContain('{namespace="elsewhere"}');
-      expect(queries).toHaveLength(overlay === 'prod' ? 1 : 0);
-    }
-  });
-
-  verifies('deployment.kubernetes-consistent', 'the dashboards and the alerts of config', () => {
-    const all = manifests('prod');
-    const dashboards = all.find(({ metadata }) => metadata.name === 'signalbox-dashboards');
-    const files = readdirSync(join(root, 'config/grafana/dashboards')).sort();
-    expect(Object.keys(dashboards?.data ?? {}).sort()).toEqual(files);
-    // `kubectl apply` keeps the whole in an annotation, which has a limit.
-    expect(JSON.stringify(dashboards).length).toBeLessThan(256 * 1024);
-    const { groups } = readYaml('config/prometheus/alerts.yml') as { groups: unknown };
-    expect(all.find(({ kind }) => kind === 'PrometheusRule')?.spec).toEqual({ groups });
-  });
-
-  verifies('deployment.kubernetes-consistent', 'as many connections as the documentation says', () => {
-    const all = manifests('prod');
-    const most = { gateway: 0, worker: 0 };
-    for (const { kind, spec } of all) {
-      if (kind === 'HorizontalPodAutoscaler') most.gateway = spec['maxReplicas'] as number;
-      if (kind === 'ScaledObject') most.worker = spec['maxReplicaCount'] as number;
-    }
-    const pool = (name: string) => {
-      const [container] = podsOf(all).get(`signalbox-${name}`)!.spec.containers;
-      return Number(settingsOf(all, container!)['DATABASE_POOL_SIZE']);
-    };
-    // A gateway has one more while it drops old months of the audit.
-    const connections = most.gateway * (pool('gateway') + 1) + most.worker * pool('worker');
-    const documented = /(\d+) connections at the most, and (\d+) while/.exec(
-      readText('docs/deployment.md').replaceAll('\n', ' '),
-    );
-    expect(documented?.slice(1).map(Number)).toEqual([connections, 2 * connections]);
-    // Of a PostgreSQL whose settings nobody has changed, three are for superusers.
-    expect(connections).toBeLessThanOrEqual(97);
   });
 
   verifies('deployment.kubernetes-consistent', 'selectors select what they should, ports are named', () => {
