@@ -196,13 +196,10 @@ export function settingsOf(manifests: readonly Manifest[], { envFrom = [], env =
   return Object.assign({}, ...envFrom.map(({ configMapRef }) => dataOf(configMapRef?.name)), own) as Settings;
 }
 
-/** Read by the exporter of traces itself. */
-const ofLibraries = ['OTEL_EXPORTER_OTLP_HEADERS'];
-
 /** Variables that no setting of ours has. */
 export function unknownSettings(names: readonly string[]): string[] {
   const providers = knownProviders.flatMap(({ variable, baseUrlVariable = variable }) => [variable, baseUrlVariable]);
-  const known = new Set([...environmentSettings.keys(), ...providers, ...ofLibraries]);
+  const known = new Set([...environmentSettings.keys(), ...providers]);
   return names.filter((name) => !known.has(name.replace(/_FILE$/, '')));
 }
 

@@ -5,6 +5,7 @@ export type ErrorCode =
   | 'invalid_json'
   | 'invalid_value'
   | 'too_many_tools'
+  | 'too_many_approvals'
   | 'context_length_exceeded'
   | 'turn_expired'
   | 'reserved_name'
