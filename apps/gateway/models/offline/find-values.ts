@@ -120,7 +120,9 @@ function pathsIn(text: string): Found[] {
       end += part.length;
       const own = part.replace(/^\p{Script=Han}+/u, '');
       const verb = tokensOf(/^\p{Script=Han}*/u.exec(part)![0]).findLast(({ kind }) => kind !== 'other');
-      const rest = part.slice(verb === undefined ? 0 : verb.start + verb.text.length);
+      const behind = verb === undefined ? 0 : verb.start + verb.text.length;
+      // 清单.txt is a name, though 清单 is a word too.
+      const rest = part.slice(part[behind] === '.' ? verb?.start : behind);
       const path = [/^(?:\w|~?\/|\.{1,2}\/)/.test(own) ? own : '', rest].map(withoutDots).find(isPath);
       if (path !== undefined) paths.push({ text: path, start: end - part.length + part.lastIndexOf(path) });
     }
