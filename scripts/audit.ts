@@ -26,6 +26,8 @@ TIME is ISO 8601, or a time ago such as 30m, 12h or 7d. The key that signs check
 
 /** Of one statement: a page of rows that are read and hashed again. */
 const timeoutMs = 60_000;
+const print = ({ metadata }: LogFields, message: string) => console.log(`${message}: ${JSON.stringify(metadata)}`);
+const onConsole = { info: print, warn: print, error: print };
 const units: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 class Misunderstood extends Error {}
@@ -126,7 +128,9 @@ function exportWith(values: Values): (database: Database) => Promise<void> {
 }
 
 function asOwner(config: Config): Config {
-  return { ...config, database: { ...config.database, url: config.database.owner_url ?? config.database.url } };
+  const { database } = config;
+  database.url = database.owner_url ?? database.url;
+  return config;
 }
 
 function pruneWith(_values: Values, config: Config): (database: Database) => Promise<void> {
@@ -140,9 +144,6 @@ function pruneWith(_values: Values, config: Config): (database: Database) => Pro
     await new AuditKeeper({ database, connection, retentionDays, key: signingKey, logger: onConsole }).dropExpired();
   };
 }
-
-const print = ({ metadata }: LogFields, message: string) => console.log(`${message}: ${JSON.stringify(metadata)}`);
-const onConsole = { info: print, warn: print, error: print };
 
 function readTime(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;

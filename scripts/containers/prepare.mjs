@@ -13,7 +13,7 @@ export const secretsOf = {
   gateway: [...application, 'audit_signing_key'],
   worker: application,
   chimech: ['database_application_url', 'chimech_api_key', 'metrics_token'],
-  migrate: ['database_url', 'database_application_url', 'database_reader_url', 'redis_url'],
+  migrate: ['database_url', 'database_application_url', 'database_reader_url', 'redis_url', 'audit_signing_key'],
   redis: ['redis_auth.conf', 'redis_password'],
   postgres: ['postgres_password'],
   prometheus: ['metrics_token'],

@@ -96,6 +96,25 @@ verifies('audit.export', 'a failure on the way breaks the connection', async () 
   }
 });
 
+verifies('audit.retention', 'by the command, as the owner', async () => {
+  await box.rows(`select audit_make_partition('2024-01-15')`);
+  const unset = await command('prune');
+  expect([unset.code, unset.stderr]).toEqual([
+    2,
+    expect.stringContaining('audit.retention_days is not set') as unknown,
+  ]);
+  const another = 'postgres://application:x@127.0.0.1:9/none';
+  const owner = { DATABASE_URL: another, DATABASE_OWNER_URL: box.databaseUrl, AUDIT_RETENTION_DAYS: '30' };
+  const env = { ...process.env, ...owner, AUDIT_SIGNING_KEY: signingKey };
+  const pruned = await runProgram(process.execPath, ['dist/scripts/audit.js', 'prune'], { env });
+  expect([pruned.code, pruned.stderr, pruned.stdout]).toEqual([
+    0,
+    '',
+    expect.stringContaining('audit_events_2024_01') as unknown,
+  ]);
+  expect(await box.rows(`select from pg_class where relname = 'audit_events_2024_01'`)).toEqual([]);
+});
+
 verifies('audit.tampering-named', 'by the command', async () => {
   const sound = await command('verify');
   expect([sound.code, sound.stdout]).toEqual([0, expect.stringContaining('signatures verified') as unknown]);
