@@ -25,6 +25,7 @@ function mailFrom({ ALERT_EMAIL_FROM: from, ALERT_SMTP_HOST: smarthost, ALERT_SM
   return {
     from: from || user || 'signalbox@localhost',
     smarthost,
-    ...(user ? { auth_username: user, auth_password: more.ALERT_SMTP_PASSWORD ?? '' } : {}),
+    // A relay that asks for no user is one of the own network, which seldom has a certificate.
+    ...(user ? { auth_username: user, auth_password: more.ALERT_SMTP_PASSWORD ?? '' } : { require_tls: false }),
   };
 }

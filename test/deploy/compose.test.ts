@@ -215,6 +215,9 @@ verifies('deployment.alerts-sent', 'to a webhook, by e-mail, or to nobody', () =
       ],
     },
   ]);
+  expect(receivers({ ALERT_EMAIL_TO: 'ops@example.com', ALERT_SMTP_HOST: 'relay:25' })).toMatchObject([
+    { email_configs: [{ from: 'signalbox@localhost', smarthost: 'relay:25', require_tls: false }] },
+  ]);
   expect(() => receivers({ ALERT_EMAIL_TO: 'ops@example.com' })).toThrow(/ALERT_SMTP_HOST/);
   const { alerting } = readYaml('config/prometheus/prometheus.yml') as {
     alerting: { alertmanagers: { dns_sd_configs: { names: string[]; port: number }[] }[] };
