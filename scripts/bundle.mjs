@@ -35,8 +35,8 @@ async function write(paths, notBundled) {
     dir: 'dist',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
-    // Decorators need it, whatever the order in which the chunks run.
-    banner: ({ isEntry, name }) => (isEntry && /^apps\/\w+\/main$/.test(name) ? "import 'reflect-metadata';" : ''),
+    // Decorators need it, in whatever order the chunks run.
+    banner: ({ isEntry }) => (isEntry ? "import 'reflect-metadata';" : ''),
   });
   await bundled.close();
 }
