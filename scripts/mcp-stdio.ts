@@ -8,7 +8,12 @@ import { localUrl } from '#libs/process/local-url.js';
 /** How long calls under way may still be answered when the client has closed its side. */
 const graceMs = 2_000;
 
-const bridge = new StdioBridge(new URL(process.argv[2] ?? configuredAddress()), process.env['SIGNALBOX_KEY']);
+const address = process.argv[2] ?? configuredAddress();
+if (!URL.canParse(address)) {
+  console.error(`${address} is not a URL.\nUsage: npm run mcp:stdio -- [http://127.0.0.1:8000/mcp]`);
+  process.exit(2);
+}
+const bridge = new StdioBridge(new URL(address), process.env['SIGNALBOX_KEY']);
 await bridge.start();
 await bridge.ended;
 await Promise.race([bridge.idle(), delay(graceMs)]);
