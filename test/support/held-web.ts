@@ -11,14 +11,18 @@ export interface HeldWeb {
   reached(path: string): Promise<void>;
   /** Answers all pending requests for the path. */
   answer(path: string): void;
+  /** Answers it from now on without being asked to. */
+  answerAlways(path: string): void;
   close(): void;
 }
 
 export async function openHeldWeb(): Promise<HeldWeb> {
   const asked = new Map<string, ServerResponse[]>();
+  const always = new Set<string>();
   const server = createServer((request, response) => {
     const path = request.url!;
     asked.set(path, [...(asked.get(path) ?? []), response]);
+    if (always.has(path)) response.end('effect');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const count = (path: string) => asked.get(path)?.length ?? 0;
@@ -31,6 +35,7 @@ export async function openHeldWeb(): Promise<HeldWeb> {
     answer: (path) => {
       for (const response of asked.get(path) ?? []) response.end('effect');
     },
+    answerAlways: (path) => void always.add(path),
     close: () => {
       server.closeAllConnections();
       server.close();
