@@ -3,10 +3,15 @@ import type { Analysis, Findings } from './analysis.js';
 import { say, type Tongue } from './say.js';
 
 const titles = {
-  model: { en: 'Summary', zh: '摘要' },
-  extraction: { en: 'Summary (extracted sentences, no model)', zh: '摘要（原文摘句，未使用模型）' },
-  structure: { en: 'Summary (from the structure, no model)', zh: '摘要（由结构生成，未使用模型）' },
+  model: { en: 'Summary by a model', zh: '模型摘要' },
+  text: { en: 'Summary (sentences of the text, without a model)', zh: '摘要（摘自原文，未使用模型）' },
+  structure: { en: 'Summary (what was counted, without a model)', zh: '摘要（根据统计结果，未使用模型）' },
 };
+
+function titleOf({ type, summary_by: by }: Analysis): Record<Tongue, string> {
+  if (by === 'model') return titles.model;
+  return type === 'text' ? titles.text : titles.structure;
+}
 
 export function renderAnalysis(analysis: Analysis, { tongue, facts, structure }: Findings): string {
   const { metrics, keywords = [], warnings = [] } = analysis;
@@ -21,7 +26,7 @@ export function renderAnalysis(analysis: Analysis, { tongue, facts, structure }:
   ];
   const comma = say(tongue, { en: ', ', zh: '，' });
   return [
-    line(titles[analysis.summary_by], analysis.summary),
+    line(titleOf(analysis), analysis.summary),
     ...facts,
     line({ en: 'Metrics', zh: '指标' }, scores.join(comma)),
     ...(keywords.length === 0 ? [] : [line({ en: 'Keywords', zh: '关键词' }, keywords.join(comma))]),
