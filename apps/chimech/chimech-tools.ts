@@ -5,12 +5,14 @@ import type { z } from 'zod';
 import { analyze, analyzedOutput, analyzeInput } from './analyze/analyze.js';
 import { summarize } from './analyze/summarize.js';
 import type { ToolCalls } from './calls/tool-calls.js';
-import { queryTool } from './errors/chimech-mcp-error.js';
+import { ChimechMCPError, queryTool, unreadableText } from './errors/chimech-mcp-error.js';
 import { generate, generateInput, generateOutput } from './generate/generate.js';
 import type { Templates } from './generate/templates.js';
 import { type Knowledge, searchedOutput } from './knowledge/open-knowledge.js';
 import { searchInput } from './knowledge/search-input.js';
+import { say } from './language.js';
 import { query, queryInput, queryOutput } from './query/query.js';
+import { isUnreadable } from './readable-text.js';
 
 export const chimechVersion = '1.0.0';
 
@@ -86,6 +88,7 @@ export class ChimechTools {
   })
   async search(input: z.output<typeof searchInput>, context: ToolContext): Promise<object> {
     const { language } = this.parts.calls.contextOf(context);
+    if (isUnreadable(input.query)) throw new ChimechMCPError(say(language, unreadableText('query')), 'INVALID_PARAMS');
     const { text, ...structuredContent } = await this.parts.knowledge.base(language).search(input, context.signal);
     return { content: [{ type: 'text', text }], structuredContent };
   }

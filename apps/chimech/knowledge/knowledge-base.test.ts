@@ -221,7 +221,7 @@ describe('KnowledgeBase', () => {
     const sameDay = { query: 'a', filters: { dateRange: { start: '2026-02-01T12:00:00Z', end: '2026-02-01' } } };
     expect(searchInput.safeParse(sameDay).success).toBe(true);
     expect(searchInput.safeParse(refused.at(-1)).error?.issues[0]).toMatchObject({
-      message: 'start is after end',
+      message: 'has a start after its end',
       path: ['filters', 'dateRange'],
     });
   });

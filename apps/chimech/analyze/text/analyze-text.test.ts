@@ -115,7 +115,7 @@ verifies('chimech.analyze.text', 'languages', () => {
   expect(detectLanguage(french)).toBe('other');
   expect(analyzed(french).metrics).not.toHaveProperty('readability_score');
   expect(analyzed(french).warnings).toHaveLength(1);
-  expect(() => analyzed('text', 'klingon')).toThrow('zh or en');
+  expect(() => analyzed('text', 'klingon')).toThrow('zh, en');
 });
 
 const english = `Rivers carry water to the sea. A river begins at a spring, or where glaciers melt.
