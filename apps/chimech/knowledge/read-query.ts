@@ -1,9 +1,11 @@
 // What a query asks for: exactly a text, if it is in quotation marks as a whole, or what has its words.
-import { charactersOf, pairsOf, plainWord, runsOf } from './spaced-text.js';
+import { charactersOf, maxWordLength, pairsOf, plainWord, runsOf } from './spaced-text.js';
 
 export interface Query {
   /** As it is to be found, with single spaces. */
   exact?: string;
+  /** Of an exact text: spaced words that stand side by side in the index wherever the text is found. */
+  phrases: string[];
   /** Spaced as the index is. */
   words: string;
   /** Of scripts without spaces what is worth showing as found: pairs, and characters that were asked for alone. */
@@ -41,10 +43,33 @@ export function readQuery(text: string): Query {
   }
   return {
     ...(exact !== undefined && { exact }),
+    phrases: exact === undefined ? [] : phrasesOf(exact),
     words: [...new Set([...words, ...pairs, ...singles])].slice(0, maxWords).join(' '),
     characters: [...pairs, ...alone],
     language: /\p{Script=Han}/u.test(trimmed) ? 'zh' : 'en',
   };
+}
+
+/** Neighbouring words are a phrase, and so are the pairs of a run without spaces, as spacedText writes them. */
+function phrasesOf(exact: string): string[] {
+  const phrases: string[] = [];
+  let words: string[] = [];
+  const endWords = () => {
+    if (words.length > 0) phrases.push(words.join(' '));
+    words = [];
+  };
+  for (const run of runsOf(exact)) {
+    if (run.cjk) {
+      endWords();
+      const pairs = pairsOf(run.text);
+      phrases.push((pairs.length > 0 ? pairs : charactersOf(run.text)).join(' '));
+    } else {
+      const word = plainWord(run.text);
+      if (word.length <= maxWordLength) words.push(word);
+    }
+  }
+  endWords();
+  return phrases;
 }
 
 function withinQuotationMarks(text: string): string | undefined {

@@ -8,7 +8,7 @@ const cjk = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Sc
 const runs = new RegExp(`[${cjk}]+|(?:(?![${cjk}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
 const startsCjk = new RegExp(`^[${cjk}]`, 'u');
 /** Longer ones are data, not words. */
-const maxWordLength = 64;
+export const maxWordLength = 64;
 
 export interface Run {
   text: string;
