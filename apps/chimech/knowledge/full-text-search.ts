@@ -52,7 +52,7 @@ export async function searchWords(
   if (query.exact !== undefined) {
     return rank(
       database,
-      { terms, exact: query.exact, phrases: terms.length === 0 ? [] : query.phrases, filters },
+      { terms, exact: query.exact, pairs: query.pairs, phrases: terms.length === 0 ? [] : query.phrases, filters },
       signal,
     );
   }
@@ -79,20 +79,24 @@ interface Ranking {
   /** A tsquery. */
   candidates?: string;
   exact?: string;
-  /** Spaced texts: where words stand, as `search` has it, rules out most passages without a look at their text. */
+  /** What a passage with the exact text has: few others have it, and only theirs is compared. */
+  pairs?: readonly number[];
   phrases?: readonly string[];
   filters: SearchFilters;
 }
 
 async function rank(
   database: KnowledgeDatabase,
-  { terms, candidates, exact, phrases = [], filters }: Ranking,
+  { terms, candidates, exact, pairs = [], phrases = [], filters }: Ranking,
   signal: AbortSignal,
 ): Promise<Ranked[]> {
   const values: unknown[] = [terms.map((term) => term.query), terms.map((term) => term.weight)];
   const next = (value: unknown) => `$${values.push(value)}`;
   const conditions = [
     ...(candidates === undefined ? [] : [`passage.search @@ ${next(candidates)}::tsquery`]),
+    ...(pairs.length === 0
+      ? []
+      : [`passage.id in (select passage_id from knowledge_pairs where pairs @> ${next(pairs)}::int[])`]),
     ...(phrases.length === 0
       ? []
       : [

@@ -1,9 +1,11 @@
 // What a query asks for: exactly a text, if it is in quotation marks as a whole, or what has its words.
-import { charactersOf, maxWordLength, pairsOf, plainWord, runsOf } from './spaced-text.js';
+import { charactersOf, pairsOf, plainWord, runsOf, wordPairsOf } from './spaced-text.js';
 
 export interface Query {
   /** As it is to be found, with single spaces. */
   exact?: string;
+  /** Of an exact text: its pairs of words, by their numbers. */
+  pairs: number[];
   /** Of an exact text: spaced words that stand side by side in the index wherever the text is found. */
   phrases: string[];
   /** Spaced as the index is. */
@@ -43,6 +45,7 @@ export function readQuery(text: string): Query {
   }
   return {
     ...(exact !== undefined && { exact }),
+    pairs: exact === undefined ? [] : wordPairsOf(exact),
     phrases: exact === undefined ? [] : phrasesOf(exact),
     words: [...new Set([...words, ...pairs, ...singles])].slice(0, maxWords).join(' '),
     characters: [...pairs, ...alone],
@@ -50,26 +53,17 @@ export function readQuery(text: string): Query {
   };
 }
 
-/** Neighbouring words are a phrase, and so are the pairs of a run without spaces, as spacedText writes them. */
+/** The pairs of each run without spaces are a phrase, as spacedText writes them; a word alone is one, too. */
 function phrasesOf(exact: string): string[] {
-  const phrases: string[] = [];
-  let words: string[] = [];
-  const endWords = () => {
-    if (words.length > 0) phrases.push(words.join(' '));
-    words = [];
-  };
-  for (const run of runsOf(exact)) {
-    if (run.cjk) {
-      endWords();
-      const pairs = pairsOf(run.text);
-      phrases.push((pairs.length > 0 ? pairs : charactersOf(run.text)).join(' '));
-    } else {
-      const word = plainWord(run.text);
-      if (word.length <= maxWordLength) words.push(word);
+  const runs = [...runsOf(exact)];
+  return runs.flatMap((run, index) => {
+    if (!run.cjk) {
+      const hasNeighbour = [runs[index - 1], runs[index + 1]].some((other) => other?.cjk === false);
+      return hasNeighbour ? [] : [plainWord(run.text)];
     }
-  }
-  endWords();
-  return phrases;
+    const pairs = pairsOf(run.text);
+    return [(pairs.length > 0 ? pairs : charactersOf(run.text)).join(' ')];
+  });
 }
 
 function withinQuotationMarks(text: string): string | undefined {
