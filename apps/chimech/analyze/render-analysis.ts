@@ -17,12 +17,13 @@ export function renderAnalysis(analysis: Analysis, { tongue, facts, structure }:
   const { metrics, keywords = [], warnings = [] } = analysis;
   const colon = say(tongue, { en: ': ', zh: '：' });
   const line = (title: Record<typeof tongue, string>, text: string) => say(tongue, title) + colon + text;
+  const score = (title: Record<typeof tongue, string>, text: string) => `${say(tongue, title)} ${text}`;
   const scores = [
-    line({ en: 'words', zh: '词数' }, String(metrics.word_count)),
-    line({ en: 'complexity', zh: '复杂度' }, `${metrics.complexity_score}/100`),
+    score({ en: 'words', zh: '词数' }, String(metrics.word_count)),
+    score({ en: 'complexity', zh: '复杂度' }, `${metrics.complexity_score}/100`),
     ...(metrics.readability_score === undefined
       ? []
-      : [line({ en: 'readability', zh: '可读性' }, `${metrics.readability_score}/100`)]),
+      : [score({ en: 'readability', zh: '可读性' }, `${metrics.readability_score}/100`)]),
   ];
   const comma = say(tongue, { en: ', ', zh: '，' });
   return [

@@ -82,7 +82,7 @@ export class CallApiClient implements ApiClient {
       if (error.kind === 'cancelled') throw cancelled(error.cause);
       const { message } = error;
       if (error.kind === 'timeout') throw this.failed('TIMEOUT', { en: `The gateway ${message}`, zh: '网关响应超时' });
-      throw this.apiError({ en: `The gateway ${message}`, zh: `无法使用网关（${message}）` });
+      throw this.apiError({ en: `The gateway ${message}`, zh: '网关无法访问，或连接已中断' });
     } finally {
       this.waitedMs += performance.now() - startedAt;
     }
@@ -96,14 +96,17 @@ export class CallApiClient implements ApiClient {
       const wait = retryAfterSeconds ?? 1;
       throw this.failed(
         'API_RATE_LIMIT',
-        { en: `The gateway allows no more now, wait ${wait} s`, zh: `网关限流，请等待 ${wait} 秒` },
+        {
+          en: `The rate limit of the gateway is reached: wait ${wait} s`,
+          zh: `已达到网关的调用上限，请等待 ${wait} 秒`,
+        },
         { retryAfterSeconds: wait },
       );
     }
     if (code === 'context_length_exceeded') {
       throw this.failed('CONTEXT_TOO_LONG', {
-        en: `The model cannot take so much: ${message}`,
-        zh: `超出模型的上下文长度：${message}`,
+        en: `This is too long for the model: ${message}`,
+        zh: `内容超出模型的上下文长度：${message}`,
       });
     }
     if (status === 504) throw this.failed('TIMEOUT', { en: `The model took too long: ${message}`, zh: `模型响应超时` });

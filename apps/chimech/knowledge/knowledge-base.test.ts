@@ -90,6 +90,8 @@ describe('KnowledgeBase', () => {
     expect(await exactly('"100%"')).toEqual(['test/ops/backup.md']);
     expect(await exactly('"c:\\new"')).toEqual(['test/ops/backup.md']);
     expect(await exactly('"to be or not to be"')).toEqual(['test/guide/cafe.md']);
+    expect(await exactly('"or not to"')).toEqual(['test/guide/cafe.md']);
+    expect(await exactly('"to not or"')).toEqual([]);
     expect(await exactly(`"O'Brien's (secret) plan: a & b | !c <-> d:*"`)).toEqual(['test/ops/notes.md']);
     const [hit] = (await search('"gateways restarted"', ours)).hits;
     expect(hit?.snippet).toBe('Restarting The **gateways restarted** one by one.');
