@@ -162,7 +162,8 @@ verifies('chimech.clients', 'as the page configures Cursor and Claude Desktop', 
   try {
     for (const client of [overHttp, overStdio]) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
-      expect(text(await client.callTool({ name: 'chimech/query', arguments: { question: 'Why?' } }))).toBe('answer 2');
+      const answered = await client.callTool({ name: 'chimech/query', arguments: { question: 'Why?' } });
+      expect(text(answered as { content: unknown })).toBe('answer 2');
     }
   } finally {
     await Promise.all([overHttp.close(), overStdio.close()]);
