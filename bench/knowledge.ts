@@ -106,7 +106,7 @@ async function fill(database: KnowledgeDatabase, corpus: Corpus, passages: numbe
     after = batch.at(-1)!.id;
   }
   await database.rows(
-    'vacuum analyze knowledge_documents, knowledge_passages, knowledge_signs, knowledge_vectors',
+    'vacuum analyze knowledge_documents, knowledge_passages, knowledge_pairs, knowledge_signs, knowledge_vectors',
     [],
     signal,
   );

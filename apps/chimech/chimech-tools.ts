@@ -3,13 +3,16 @@ import { McpServer, McpTool, type Around, type Authorize } from '#libs/mcp-serve
 import type { ToolContext } from '#libs/mcp-server/tool-context.js';
 import type { z } from 'zod';
 import { analyze, analyzedOutput, analyzeInput } from './analyze/analyze.js';
+import { summarize } from './analyze/summarize.js';
 import type { ToolCalls } from './calls/tool-calls.js';
-import { queryTool } from './errors/chimech-mcp-error.js';
+import { ChimechMCPError, queryTool, unreadableText } from './errors/chimech-mcp-error.js';
 import { generate, generateInput, generateOutput } from './generate/generate.js';
 import type { Templates } from './generate/templates.js';
 import { type Knowledge, searchedOutput } from './knowledge/open-knowledge.js';
 import { searchInput } from './knowledge/search-input.js';
+import { say } from './language.js';
 import { query, queryInput, queryOutput } from './query/query.js';
+import { isUnreadable } from './readable-text.js';
 
 export const chimechVersion = '1.0.0';
 
@@ -56,16 +59,20 @@ export class ChimechTools {
 
   @McpTool({
     name: 'chimech/analyze',
-    description:
-      'Analyses a text, code or data: its structure, keywords, complexity and readability. Spends no tokens.',
+    description: 'Analyses a text, code or data: a summary, its structure, keywords, complexity and readability.',
     input: analyzeInput,
     output: analyzedOutput,
-    annotations: { readOnlyHint: true, openWorldHint: false },
+    // A model is asked for the summary.
+    annotations: { readOnlyHint: true, openWorldHint: true },
     metadata: metadata('analysis', ['text', 'code', 'data', 'readability']),
     timeoutMs: 30_000,
   })
-  async analyze(input: z.output<typeof analyzeInput>, { signal }: ToolContext): Promise<object> {
-    const { text, analysis } = await analyze(input, { signal });
+  async analyze(input: z.output<typeof analyzeInput>, context: ToolContext): Promise<object> {
+    const call = this.parts.calls.contextOf(context);
+    const { text, analysis } = await analyze(input, {
+      signal: call.signal,
+      summarize: (excerpt, about) => summarize(excerpt, about, call),
+    });
     return { content: [{ type: 'text', text }], structuredContent: { analysis } };
   }
 
@@ -81,6 +88,7 @@ export class ChimechTools {
   })
   async search(input: z.output<typeof searchInput>, context: ToolContext): Promise<object> {
     const { language } = this.parts.calls.contextOf(context);
+    if (isUnreadable(input.query)) throw new ChimechMCPError(say(language, unreadableText('query')), 'INVALID_PARAMS');
     const { text, ...structuredContent } = await this.parts.knowledge.base(language).search(input, context.signal);
     return { content: [{ type: 'text', text }], structuredContent };
   }

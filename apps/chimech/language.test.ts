@@ -16,3 +16,10 @@ test('the texts among arguments decide, whatever else is there', () => {
   expect(languageOfArguments({ question: '为什么天空是蓝色的？', priority: 'low', maxTokens: 3 })).toBe('zh');
   expect([languageOfArguments(null), languageOfArguments({ question: 3 })]).toEqual(['en', 'en']);
 });
+
+test('the question decides, not its context', () => {
+  const english = 'A context in English, which has many more words than the question.';
+  expect(languageOfArguments({ context: english, question: '这是什么？' })).toBe('zh');
+  expect(languageOfArguments({ context: '这里是一些材料', question: '?' })).toBe('zh');
+  expect(languageOfArguments({ context: '这里是一些材料', question: 'What is it?' })).toBe('en');
+});

@@ -12,9 +12,14 @@ export function languageOf(text: string): Language {
   return han > 0 && han >= words ? 'zh' : 'en';
 }
 
-/** Of the arguments of a call, whatever they are: its texts decide. */
+/** What a caller writes itself; a context may be in any language. */
+const ownWords = ['question', 'prompt', 'query', 'content'];
+
+/** Of the arguments of a call, whatever they are: what the caller asks decides, or all texts if that has no letters. */
 export function languageOfArguments(args: unknown): Language {
   if (typeof args !== 'object' || args === null) return 'en';
+  const own = Object.entries(args).find(([name, value]) => ownWords.includes(name) && /\p{L}/u.test(String(value)));
+  if (typeof own?.[1] === 'string') return languageOf(own[1]);
   const texts = Object.values(args).filter((value) => typeof value === 'string');
   return languageOf(texts.map((text) => text.slice(0, maxTextLength)).join('\n'));
 }

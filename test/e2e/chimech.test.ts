@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,11 +6,13 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as OldHttpTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { postJson } from '#libs/testing/read-sse.js';
 import { freePort } from '#libs/testing/services/free-port.js';
 import { type StartedProcess, startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox, toolsReady } from '#libs/testing/services/start-signalbox.js';
+import { codeBlocks } from '../support/markdown-blocks.js';
 import { runProgram } from '../support/run-program.js';
 import { type McpCaller, mcpClients, withClients } from '../support/mcp-clients.js';
 import { startWhole } from '../support/whole-start.js';
@@ -138,6 +140,36 @@ verifies('chimech.clients', 'over stdio, SDK 1.x', async () => {
   }
 });
 
+/** The examples of a page for clients of MCP, in the order of the page: with an address, and with a command. */
+const shownServers = async () => {
+  const page = await readFile(new URL('../../docs/chimech.md', import.meta.url), 'utf8');
+  const blocks = codeBlocks(page).filter(({ language, code }) => language === 'json' && code.includes('mcpServers'));
+  return blocks.map(({ code }) => (JSON.parse(code) as { mcpServers: { chimech: object } }).mcpServers.chimech);
+};
+
+verifies('chimech.clients', 'as the page configures Cursor and Claude Desktop', async () => {
+  const [cursor, desktop] = (await shownServers()) as [{ url: string }, { command: string; args: string[] }];
+  expect(cursor).toEqual({ url: 'http://127.0.0.1:8002/mcp' });
+  const address = cursor.url.replace('http://127.0.0.1:8002', chimech.url);
+  const overHttp = new OldClient({ name: 'cursor', version: '1' });
+  await overHttp.connect(new OldHttpTransport(new URL(address)));
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const overStdio = new OldClient({ name: 'claude', version: '1' });
+  const args = desktop.args.map((argument) => argument.replace('/path/to/signalbox', root));
+  // What the client passes on, and nothing of this process.
+  const env = { PATH: process.env['PATH']!, HOME: templates, CHIMECH_GATEWAY_URL: box.url };
+  await overStdio.connect(new OldTransport({ command: desktop.command, args, cwd: templates, env, stderr: 'ignore' }));
+  try {
+    for (const client of [overHttp, overStdio]) {
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
+      const answered = await client.callTool({ name: 'chimech/query', arguments: { question: 'Why?' } });
+      expect(text(answered as { content: unknown })).toBe('answer 2');
+    }
+  } finally {
+    await Promise.all([overHttp.close(), overStdio.close()]);
+  }
+});
+
 verifies('chimech.query', 'from a chat, through the worker and back to the gateway', async () => {
   const answer = await postJson(`${box.url}/v1/chat/completions`, {
     messages: [{ role: 'user', content: 'What is MCP? Ask chimech.' }],
@@ -245,6 +277,11 @@ verifies(
       const result = (await answer.json()) as object;
       expect(result).toMatchObject({ success: true });
       expect(JSON.stringify(result)).toMatch(/offline/i);
+      const analyzed = await postJson(`${whole.url}/api/tools/call`, {
+        name: 'chimech/analyze',
+        arguments: { content: 'Rivers carry water to the sea.', type: 'text' },
+      });
+      expect(JSON.stringify(await analyzed.json())).toMatch(/"summary_by":"extract"/);
     } finally {
       whole.kill('SIGTERM');
       await whole.ended;

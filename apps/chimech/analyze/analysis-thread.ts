@@ -2,15 +2,25 @@
 // a time; it starts with the first and ends when there was none for a while.
 import { Worker } from 'node:worker_threads';
 import type { AnalysisTask, Findings } from './analysis.js';
-import { AnalyzeError, type AnalyzeErrorCode } from './analyze-error.js';
+import { AnalyzeError, analysisFailed } from './analyze-error.js';
 
 const idleMs = 30_000;
 /** Analyses that wait for those before them. */
 const maxWaiting = 100;
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 2 };
 
+const busy = {
+  en: `${maxWaiting} analyses are waiting already: try again later`,
+  zh: `已有 ${maxWaiting} 项分析在排队：请稍后再试`,
+};
+const stopping = { en: 'The server is stopping', zh: '服务器正在停止' };
+const tooMuchMemory = {
+  en: 'The content takes more memory than an analysis may use',
+  zh: '分析这些内容所需的内存超出限制',
+};
+
 /** What the thread answers: see answer-tasks.ts. */
-export type ThreadAnswer = { findings: Findings } | { message: string; code: AnalyzeErrorCode };
+export type ThreadAnswer = { findings: Findings } | Pick<AnalyzeError, 'texts' | 'code'>;
 
 interface Job {
   task: AnalysisTask;
@@ -40,7 +50,7 @@ export class AnalysisThread {
   async run(task: AnalysisTask, signal: AbortSignal): Promise<Findings> {
     signal.throwIfAborted();
     if (this.waiting.length >= maxWaiting) {
-      throw new AnalyzeError(`There are ${maxWaiting} analyses waiting: try again later`, 'RATE_LIMIT');
+      throw new AnalyzeError(busy, 'RATE_LIMIT');
     }
     return await new Promise((resolve, reject) => {
       const job: Job = { task, resolve, reject, signal, stop: () => this.stop(job) };
@@ -52,7 +62,7 @@ export class AnalysisThread {
 
   /** Ends the thread. What it was asked and has not answered fails. */
   async close(): Promise<void> {
-    const closed = new AnalyzeError('The server is stopping', 'INTERNAL_ERROR');
+    const closed = new AnalyzeError(stopping, 'INTERNAL_ERROR');
     for (const job of [...this.waiting.splice(0), ...(this.running === undefined ? [] : [this.running])]) {
       this.settle(job, () => job.reject(closed));
     }
@@ -91,7 +101,7 @@ export class AnalysisThread {
     this.running = undefined;
     this.settle(job, () => {
       if ('findings' in answer) job.resolve(answer.findings);
-      else job.reject(new AnalyzeError(answer.message, answer.code));
+      else job.reject(new AnalyzeError(answer.texts, answer.code));
     });
     this.next();
   }
@@ -104,8 +114,10 @@ export class AnalysisThread {
     this.running = undefined;
     if (job !== undefined) {
       const isMemory = (error as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      const message = isMemory ? 'The content takes more memory than an analysis may have' : 'The analysis failed';
-      this.settle(job, () => job.reject(new AnalyzeError(message, isMemory ? 'CONTEXT_TOO_LONG' : 'INTERNAL_ERROR')));
+      const lost = isMemory
+        ? new AnalyzeError(tooMuchMemory, 'CONTEXT_TOO_LONG')
+        : new AnalyzeError(analysisFailed, 'INTERNAL_ERROR');
+      this.settle(job, () => job.reject(lost));
     }
     this.next();
   }

@@ -15,8 +15,8 @@ export interface Metrics {
 export interface Analysis {
   type: 'text' | 'code' | 'data';
   summary: string;
-  /** Who wrote the summary: a model, sentences of the content itself, or a description of its structure. */
-  summary_by: 'model' | 'extraction' | 'structure';
+  /** Who wrote the summary: a model, or nobody: sentences of a text, or what was counted in code and data. */
+  summary_by: 'model' | 'extract';
   keywords?: string[];
   structure?: TextStructure | CodeStructure | DataStructure;
   metrics: Metrics;
@@ -28,7 +28,6 @@ export interface Analysis {
 export interface Findings {
   tongue: Tongue;
   summary: string;
-  summaryBy: 'extraction' | 'structure';
   keywords: string[];
   structure: TextStructure | CodeStructure | DataStructure;
   metrics: Metrics;

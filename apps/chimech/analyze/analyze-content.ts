@@ -1,6 +1,8 @@
 // Picks the analyst for a type of content. Each is loaded with its first use.
 import type { AnalysisTask, Findings } from './analysis.js';
-import { AnalyzeError } from './analyze-error.js';
+import { AnalyzeError, analysisFailed } from './analyze-error.js';
+
+const tooDeep = { en: 'The content is nested too deeply', zh: '内容嵌套过深' };
 
 /** @throws AnalyzeError */
 export async function analyzeContent(task: AnalysisTask): Promise<Findings> {
@@ -16,7 +18,7 @@ export async function analyzeContent(task: AnalysisTask): Promise<Findings> {
   } catch (error) {
     if (error instanceof AnalyzeError) throw error;
     // The parsers go down with the content, and the stack ends.
-    if (error instanceof RangeError) throw new AnalyzeError('The content is nested too deeply', 'INVALID_PARAMS');
-    throw new AnalyzeError('The analysis failed', 'INTERNAL_ERROR');
+    if (error instanceof RangeError) throw new AnalyzeError(tooDeep, 'INVALID_PARAMS');
+    throw new AnalyzeError(analysisFailed, 'INTERNAL_ERROR');
   }
 }

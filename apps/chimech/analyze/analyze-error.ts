@@ -1,5 +1,6 @@
-// Why content cannot be analysed. The codes are those of Chimech's answers.
+// Why content cannot be analysed, in both languages. The codes are those of Chimech's answers.
 import type { JsonObject } from '#libs/schemas/json.js';
+import type { Tongue } from './say.js';
 
 const statusCodes = { INVALID_PARAMS: 400, CONTEXT_TOO_LONG: 413, RATE_LIMIT: 429, TIMEOUT: 504, INTERNAL_ERROR: 500 };
 
@@ -10,11 +11,24 @@ export class AnalyzeError extends Error {
   readonly statusCode: number;
 
   constructor(
-    message: string,
+    readonly texts: Readonly<Record<Tongue, string>>,
     readonly code: AnalyzeErrorCode,
     readonly details?: JsonObject,
   ) {
-    super(message);
+    super(texts.en);
     this.statusCode = statusCodes[code];
   }
+}
+
+export const analysisFailed = { en: 'The analysis failed', zh: '分析失败' };
+
+export function wrongLanguage(type: 'text' | 'code' | 'data', known: readonly string[], asked: string): AnalyzeError {
+  const quoted = JSON.stringify(asked);
+  return new AnalyzeError(
+    {
+      en: `options.language of ${type} must be one of ${known.join(', ')}, not ${quoted}`,
+      zh: `type 为 ${type} 时，options.language 应为 ${known.join('、')} 之一，而不是 ${quoted}`,
+    },
+    'INVALID_PARAMS',
+  );
 }

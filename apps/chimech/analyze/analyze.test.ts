@@ -17,8 +17,8 @@ verifies('chimech.analyze.summary', 'what summary and detailed contain', async (
   const content = 'Rivers carry water to the sea. Water is life.';
   const short = await analyzed({ content, type: 'text' });
   expect(Object.keys(short.analysis)).toEqual(['type', 'summary', 'summary_by', 'metrics']);
-  expect(short.analysis).toMatchObject({ type: 'text', summary_by: 'extraction' });
-  expect(short.text).toMatch(/^Summary \(extracted sentences, no model\): Rivers/);
+  expect(short.analysis).toMatchObject({ type: 'text', summary_by: 'extract' });
+  expect(short.text).toMatch(/^Summary \(sentences of the text, without a model\): Rivers/);
   const detailed = await analyzed({ content, type: 'text', options: { format: 'detailed' } });
   expect(Object.keys(detailed.analysis)).toEqual(['type', 'summary', 'summary_by', 'keywords', 'structure', 'metrics']);
   const without = await analyzed({ content, type: 'text', options: { format: 'detailed', extractKeywords: false } });
@@ -26,8 +26,8 @@ verifies('chimech.analyze.summary', 'what summary and detailed contain', async (
   const withKeywords = await analyzed({ content, type: 'text', options: { extractKeywords: true } });
   expect(withKeywords.analysis.keywords).toContain('water');
   const chinese = await analyzed({ content: '今天天气很好。我们去公园玩。', type: 'text' });
-  expect(chinese.text).toMatch(/^摘要（原文摘句，未使用模型）：今天/);
-  expect((await analyzed({ content: 'a,b\n1,2', type: 'data' })).analysis.summary_by).toBe('structure');
+  expect(chinese.text).toMatch(/^摘要（摘自原文，未使用模型）：今天/);
+  expect((await analyzed({ content: 'a,b\n1,2', type: 'data' })).analysis.summary_by).toBe('extract');
   expect(analyzeInput.safeParse({ content: 'x', type: 'picture' }).success).toBe(false);
 });
 
@@ -40,14 +40,14 @@ verifies('chimech.analyze.summary', 'a model’s, of a bounded excerpt', async (
   const content = `${'Rivers carry water. '.repeat(3_000)}The end.`;
   const { analysis, text } = await analyze({ content, type: 'text' }, { signal, run, summarize });
   expect(analysis).toMatchObject({ summary: 'In short.', summary_by: 'model' });
-  expect(text).toMatch(/^Summary: In short\./);
+  expect(text).toMatch(/^Summary by a model: In short\./);
   expect(seen[0]!.length).toBeLessThan(25_000);
   expect(seen[0]).toMatch(/^Rivers[^]*The end\.$/);
   const none = await analyze(
     { content, type: 'text' },
     { signal, run, summarize: async () => await Promise.resolve(undefined) },
   );
-  expect(none.analysis.summary_by).toBe('extraction');
+  expect(none.analysis.summary_by).toBe('extract');
   const refused = analyze(
     { content, type: 'text' },
     { signal, run, summarize: () => Promise.reject(new Error('busy')) },

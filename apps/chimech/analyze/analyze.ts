@@ -8,11 +8,9 @@ import { AnalysisThread } from './analysis-thread.js';
 import { AnalyzeError } from './analyze-error.js';
 import { cleanContent } from './clean-content.js';
 import { renderAnalysis } from './render-analysis.js';
-import { say } from './say.js';
-import { tongueOf } from './text/detect-language.js';
 
 export const maxContentBytes = 512 * 1024;
-/** For the parsing; a model's summary has the caller's time. */
+/** For the parsing. */
 export const maxAnalysisMs = 5_000;
 /** Characters of the content that a model is shown. */
 const maxSummarized = 24_000;
@@ -54,8 +52,11 @@ export type AnalyzeInput = z.input<typeof analyzeInput>;
 
 export interface AnalyzeOptions {
   signal: AbortSignal;
-  /** A model's summary of a text in the language of the text; undefined where no model answers. */
-  summarize?: (text: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** A model's summary of an excerpt; undefined where no model gives one. */
+  summarize?: (
+    excerpt: string,
+    about: Pick<Findings, 'tongue'> & Pick<AnalysisTask, 'type'>,
+  ) => Promise<string | undefined>;
   /** Where the parsing runs: in a thread of its own by default. */
   run?: (task: AnalysisTask, signal: AbortSignal) => Promise<Findings>;
 }
@@ -75,13 +76,13 @@ export async function analyze(
   const { type, options: { language, format = 'summary', extractKeywords = format === 'detailed' } = {} } = input;
   checkSize(input.content);
   const { content, warnings } = cleanContent(input.content);
-  const findings = await withinTime(content, signal, (until) => run({ type, content, language }, until));
-  const written = await summarize?.(excerpt(findings, content), signal);
+  const findings = await withinTime(signal, (until) => run({ type, content, language }, until));
+  const written = await summarize?.(excerpt(type, findings, content), { type, tongue: findings.tongue });
   const allWarnings = [...warnings, ...findings.warnings];
   const analysis: Analysis = {
     type,
     summary: written ?? findings.summary,
-    summary_by: written === undefined ? findings.summaryBy : 'model',
+    summary_by: written === undefined ? 'extract' : 'model',
     ...(extractKeywords ? { keywords: findings.keywords } : {}),
     ...(format === 'detailed' ? { structure: findings.structure } : {}),
     metrics: findings.metrics,
@@ -94,30 +95,26 @@ function checkSize(content: string): void {
   const bytes = Buffer.byteLength(content);
   if (bytes <= maxContentBytes) return;
   throw new AnalyzeError(
-    say(tongueOf(content), {
+    {
       en: `The content has ${bytes} bytes: at most ${maxContentBytes} are analysed`,
-      zh: `内容有 ${bytes} 字节：最多分析 ${maxContentBytes} 字节`,
-    }),
+      zh: `内容有 ${bytes} 字节，最多可分析 ${maxContentBytes} 字节`,
+    },
     'CONTEXT_TOO_LONG',
     { limit: maxContentBytes, size: bytes },
   );
 }
 
-async function withinTime<T>(
-  content: string,
-  signal: AbortSignal,
-  work: (until: AbortSignal) => Promise<T>,
-): Promise<T> {
+async function withinTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
   const limit = abortAfter(maxAnalysisMs);
   try {
     return await work(AbortSignal.any([signal, limit]));
   } catch (error) {
     if (signal.aborted || error !== limit.reason) throw error;
     throw new AnalyzeError(
-      say(tongueOf(content), {
+      {
         en: `The analysis did not end within ${maxAnalysisMs / 1_000} s: send less content`,
         zh: `分析未能在 ${maxAnalysisMs / 1_000} 秒内完成：请缩短内容`,
-      }),
+      },
       'TIMEOUT',
       { limitMs: maxAnalysisMs },
     );
@@ -125,8 +122,8 @@ async function withinTime<T>(
 }
 
 /** Of code and data with what was counted; of long content the beginning and the end. */
-function excerpt({ summary, summaryBy }: Findings, content: string): string {
+function excerpt(type: Analysis['type'], { summary }: Findings, content: string): string {
   const half = maxSummarized / 2;
   const shown = content.length <= maxSummarized ? content : `${content.slice(0, half)}\n…\n${content.slice(-half)}`;
-  return summaryBy === 'structure' ? `${summary}\n\n${shown}` : shown;
+  return type === 'text' ? shown : `${summary}\n\n${shown}`;
 }

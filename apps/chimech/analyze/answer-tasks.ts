@@ -12,8 +12,8 @@ async function answer(task: AnalysisTask): Promise<void> {
   try {
     told = { findings: await analyzeContent(task) };
   } catch (error) {
-    const { message, code } = error as AnalyzeError;
-    told = { message, code };
+    const { texts, code } = error as AnalyzeError;
+    told = { texts, code };
   }
   parentPort!.postMessage(told, []);
 }

@@ -1,34 +1,27 @@
 // Content as the parsers take it: one form of line ends, no byte order mark, no NUL; problems are reported.
+import { countForeign, isUnreadable, withoutForeign } from '../readable-text.js';
 import { AnalyzeError } from './analyze-error.js';
 import { counted, say } from './say.js';
 import { tongueOf } from './text/detect-language.js';
 
 /** UTF-8 that was read as Latin-1 or Windows-1252: "Ã©", "â€™", "ä¸­"; and as GBK. */
 const misread = /[\u00c2-\u00f4][\u0080-\u00bf\u20ac\u2122\u0153\u02dc]|锟斤拷/g;
-/** What no text has: control characters but tab, line feed, form feed and carriage return; and what a decoder gave up on. */
-const foreign = /[\0-\x08\x0b\x0e-\x1f\x7f\ufffd]|\p{Surrogate}/gu;
-
-/** A few of them are damage, in a text of any length. */
-const minForeign = 3;
+const unreadable = {
+  en: 'The content is not text: it is binary, or was read in a wrong encoding. Send it as UTF-8 text',
+  zh: '内容不是文本：它是二进制数据，或者读取时用错了编码。请以 UTF-8 文本发送',
+};
 
 /** @throws AnalyzeError INVALID_PARAMS: empty, or no text at all. */
 export function cleanContent(raw: string): { content: string; warnings: string[] } {
   const tongue = tongueOf(raw);
   const text = raw.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
-  const odd = text.match(foreign)?.length ?? 0;
-  if (odd > minForeign && odd >= text.length / 10) {
-    throw new AnalyzeError(
-      say(tongue, {
-        en: 'The content is not text: it is binary, or was read in a wrong encoding. Send it as UTF-8 text',
-        zh: '内容不是文本：它是二进制数据，或以错误的编码读取。请以 UTF-8 文本发送',
-      }),
-      'INVALID_PARAMS',
-      { unreadable: odd, characters: text.length },
-    );
+  const odd = countForeign(text);
+  if (isUnreadable(text, odd)) {
+    throw new AnalyzeError(unreadable, 'INVALID_PARAMS', { unreadable: odd, characters: text.length });
   }
-  const content = odd === 0 ? text : text.replace(foreign, (found) => (found === '\0' ? '' : '\ufffd'));
+  const content = odd === 0 ? text : withoutForeign(text);
   if (content.trim() === '') {
-    throw new AnalyzeError(say(tongue, { en: 'The content is empty', zh: '内容为空' }), 'INVALID_PARAMS');
+    throw new AnalyzeError({ en: 'The content is empty', zh: '内容为空' }, 'INVALID_PARAMS');
   }
   const warnings: string[] = [];
   if (odd > 0) {

@@ -3,25 +3,31 @@ import type { Analysis, Findings } from './analysis.js';
 import { say, type Tongue } from './say.js';
 
 const titles = {
-  model: { en: 'Summary', zh: '摘要' },
-  extraction: { en: 'Summary (extracted sentences, no model)', zh: '摘要（原文摘句，未使用模型）' },
-  structure: { en: 'Summary (from the structure, no model)', zh: '摘要（由结构生成，未使用模型）' },
+  model: { en: 'Summary by a model', zh: '模型摘要' },
+  text: { en: 'Summary (sentences of the text, without a model)', zh: '摘要（摘自原文，未使用模型）' },
+  structure: { en: 'Summary (what was counted, without a model)', zh: '摘要（根据统计结果，未使用模型）' },
 };
+
+function titleOf({ type, summary_by: by }: Analysis): Record<Tongue, string> {
+  if (by === 'model') return titles.model;
+  return type === 'text' ? titles.text : titles.structure;
+}
 
 export function renderAnalysis(analysis: Analysis, { tongue, facts, structure }: Findings): string {
   const { metrics, keywords = [], warnings = [] } = analysis;
   const colon = say(tongue, { en: ': ', zh: '：' });
   const line = (title: Record<typeof tongue, string>, text: string) => say(tongue, title) + colon + text;
+  const score = (title: Record<typeof tongue, string>, text: string) => `${say(tongue, title)} ${text}`;
   const scores = [
-    line({ en: 'words', zh: '词数' }, String(metrics.word_count)),
-    line({ en: 'complexity', zh: '复杂度' }, `${metrics.complexity_score}/100`),
+    score({ en: 'words', zh: '词数' }, String(metrics.word_count)),
+    score({ en: 'complexity', zh: '复杂度' }, `${metrics.complexity_score}/100`),
     ...(metrics.readability_score === undefined
       ? []
-      : [line({ en: 'readability', zh: '可读性' }, `${metrics.readability_score}/100`)]),
+      : [score({ en: 'readability', zh: '可读性' }, `${metrics.readability_score}/100`)]),
   ];
   const comma = say(tongue, { en: ', ', zh: '，' });
   return [
-    line(titles[analysis.summary_by], analysis.summary),
+    line(titleOf(analysis), analysis.summary),
     ...facts,
     line({ en: 'Metrics', zh: '指标' }, scores.join(comma)),
     ...(keywords.length === 0 ? [] : [line({ en: 'Keywords', zh: '关键词' }, keywords.join(comma))]),

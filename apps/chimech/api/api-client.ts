@@ -18,6 +18,8 @@ export interface ChatRequest {
   priority?: 'interactive' | 'batch';
   /** Asks for the probabilities of the tokens too. */
   confidence?: boolean;
+  /** Ends it before the call ends. */
+  signal?: AbortSignal;
 }
 
 export interface ApiClient {
@@ -38,7 +40,8 @@ export class CallApiClient implements ApiClient {
   ) {}
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
-    const { messages, maxTokens, temperature, priority, confidence } = request;
+    const { messages, maxTokens, temperature, priority, confidence, signal } = request;
+    const path = '/v1/chat/completions';
     const { model } = this.gateway.settings;
     const body = {
       ...(model === undefined ? {} : { model }),
@@ -48,10 +51,10 @@ export class CallApiClient implements ApiClient {
       ...(temperature === undefined ? {} : { temperature }),
       ...(priority === undefined ? {} : { priority }),
     };
-    let answer = await this.post('/v1/chat/completions', confidence === true ? { ...body, logprobs: true } : body);
+    let answer = await this.post(path, confidence === true ? { ...body, logprobs: true } : body, signal);
     // Some models refuse to give them: then there is an answer without.
     if (confidence === true && answer.status === 400 && /logprobs/i.test(readError(answer.body).message)) {
-      answer = await this.post('/v1/chat/completions', body);
+      answer = await this.post(path, body, signal);
     }
     const read = readChatAnswer(this.succeeded(answer));
     if (read === undefined) throw this.apiError(noText);
@@ -69,16 +72,17 @@ export class CallApiClient implements ApiClient {
     return read.vectors;
   }
 
-  private async post(path: string, body: object): Promise<GatewayAnswer> {
+  private async post(path: string, body: object, earlier?: AbortSignal): Promise<GatewayAnswer> {
     const startedAt = performance.now();
+    const signal = earlier === undefined ? this.call.signal : AbortSignal.any([this.call.signal, earlier]);
     try {
-      return await this.gateway.post(path, body, this.call.signal);
+      return await this.gateway.post(path, body, signal);
     } catch (error) {
       if (!(error instanceof GatewayFailure)) throw error;
       if (error.kind === 'cancelled') throw cancelled(error.cause);
       const { message } = error;
       if (error.kind === 'timeout') throw this.failed('TIMEOUT', { en: `The gateway ${message}`, zh: '网关响应超时' });
-      throw this.apiError({ en: `The gateway ${message}`, zh: `无法使用网关（${message}）` });
+      throw this.apiError({ en: `The gateway ${message}`, zh: '网关无法访问，或连接已中断' });
     } finally {
       this.waitedMs += performance.now() - startedAt;
     }
@@ -92,14 +96,17 @@ export class CallApiClient implements ApiClient {
       const wait = retryAfterSeconds ?? 1;
       throw this.failed(
         'API_RATE_LIMIT',
-        { en: `The gateway allows no more now, wait ${wait} s`, zh: `网关限流，请等待 ${wait} 秒` },
+        {
+          en: `The rate limit of the gateway is reached: wait ${wait} s`,
+          zh: `已达到网关的调用上限，请等待 ${wait} 秒`,
+        },
         { retryAfterSeconds: wait },
       );
     }
     if (code === 'context_length_exceeded') {
       throw this.failed('CONTEXT_TOO_LONG', {
-        en: `The model cannot take so much: ${message}`,
-        zh: `超出模型的上下文长度：${message}`,
+        en: `This is too long for the model: ${message}`,
+        zh: `内容超出模型的上下文长度：${message}`,
       });
     }
     if (status === 504) throw this.failed('TIMEOUT', { en: `The model took too long: ${message}`, zh: `模型响应超时` });

@@ -5,6 +5,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import type { JsonObject } from '#libs/schemas/json.js';
 import { AnalyzeError } from '../analyze/analyze-error.js';
 import { say, type Language } from '../language.js';
+import { describeIssues } from './describe-issues.js';
 
 export const statusOfCode = {
   INVALID_PARAMS: 400,
@@ -38,7 +39,9 @@ export const queryTool = 'chimech/query';
 /** The error that the caller of a failed call sees. */
 export function toChimechError(error: unknown, tool: string, language: Language): ChimechMCPError {
   if (error instanceof ChimechMCPError) return error;
-  if (error instanceof AnalyzeError) return new ChimechMCPError(error.message, error.code, undefined, error.details);
+  if (error instanceof AnalyzeError) {
+    return new ChimechMCPError(say(language, error.texts), error.code, undefined, error.details);
+  }
   if (error instanceof AppError) {
     switch (error.code) {
       case 'invalid_tool_arguments':
@@ -53,6 +56,10 @@ export function toChimechError(error: unknown, tool: string, language: Language)
   return new ChimechMCPError(say(language, unexpected), 'INTERNAL_ERROR');
 }
 
+export const unreadableText = (name: string) => ({
+  en: `${name} is not text: it is binary, or was read in a wrong encoding. Send it as UTF-8 text`,
+  zh: `${name} 不是文本：它是二进制数据，或者读取时用错了编码。请以 UTF-8 文本发送`,
+});
 const notAllowed = { en: 'This tool may not be called by you', zh: '您无权调用此工具' };
 const late = { en: 'There was no result in time', zh: '未能在规定时间内得到结果' };
 const unexpected = { en: 'Something unexpected went wrong', zh: '发生了意外错误' };
@@ -63,7 +70,7 @@ function invalidArguments(error: AppError, tool: string, language: Language): Ch
   if (tool === queryTool && issues.some(({ path }) => path[0] === 'question')) {
     return new ChimechMCPError(say(language, noQuestion), 'INVALID_QUESTION');
   }
-  const problems = error.message.replace(/^Invalid arguments: /, '');
+  const problems = describeIssues(issues, language);
   const message = say(language, { en: `Invalid arguments: ${problems}`, zh: `参数无效：${problems}` });
   return new ChimechMCPError(message, 'INVALID_PARAMS');
 }

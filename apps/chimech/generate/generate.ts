@@ -2,9 +2,10 @@
 // form that was asked for, and the model is asked once to repair what is wrong.
 import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
-import { ChimechMCPError } from '../errors/chimech-mcp-error.js';
+import { ChimechMCPError, unreadableText } from '../errors/chimech-mcp-error.js';
 import type { ChatMessage } from '../api/api-client.js';
 import { say } from '../language.js';
+import { isUnreadable, withoutForeign } from '../readable-text.js';
 import { checkOutput } from './check-output.js';
 import { fillTemplate, textTypes, type Template, type Templates, type TextType } from './templates.js';
 
@@ -59,7 +60,10 @@ export async function generate(
   templates: Templates,
   call: ChimechContext,
 ): Promise<object> {
-  const { prompt, options = {} } = input;
+  const { options = {} } = input;
+  if (isUnreadable(input.prompt))
+    throw new ChimechMCPError(say(call.language, unreadableText('prompt')), 'INVALID_PARAMS');
+  const prompt = withoutForeign(input.prompt);
   const template = await findTemplate(options.template, templates, call);
   const type = input.type ?? template?.type ?? 'text';
   const messages: ChatMessage[] = [
@@ -109,7 +113,7 @@ async function findTemplate(name: string | undefined, templates: Templates, call
   const known = [...all.keys()].join(', ');
   const texts = {
     en: `There is no template '${name}'; ${known === '' ? 'there are none' : `there are: ${known}`}`,
-    zh: `没有模板“${name}”；${known === '' ? '没有任何模板' : `可用模板：${known}`}`,
+    zh: `没有名为“${name}”的模板；${known === '' ? '目前没有任何模板' : `可用的模板：${known}`}`,
   };
   throw new ChimechMCPError(say(call.language, texts), 'INVALID_PARAMS');
 }

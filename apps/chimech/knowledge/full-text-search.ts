@@ -50,8 +50,11 @@ export async function searchWords(
   signal: AbortSignal,
 ): Promise<Ranked[]> {
   if (query.exact !== undefined) {
-    const all = terms.map((term) => term.query).join(' & ');
-    return rank(database, { terms, candidates: all, exact: query.exact, filters }, signal);
+    return rank(
+      database,
+      { terms, exact: query.exact, pairs: query.pairs, phrases: terms.length === 0 ? [] : query.phrases, filters },
+      signal,
+    );
   }
   if (terms.length === 0) return [];
   let [chosen, budget] = [0, candidatesFor(terms)];
@@ -73,21 +76,32 @@ function candidatesFor(terms: readonly Term[]): number {
 
 interface Ranking {
   terms: readonly Term[];
-  /** A tsquery; '' looks at all. */
-  candidates: string;
+  /** A tsquery. */
+  candidates?: string;
   exact?: string;
+  /** What a passage with the exact text has: few others have it, and only theirs is compared. */
+  pairs?: readonly number[];
+  phrases?: readonly string[];
   filters: SearchFilters;
 }
 
 async function rank(
   database: KnowledgeDatabase,
-  { terms, candidates, exact, filters }: Ranking,
+  { terms, candidates, exact, pairs = [], phrases = [], filters }: Ranking,
   signal: AbortSignal,
 ): Promise<Ranked[]> {
   const values: unknown[] = [terms.map((term) => term.query), terms.map((term) => term.weight)];
   const next = (value: unknown) => `$${values.push(value)}`;
   const conditions = [
-    ...(candidates === '' ? [] : [`passage.search @@ ${next(candidates)}::tsquery`]),
+    ...(candidates === undefined ? [] : [`passage.search @@ ${next(candidates)}::tsquery`]),
+    ...(pairs.length === 0
+      ? []
+      : [`passage.id in (select passage_id from knowledge_pairs where pairs @> ${next(pairs)}::int[])`]),
+    ...(phrases.length === 0
+      ? []
+      : [
+          `passage.search @@ (${phrases.map((phrase) => `phraseto_tsquery('pg_catalog.english', ${next(phrase)})`).join(' && ')})`,
+        ]),
     ...(exact === undefined ? [] : [`position(lower(${next(storedText(exact))}) in lower(passage.text)) > 0`]),
     ...filterConditions(filters, next),
   ];

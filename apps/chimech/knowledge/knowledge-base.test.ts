@@ -90,6 +90,8 @@ describe('KnowledgeBase', () => {
     expect(await exactly('"100%"')).toEqual(['test/ops/backup.md']);
     expect(await exactly('"c:\\new"')).toEqual(['test/ops/backup.md']);
     expect(await exactly('"to be or not to be"')).toEqual(['test/guide/cafe.md']);
+    expect(await exactly('"or not to"')).toEqual(['test/guide/cafe.md']);
+    expect(await exactly('"to not or"')).toEqual([]);
     expect(await exactly(`"O'Brien's (secret) plan: a & b | !c <-> d:*"`)).toEqual(['test/ops/notes.md']);
     const [hit] = (await search('"gateways restarted"', ours)).hits;
     expect(hit?.snippet).toBe('Restarting The **gateways restarted** one by one.');
@@ -221,7 +223,7 @@ describe('KnowledgeBase', () => {
     const sameDay = { query: 'a', filters: { dateRange: { start: '2026-02-01T12:00:00Z', end: '2026-02-01' } } };
     expect(searchInput.safeParse(sameDay).success).toBe(true);
     expect(searchInput.safeParse(refused.at(-1)).error?.issues[0]).toMatchObject({
-      message: 'start is after end',
+      message: 'has a start after its end',
       path: ['filters', 'dateRange'],
     });
   });

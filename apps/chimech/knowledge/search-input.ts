@@ -6,20 +6,22 @@ const dayMs = 86_400_000;
 const earliestMs = -62_135_596_800_000;
 
 const day = z.iso.date();
-const moment = z.union([day, z.iso.datetime({ offset: true })]);
+const moment = z.union([day, z.iso.datetime({ offset: true })], {
+  error: 'must be a date or a time in ISO 8601, such as 2026-03-31',
+});
 const names = z.array(z.string().min(1).max(200)).min(1).max(100);
 
 const dateRange = z
   .object({ start: moment.optional(), end: moment.optional() })
   .refine(({ start, end }) => start === undefined || end === undefined || startMs(start) <= endMs(end), {
-    error: 'start is after end',
+    error: 'has a start after its end',
   });
 
 export const searchInput = z.object({
   query: z
     .string()
     .max(1_000)
-    .refine((text) => text.trim() !== '', { error: 'is empty' })
+    .refine((text) => text.trim() !== '', { error: 'must not be empty' })
     .describe('Words or a question in any language. In quotation marks: exactly this text.'),
   filters: z
     .object({

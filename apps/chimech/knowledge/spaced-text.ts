@@ -29,6 +29,28 @@ export function spacedText(text: string): string {
   return words.filter((word) => word.length <= maxWordLength).join(' ');
 }
 
+/**
+ * Pairs of neighbouring words as 32-bit numbers: those of an exact text are among those of the passages that have it. Others may
+ * have the same numbers. Scripts without spaces have none.
+ */
+export function wordPairsOf(text: string): number[] {
+  const pairs = new Set<number>();
+  let before: string | undefined;
+  for (const run of runsOf(text)) {
+    const word = run.cjk ? undefined : plainWord(run.text);
+    if (before !== undefined && word !== undefined) pairs.add(hashOf(`${before} ${word}`));
+    before = word;
+  }
+  return [...pairs];
+}
+
+/** FNV-1a, of UTF-16 units. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash | 0;
+}
+
 export function plainWord(word: string): string {
   return word.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFKC').toLowerCase();
 }

@@ -154,7 +154,7 @@ verifies('chimech.gateway-errors', 'limits, time, keys, what is no answer', asyn
   });
   const cases: [object, string, RegExp][] = [
     [error(429, 'rate_limited', { 'retry-after': '7' }), 'API_RATE_LIMIT', /wait 7 s/],
-    [error(400, 'context_length_exceeded'), 'CONTEXT_TOO_LONG', /cannot take so much/],
+    [error(400, 'context_length_exceeded'), 'CONTEXT_TOO_LONG', /too long for the model/],
     [error(504, 'timeout'), 'TIMEOUT', /too long/],
     [error(401, 'invalid_api_key'), 'API_ERROR', /CHIMECH_GATEWAY_KEY/],
     [error(502, 'model_error'), 'API_ERROR', /502: it said model_error/],

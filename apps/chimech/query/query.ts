@@ -1,8 +1,9 @@
 // chimech/query: a question to a model of the gateway, with what was said before.
 import { z } from 'zod';
 import type { ChimechContext } from '../calls/chimech-context.js';
-import { ChimechMCPError, noQuestion } from '../errors/chimech-mcp-error.js';
+import { ChimechMCPError, noQuestion, unreadableText } from '../errors/chimech-mcp-error.js';
 import { say } from '../language.js';
+import { isUnreadable, withoutForeign } from '../readable-text.js';
 import { conversationKey, recallTurns, rememberTurn } from './conversations.js';
 
 export const queryInput = z.object({
@@ -40,8 +41,12 @@ const instructions = {
 
 /** @throws ChimechMCPError INVALID_QUESTION, CONTEXT_TOO_LONG, and those of the API client */
 export async function query(input: z.output<typeof queryInput>, call: ChimechContext): Promise<object> {
-  const { question, context, priority, maxTokens, temperature, conversation_id: conversationId } = input;
-  if (!something.test(question)) throw new ChimechMCPError(say(call.language, noQuestion), 'INVALID_QUESTION');
+  const { priority, maxTokens, temperature, conversation_id: conversationId } = input;
+  if (isUnreadable(input.question)) throw unreadable('question', 'INVALID_QUESTION', call);
+  if (input.context !== undefined && isUnreadable(input.context)) throw unreadable('context', 'INVALID_PARAMS', call);
+  const [question, context] = [withoutForeign(input.question), input.context && withoutForeign(input.context)];
+  if (!something.test(question.replaceAll('\ufffd', '')))
+    throw new ChimechMCPError(say(call.language, noQuestion), 'INVALID_QUESTION');
   checkSize(question.length + (context?.length ?? 0), call);
   const key = conversationKey(conversationId, call);
   const earlier = await recallTurns(key, call);
@@ -69,6 +74,10 @@ export async function query(input: z.output<typeof queryInput>, call: ChimechCon
     content: [{ type: 'text', text: answer.text }],
     structuredContent: { text: answer.text, metadata },
   };
+}
+
+function unreadable(name: string, code: 'INVALID_QUESTION' | 'INVALID_PARAMS', { language }: ChimechContext) {
+  return new ChimechMCPError(say(language, unreadableText(name)), code);
 }
 
 function checkSize(size: number, { language }: ChimechContext): void {

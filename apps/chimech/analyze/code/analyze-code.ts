@@ -1,6 +1,6 @@
 // Source code by its syntax tree.
 import type { AnalysisTask, Findings } from '../analysis.js';
-import { AnalyzeError } from '../analyze-error.js';
+import { wrongLanguage } from '../analyze-error.js';
 import { counted, say } from '../say.js';
 import { tongueOf } from '../text/detect-language.js';
 import { countWords } from '../text/split-text.js';
@@ -42,10 +42,7 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
   const language = asked === undefined ? await guessLanguage(content) : names.get(asked.toLowerCase());
   if (language === undefined) {
     if (asked === undefined) return unknownLanguage(content);
-    throw new AnalyzeError(
-      `language of code is one of ${codeLanguages.join(', ')}, not ${JSON.stringify(asked)}`,
-      'INVALID_PARAMS',
-    );
+    throw wrongLanguage('code', codeLanguages, asked);
   }
   const { tree } = await parseCode(content, language);
   const found = analyzeTree(tree, grammars[language], content);
@@ -66,7 +63,6 @@ export async function analyzeCode({ content, language: asked }: AnalysisTask): P
   return {
     tongue,
     summary: facts.join(tongue === 'zh' ? '。' : '. ') + (tongue === 'zh' ? '。' : '.'),
-    summaryBy: 'structure',
     keywords: keywordsOf(found.identifiers),
     structure,
     metrics: { word_count: countWords(content), complexity_score: codeComplexity(found.complexities) },
@@ -118,8 +114,8 @@ function factsOf(structure: CodeStructure, tongue: Findings['tongue']): string[]
   );
   const facts = [
     say(tongue, {
-      en: `${name}, ${counted(lines.total, 'line')}: ${counted(functions, 'function')}, ${counted(classes, 'class')} or types, ${counted(imports.length, 'import')}, ${counted(comments, 'comment')}`,
-      zh: `${name}，${lines.total} 行：${functions} 个函数，${classes} 个类或类型，${imports.length} 个导入，${comments} 处注释`,
+      en: `${name}, ${counted(lines.total, 'line')}: ${counted(functions, 'function')}, ${counted(classes, 'type')}, ${counted(imports.length, 'import')}, ${counted(comments, 'comment')}`,
+      zh: `${name}，${lines.total} 行：${functions} 个函数，${classes} 个类型，${imports.length} 个导入，${comments} 处注释`,
     }),
   ];
   if (hardest !== undefined) {
@@ -142,7 +138,6 @@ function unknownLanguage(content: string): Findings {
       en: `Code in an unknown language, ${counted(lines.total, 'line')}.`,
       zh: `未知语言的代码，${lines.total} 行。`,
     }),
-    summaryBy: 'structure',
     keywords: [],
     structure: {
       language: 'unknown',

@@ -1,6 +1,6 @@
 // Records and documents: CSV, TSV, JSON, lines of JSON, YAML.
 import type { AnalysisTask, Findings } from '../analysis.js';
-import { AnalyzeError } from '../analyze-error.js';
+import { wrongLanguage } from '../analyze-error.js';
 import { counted, say } from '../say.js';
 import { tongueOf } from '../text/detect-language.js';
 import { clamp, clampScore } from '../text/readability.js';
@@ -17,10 +17,7 @@ const maxKeywords = 10;
 export async function analyzeData({ content, language: asked }: AnalysisTask): Promise<Findings> {
   const format = asked === undefined ? undefined : names.get(asked.toLowerCase());
   if (asked !== undefined && format === undefined) {
-    throw new AnalyzeError(
-      `language of data is one of ${dataFormats.join(', ')}, not ${JSON.stringify(asked)}`,
-      'INVALID_PARAMS',
-    );
+    throw wrongLanguage('data', dataFormats, asked);
   }
   const parsed = await parseData(content, format);
   const tongue = tongueOf(content);
@@ -47,7 +44,6 @@ export async function analyzeData({ content, language: asked }: AnalysisTask): P
       en: `${name.en}: ${counted(rows.length, 'row')}, ${counted(count, 'column')}${listed.length === 0 ? '' : `: ${listed.join(', ')}${more}`}. Depth ${structure.depth}, ${counted(missing, 'missing value')}.`,
       zh: `${name.zh}：${rows.length} 行，${count} 列${listed.length === 0 ? '' : `：${listed.join('，')}${more}`}。嵌套深度 ${structure.depth}，缺失值 ${missing} 个。`,
     }),
-    summaryBy: 'structure',
     keywords: columns.slice(0, maxKeywords).map((column) => column.name),
     structure,
     metrics: { word_count: countWords(content), complexity_score: dataComplexity(structure.depth, count) },

@@ -1,6 +1,6 @@
 // Prose and Markdown: structure, readability, keywords, and a summary of its own sentences.
 import type { AnalysisTask, Findings } from '../analysis.js';
-import { AnalyzeError } from '../analyze-error.js';
+import { wrongLanguage } from '../analyze-error.js';
 import { counted, say } from '../say.js';
 import { detectLanguage, tongueOf, type TextLanguage } from './detect-language.js';
 import { extractSummary } from './extract-summary.js';
@@ -31,7 +31,7 @@ const maxRanked = 5_000;
 export function analyzeText({ content, language: asked }: AnalysisTask): Findings {
   const language = asked === undefined ? detectLanguage(content) : names.get(asked.toLowerCase());
   if (language === undefined) {
-    throw new AnalyzeError(`language of a text is zh or en, not ${JSON.stringify(asked)}`, 'INVALID_PARAMS');
+    throw wrongLanguage('text', ['zh', 'en'], asked!);
   }
   const tongue = asked === undefined || language === 'other' ? tongueOf(content) : language;
   const parts = readParts(content, language);
@@ -59,7 +59,6 @@ export function analyzeText({ content, language: asked }: AnalysisTask): Finding
   return {
     tongue,
     summary: extractSummary(likeliest, ranked.scores),
-    summaryBy: 'extraction',
     keywords: ranked.keywords,
     structure,
     metrics: {

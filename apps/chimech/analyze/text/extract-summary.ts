@@ -8,7 +8,7 @@ export interface Sentence {
 }
 
 const maxSentences = 3;
-const maxCharacters = 600;
+export const maxSummaryCharacters = 600;
 
 export function extractSummary(sentences: readonly Sentence[], scores: ReadonlyMap<string, number>): string {
   const judged = sentences.map(({ text, words }, index) => ({
@@ -20,7 +20,7 @@ export function extractSummary(sentences: readonly Sentence[], scores: ReadonlyM
   let characters = 0;
   for (const sentence of judged.sort((a, b) => b.score - a.score)) {
     if (chosen.length === maxSentences) break;
-    if (chosen.length > 0 && characters + sentence.text.length > maxCharacters) continue;
+    if (chosen.length > 0 && characters + sentence.text.length > maxSummaryCharacters) continue;
     if (chosen.some(({ text }) => text === sentence.text)) continue;
     chosen.push(sentence);
     characters += sentence.text.length;
@@ -30,7 +30,9 @@ export function extractSummary(sentences: readonly Sentence[], scores: ReadonlyM
     .map(({ text }) => text)
     .join(' ')
     .replace(/(?<=[。！？…”]) (?=\p{Script=Han})/gu, '');
-  return joined.length > maxCharacters ? `${joined.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, '')}…` : joined;
+  return joined.length > maxSummaryCharacters
+    ? `${joined.slice(0, maxSummaryCharacters).replace(/[\ud800-\udbff]$/, '')}…`
+    : joined;
 }
 
 /** The mean of the words' scores; short sentences count as if they had eight words. */

@@ -2,7 +2,7 @@
 // there before.
 import { bytesOf, signsOf } from '../embedding.js';
 import type { KnowledgeDatabase } from '../knowledge-database.js';
-import { spacedText } from '../spaced-text.js';
+import { spacedText, wordPairsOf } from '../spaced-text.js';
 import { storedText } from '#libs/postgres/stored-text.js';
 import type { Passage } from './split-passages.js';
 
@@ -46,10 +46,14 @@ export class DocumentStore {
          on conflict (id) do update set source = $2, title = $3, category = $4, date = to_timestamp($5::float8), url = $6,
            content_hash = $7, imported_at = now()
          returning id),
-       before as (delete from knowledge_passages where document_id = $1)
-       insert into knowledge_passages (document_id, position, text, search)
-       select document.id, position, text, to_tsvector('pg_catalog.english', spaced)
-       from document, unnest($8::text[], $9::text[]) with ordinality as passage(text, spaced, position)`,
+       before as (delete from knowledge_passages where document_id = $1),
+       passage as (
+         insert into knowledge_passages (document_id, position, text, search)
+         select document.id, position, text, to_tsvector('pg_catalog.english', spaced)
+         from document, unnest($8::text[], $9::text[]) with ordinality as given(text, spaced, position)
+         returning id, position)
+       insert into knowledge_pairs (passage_id, pairs) select passage.id, given.pairs::int[]
+       from passage join unnest($10::text[]) with ordinality as given(pairs, position) using (position)`,
       [
         id,
         source,
@@ -60,6 +64,7 @@ export class DocumentStore {
         contentHash,
         passages.map(({ text }) => storedText(text)),
         passages.map(({ heading, text }) => spacedText(`${title}\n${heading}\n${text}`)),
+        passages.map(({ text }) => `{${wordPairsOf(text).join(',')}}`),
       ],
     );
   }
@@ -79,7 +84,7 @@ export class DocumentStore {
        on conflict (term) do update set passages = excluded.passages`,
       [],
     );
-    await this.run('analyze knowledge_documents, knowledge_passages, knowledge_signs', []);
+    await this.run('analyze knowledge_documents, knowledge_passages, knowledge_pairs, knowledge_signs', []);
   }
 
   /** Passages after an id that have no embedding of a model, in the order of their ids. */

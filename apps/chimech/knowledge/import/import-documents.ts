@@ -36,7 +36,7 @@ export interface ImportSummary {
 }
 
 /** Goes into the hashes: a change of how files are read or split is a change of all documents. */
-const readingVersion = 1;
+const readingVersion = 2;
 const embeddingBatch = 64;
 const maxTitleLength = 300;
 

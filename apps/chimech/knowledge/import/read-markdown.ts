@@ -1,16 +1,18 @@
 // Markdown by way of HTML, with what its front matter says: title, category, date, url.
-import { marked } from 'marked';
+import MarkdownIt from 'markdown-it';
 import { parse } from 'yaml';
 import type { ReadDocument } from './documents.js';
 import { readHtml } from './read-html.js';
 
+/** Without a bound on nesting, beyond which the parser leaves text out without a word: the stack is one. */
+const markdown = new MarkdownIt({ html: true, maxNesting: Infinity });
 const frontMatter = /^---[ \t]*\r?\n([\s\S]{0,65536}?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/;
 
 export function readMarkdown(text: string): ReadDocument {
   const matter = frontMatter.exec(text);
   const said = matter === null ? undefined : readMatter(matter[1]!);
   const body = said === undefined ? text : text.slice(matter![0].length);
-  const { blocks } = readHtml(marked.parse(body, { async: false, gfm: true }));
+  const { blocks } = readHtml(markdown.render(body));
   return { ...said, blocks };
 }
 
