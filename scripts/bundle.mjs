@@ -35,15 +35,10 @@ async function write(paths, notBundled) {
     dir: 'dist',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
-<<<<<<< HEAD
-    // Decorators need it, in whatever order the chunks run.
-    banner: ({ isEntry }) => (isEntry ? "import 'reflect-metadata';" : ''),
-=======
     // V8 keeps the text of a chunk, with two bytes a character if a single one is beyond Latin-1: mostly that is in a comment.
     comments: { legal: true, annotation: false, jsdoc: false },
-    // Decorators need it, whatever the order in which the chunks run.
-    banner: ({ isEntry, name }) => (isEntry && /^apps\/\w+\/main$/.test(name) ? "import 'reflect-metadata';" : ''),
->>>>>>> chimech
+    // Decorators need it, in whatever order the chunks run.
+    banner: ({ isEntry }) => (isEntry ? "import 'reflect-metadata';" : ''),
   });
   await bundled.close();
 }
