@@ -1,5 +1,6 @@
--- New rows of the audit are hashed in their binary form, which costs half of what their text did and hangs on no setting of the
--- session. The first byte of a hash says of which form it is: 2. Hashes of before have 32 bytes and none in front.
+-- New rows of the audit are hashed in their binary form, which takes about half the time of their text. It depends on no setting but the
+-- encoding of the session, which is UTF-8 for every program of ours. The first byte of a hash says of which form it is: 2. Older hashes
+-- have 32 bytes and none in front.
 CREATE OR REPLACE FUNCTION "audit_chain_row"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     head text := current_setting('signalbox.audit_head', true);
