@@ -18,6 +18,15 @@ const external = [
 const nest = [/^@nestjs\//, 'rxjs'];
 const loadsOwnTools = (path) => /^dist\/apps\/(?:worker\/|chimech\/own-tools)/.test(path);
 
+/** A bundle has classes as `var`, which V8 takes for no constants: 8 % of a plain chat. A constant that is a class stays one. */
+const constantClasses = {
+  name: 'constant-classes',
+  transform: {
+    filter: { id: /\/build\/(?:apps|libs|scripts)\// },
+    handler: (code) => ({ code: code.replace(/^(export )?class (\w+)/gm, '$1const $2 = class $2') }),
+  },
+};
+
 /** @param {string[]} paths as the programs are called in dist/; the compiled ones have the same in build/ */
 export async function bundle(paths) {
   rmSync('dist/chunks', { recursive: true, force: true });
@@ -30,7 +39,12 @@ export async function bundle(paths) {
 
 async function write(paths, notBundled) {
   const input = paths.map((path) => [path.slice('dist/'.length, -'.js'.length), path.replace(/^dist/, './build')]);
-  const bundled = await rolldown({ input: Object.fromEntries(input), platform: 'node', external: notBundled });
+  const bundled = await rolldown({
+    input: Object.fromEntries(input),
+    platform: 'node',
+    external: notBundled,
+    plugins: [constantClasses],
+  });
   await bundled.write({
     dir: 'dist',
     entryFileNames: '[name].js',
