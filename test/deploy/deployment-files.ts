@@ -136,7 +136,11 @@ export interface Container {
   env?: {
     name: string;
     value?: string;
-    valueFrom?: { fieldRef?: { fieldPath: string }; configMapKeyRef?: { name: string; key: string } };
+    valueFrom?: {
+      fieldRef?: { fieldPath: string };
+      configMapKeyRef?: { name: string; key: string };
+      secretKeyRef?: { name: string; key: string; optional?: boolean };
+    };
   }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string; optional?: boolean } }[];
   ports?: { name: string; containerPort: number }[];
@@ -184,7 +188,9 @@ export function settingsOf(manifests: readonly Manifest[], { envFrom = [], env =
   const namespace = manifests.find(({ kind }) => kind === 'Namespace')!.metadata.name;
   const own: Settings = {};
   for (const { name, value = '', valueFrom } of env) {
-    const { fieldRef, configMapKeyRef } = valueFrom ?? {};
+    const { fieldRef, configMapKeyRef, secretKeyRef } = valueFrom ?? {};
+    // A secret, which is its pod's own affair.
+    if (secretKeyRef !== undefined) continue;
     if (fieldRef !== undefined && fieldRef.fieldPath !== 'metadata.namespace') throw new Error(fieldRef.fieldPath);
     own[name] =
       fieldRef !== undefined

@@ -59,7 +59,13 @@ withTools(['kubectl'], () => {
               ...there('ConfigMap', configMapRef?.name),
               ...(secretRef?.optional === true ? [] : there('Secret', secretRef?.name)),
             ]),
-            ...env.flatMap(({ valueFrom }) => there('ConfigMap', valueFrom?.configMapKeyRef?.name)),
+            ...env.flatMap(({ valueFrom }) => [
+              ...there('ConfigMap', valueFrom?.configMapKeyRef?.name),
+              // Optional, yet there in a cluster of one's own.
+              ...(overlay === 'prod' && valueFrom?.secretKeyRef?.optional === true
+                ? []
+                : there('Secret', valueFrom?.secretKeyRef?.name)),
+            ]),
           ]),
         ];
         expect(missing, `${overlay}: what ${pod} refers to`).toEqual([]);

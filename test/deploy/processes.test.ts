@@ -111,14 +111,18 @@ withTools(['kubectl', 'redis-server'], () => {
       const manifests = buildOverlay('dev');
       const secrets = secretOf(manifests, 'signalbox-connections');
       expect(new URL(secrets['redis-url']!).hostname).toBe('redis');
-      files.write('/run/secrets/signalbox/database-url', database.url);
+      files.write('/run/secrets/signalbox/database-url', roleHere(database, secrets['database-url']!));
       files.write('/run/secrets/signalbox/redis-url', urlHere(secrets['redis-url']!));
       files.write('/run/secrets/signalbox/metrics-token', secrets['metrics-token']!);
       files.write('/run/secrets/chimech/api-key', secretOf(manifests, 'signalbox-chimech')['api-key']!);
       files.write('/run/secrets/audit/signing-key', secretOf(manifests, 'signalbox-audit')['signing-key']!);
-      await liveThrough(
-        deploymentOf((name) => kubernetesPlan(manifests, `signalbox-${name === 'migrate' ? 'gateway' : name}`, name)),
+      const plans = deploymentOf((name) =>
+        kubernetesPlan(manifests, `signalbox-${name === 'migrate' ? 'gateway' : name}`, name),
       );
+      const { username } = new URL(secretOf(manifests, 'signalbox-database-owner')['database-url']!);
+      expect([username, new URL(secrets['database-url']!).username]).toEqual(['signalbox', 'signalbox_application']);
+      plans.migrate.settings['DATABASE_OWNER_URL'] = database.url;
+      await liveThrough(plans);
       expect(await signedCheckpoints(database.url)).toBeGreaterThan(0);
     },
     lifeMs,
