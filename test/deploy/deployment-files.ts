@@ -98,7 +98,8 @@ export interface Manifest {
   data?: Settings;
 }
 
-export type Overlay = 'dev' | 'prod';
+export const overlays = ['dev', 'prod'] as const;
+export type Overlay = (typeof overlays)[number];
 
 /** What `kubectl apply -k` would send, after `namespace` of its kustomization was set to this one. */
 export function buildOverlay(overlay: Overlay, namespace = 'signalbox'): Manifest[] {
@@ -116,6 +117,15 @@ export function buildOverlay(overlay: Overlay, namespace = 'signalbox'): Manifes
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+const built = new Map<Overlay, Manifest[]>();
+
+/** As `buildOverlay`, built once. */
+export function builtOverlay(overlay: Overlay): Manifest[] {
+  const manifests = built.get(overlay) ?? buildOverlay(overlay);
+  built.set(overlay, manifests);
+  return manifests;
 }
 
 /** Kustomize breaks long base64 into lines; what the API server is sent has none. */

@@ -8,7 +8,8 @@ import { verifies } from '../verifies.js';
 import {
   anySecret,
   buildOverlay,
-  type Manifest,
+  builtOverlay,
+  overlays,
   podsOf,
   readText,
   readYaml,
@@ -17,16 +18,7 @@ import {
 } from './deployment-files.js';
 import { withTools } from './tools.js';
 
-const overlays = ['dev', 'prod'] as const;
-
 withTools(['kubectl'], () => {
-  const built = new Map<string, Manifest[]>();
-  const manifests = (overlay: (typeof overlays)[number]): Manifest[] => {
-    const known = built.get(overlay) ?? buildOverlay(overlay);
-    built.set(overlay, known);
-    return known;
-  };
-
   verifies('deployment.kubernetes-consistent', 'in another namespace', () => {
     for (const overlay of overlays) {
       const all = buildOverlay(overlay, 'elsewhere');
@@ -53,7 +45,7 @@ withTools(['kubectl'], () => {
   });
 
   verifies('deployment.kubernetes-consistent', 'the dashboards and the alerts of config', () => {
-    const all = manifests('prod');
+    const all = builtOverlay('prod');
     const dashboards = all.find(({ metadata }) => metadata.name === 'signalbox-dashboards');
     const files = readdirSync(join(root, 'config/grafana/dashboards')).sort();
     expect(Object.keys(dashboards?.data ?? {}).sort()).toEqual(files);
@@ -64,9 +56,9 @@ withTools(['kubectl'], () => {
   });
 
   verifies('deployment.kubernetes-consistent', 'every service of ours is scraped; PostgreSQL is asked by TCP', () => {
-    const [monitor] = manifests('prod').filter(({ kind }) => kind === 'ServiceMonitor');
+    const [monitor] = builtOverlay('prod').filter(({ kind }) => kind === 'ServiceMonitor');
     const { endpoints } = monitor!.spec as { endpoints: { port: string }[] };
-    const services = manifests('prod').filter(({ kind }) => kind === 'Service');
+    const services = builtOverlay('prod').filter(({ kind }) => kind === 'Service');
     expect(services.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/name'])).toEqual(
       services.map(() => 'signalbox'),
     );
@@ -74,7 +66,7 @@ withTools(['kubectl'], () => {
       const ports = (spec['ports'] as { name: string }[]).map(({ name }) => name);
       expect(ports, metadata.name).toContain(endpoints[0]!.port);
     }
-    const { spec } = podsOf(manifests('dev')).get('postgres')!;
+    const { spec } = podsOf(builtOverlay('dev')).get('postgres')!;
     const { startupProbe, readinessProbe, livenessProbe } = spec.containers[0]!;
     for (const probe of [startupProbe, readinessProbe, livenessProbe]) {
       expect(probe).toMatchObject({ exec: { command: expect.arrayContaining(['--host', '127.0.0.1']) as string[] } });
@@ -84,7 +76,7 @@ withTools(['kubectl'], () => {
   });
 
   verifies('deployment.kubernetes-consistent', 'as many connections as the documentation says', () => {
-    const all = manifests('prod');
+    const all = builtOverlay('prod');
     const most = { gateway: 0, worker: 0 };
     for (const { kind, spec } of all) {
       if (kind === 'HorizontalPodAutoscaler') most.gateway = spec['maxReplicas'] as number;

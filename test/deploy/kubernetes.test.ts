@@ -4,9 +4,10 @@ import { closingMs } from '#libs/process/run-process.js';
 import { verifies } from '../verifies.js';
 import {
   anySecret,
-  buildOverlay,
+  builtOverlay,
   containersOf,
   type Manifest,
+  overlays,
   podsOf,
   readText,
   settingsOf,
@@ -15,20 +16,12 @@ import {
 import { withTools } from './tools.js';
 import { fieldProblems, valueProblems } from './validate-manifests.js';
 
-const overlays = ['dev', 'prod'] as const;
-
 withTools(['kubectl'], () => {
-  const built = new Map<string, Manifest[]>();
-  const manifests = (overlay: (typeof overlays)[number]): Manifest[] => {
-    const known = built.get(overlay) ?? buildOverlay(overlay);
-    built.set(overlay, known);
-    return known;
-  };
   const names = (all: readonly Manifest[], kind: string) =>
     all.filter((each) => each.kind === kind).map(({ metadata }) => metadata.name);
 
   verifies('deployment.kubernetes-valid', 'values by the JSON schemas, fields by the types of the API', async () => {
-    const all = overlays.flatMap(manifests);
+    const all = overlays.flatMap(builtOverlay);
     expect(await valueProblems(all)).toEqual([]);
     const unknown = { ...all.find(({ kind }) => kind === 'Deployment')!, speck: {} };
     const wrong = { ...unknown, speck: undefined, spec: { replicas: 'two' } };
@@ -38,7 +31,7 @@ withTools(['kubectl'], () => {
 
   verifies('deployment.kubernetes-consistent', 'secrets, settings, claims, services, scale targets', () => {
     for (const overlay of overlays) {
-      const all = manifests(overlay);
+      const all = builtOverlay(overlay);
       const given = overlay === 'prod' ? ['signalbox-connections', 'signalbox-chimech', 'signalbox-audit'] : [];
       const there = (kind: string, name: string | undefined) =>
         name === undefined
@@ -91,16 +84,16 @@ withTools(['kubectl'], () => {
         }
       }
     }
-    expect(names(manifests('prod'), 'Secret')).toEqual([]);
-    expect(names(manifests('prod'), 'StatefulSet')).toEqual([]);
-    const maps = manifests('dev').filter(({ kind }) => kind === 'ConfigMap');
+    expect(names(builtOverlay('prod'), 'Secret')).toEqual([]);
+    expect(names(builtOverlay('prod'), 'StatefulSet')).toEqual([]);
+    const maps = builtOverlay('dev').filter(({ kind }) => kind === 'ConfigMap');
     const redis = maps.find(({ metadata }) => metadata.name.startsWith('redis-'));
     expect(redis?.data?.['redis.conf']).toBe(readText('config/redis/redis.conf'));
   });
 
   verifies('deployment.kubernetes-consistent', 'selectors select what they should, ports are named', () => {
     for (const overlay of overlays) {
-      const all = manifests(overlay);
+      const all = builtOverlay(overlay);
       const pods = podsOf(all);
       const selected = (labels: Record<string, string>) =>
         [...pods.values()].filter(({ metadata }) =>
@@ -122,7 +115,7 @@ withTools(['kubectl'], () => {
 
   verifies('deployment.kubernetes-hardened', 'the restricted profile, probes, bounds', () => {
     for (const overlay of overlays) {
-      const all = manifests(overlay);
+      const all = builtOverlay(overlay);
       const namespace = all.find(({ kind }) => kind === 'Namespace');
       expect(namespace?.metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
       for (const [pod, template] of podsOf(all)) {
@@ -161,7 +154,7 @@ withTools(['kubectl'], () => {
 
   verifies('deployment.kubernetes-hardened', 'denied by default; a worker reaches no private address', () => {
     for (const overlay of overlays) {
-      const policies = manifests(overlay).filter(({ kind }) => kind === 'NetworkPolicy');
+      const policies = builtOverlay(overlay).filter(({ kind }) => kind === 'NetworkPolicy');
       const named = (name: string) => policies.find(({ metadata }) => metadata.name === name)?.spec;
       expect(named('default-deny')).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
       const [rule] = named('worker-web')!['egress'] as { to: { ipBlock: { cidr: string; except: string[] } }[] }[];
@@ -176,12 +169,12 @@ withTools(['kubectl'], () => {
       expect(portsOf('monitoring')).toEqual(['metrics']);
       expect(['gateway-clients', 'chimech', 'gateway-from-chimech'].flatMap(portsOf)).toEqual(['http', 'http', 'http']);
       for (const name of ['gateway', 'worker', 'chimech']) {
-        const [container] = podsOf(manifests(overlay)).get(`signalbox-${name}`)!.spec.containers;
+        const [container] = podsOf(builtOverlay(overlay)).get(`signalbox-${name}`)!.spec.containers;
         const [metrics] = container!.ports!.filter((port) => port.name === 'metrics');
-        expect(settingsOf(manifests(overlay), container!)['METRICS_PORT']).toBe(String(metrics?.containerPort));
+        expect(settingsOf(builtOverlay(overlay), container!)['METRICS_PORT']).toBe(String(metrics?.containerPort));
       }
     }
-    const policies = manifests('prod').filter(({ kind }) => kind === 'NetworkPolicy');
+    const policies = builtOverlay('prod').filter(({ kind }) => kind === 'NetworkPolicy');
     const stores = policies.find(({ metadata }) => metadata.name === 'signalbox-to-stores')!.spec['egress'];
     const [rule] = stores as [{ to: { ipBlock: { cidr: string } }[]; ports: { port: number }[] }];
     expect(rule.to.map(({ ipBlock }) => ipBlock.cidr)).toContain('fc00::/7');
@@ -190,7 +183,7 @@ withTools(['kubectl'], () => {
   });
 
   verifies('deployment.kubernetes-consistent', 'an autoscaler that every KEDA takes, and that only adds', () => {
-    const scaled = manifests('prod').find(({ kind }) => kind === 'ScaledObject')!.spec;
+    const scaled = builtOverlay('prod').find(({ kind }) => kind === 'ScaledObject')!.spec;
     const triggers = scaled['triggers'] as { metricType: string }[];
     expect(triggers.map(({ metricType }) => metricType)).toEqual(['Value']);
     expect(scaled).not.toHaveProperty('fallback');
@@ -198,7 +191,7 @@ withTools(['kubectl'], () => {
 
   verifies('deployment.kubernetes-settings', 'known settings, secrets by file, time to stop', () => {
     for (const overlay of overlays) {
-      const all = manifests(overlay);
+      const all = builtOverlay(overlay);
       const ours = [...podsOf(all)]
         .filter(([name]) => name.startsWith('signalbox-'))
         .flatMap(([, template]) => containersOf(template).map((container) => ({ spec: template.spec, container })));
