@@ -76,8 +76,6 @@ export async function startChimech(config: Config, logger: OpenLogger): Promise<
   void health.ready();
   const { port } = new URL(serving.url);
   logger.info({ metadata: { host: server.host, port: Number(port) } }, 'listening');
-  if (metricsPort !== undefined)
-    logger.info({ metadata: { host: server.host, port: metricsPort.port } }, 'metrics listen');
   return {
     async stop(graceMs) {
       health.become('stopping');

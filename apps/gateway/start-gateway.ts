@@ -170,7 +170,6 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
-  if (metricsPort !== undefined) logger.info({ metadata: { host, port: metricsPort.port } }, 'metrics listen');
   const warming = new AbortController();
   void warmUp(config, warming.signal).catch((error: unknown) => logger.warn({ error }, 'the gateway did not warm up'));
 

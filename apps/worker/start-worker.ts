@@ -87,7 +87,6 @@ export async function startWorker(config: Config, logger: OpenLogger): Promise<R
   void health.ready();
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
-  if (metricsPort !== undefined) logger.info({ metadata: { host, port: metricsPort.port } }, 'metrics listen');
 
   return {
     reload: () => void reloads.request('SIGHUP'),

@@ -25,7 +25,6 @@ export interface MetricsPortParts {
 }
 
 export interface MetricsPort {
-  port: number;
   close(): Promise<void>;
 }
 
@@ -41,8 +40,8 @@ export async function openMetricsPort(
   boundServer(server, { stuckReaderMs, onBound, logger });
   server.on('clientError', refusalHandlers(logger, () => undefined).clientErrorHandler);
   await listen(server, port, host);
+  logger.info({ metadata: { host, port: listeningPort(server) } }, 'metrics listen');
   return {
-    port: listeningPort(server),
     async close() {
       const closed = once(server, 'close');
       server.close();

@@ -6,6 +6,7 @@ import { requestFields } from '#libs/logging/request-fields.js';
 import { requestContext } from './request-context.js';
 
 export const quietRoutes: ReadonlySet<string> = new Set(['/health/live', '/health/ready', '/metrics']);
+
 /** The request must have a context. */
 export function logAtEnd(request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
   const startedAt = performance.now();

@@ -278,7 +278,7 @@ export class ServerPool {
   private countFailure(server: ConfiguredServer, error: unknown): void {
     if (error instanceof StartRefused) return;
     this.events.onConnect(server.name, 'failed');
-    const { open } = this.circuits.failed(server.name);
+    const open = this.circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name } }, 'a tool server could not be connected');
     if (open) this.listener?.onUnreachable(server);
   }

@@ -25,13 +25,14 @@ export class ServerCircuits {
     return true;
   }
 
-  failed(name: string): { failures: number; open: boolean } {
+  /** Whether the key is blocked now. */
+  failed(name: string): boolean {
     const failures = (this.circuits.get(name)?.failures ?? 0) + 1;
     this.circuits.delete(name);
     this.circuits.set(name, { failures, closedUntil: performance.now() + halfOpenMs });
     const [oldest] = this.circuits.keys();
     if (this.circuits.size > maxCircuits) this.circuits.delete(oldest!);
-    return { failures, open: failures >= failuresToOpen };
+    return failures >= failuresToOpen;
   }
 
   /** Call it after a success, or when the configuration has changed. */
