@@ -36,6 +36,7 @@ import { TurnAdmission } from './http/turns/turn-admission.js';
 import { TurnEndpoint } from './http/turns/turn-endpoint.js';
 import { Approvals } from './tools/approvals/approvals.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
+import { FirstCatalog } from './tools/catalog/first-catalog.js';
 import { ToolChangeDecisions } from './tools/catalog/tool-change-decisions.js';
 import { ToolPolicy } from './tools/policy/tool-policy.js';
 import { ToolServers } from './tools/catalog/tool-servers.js';
@@ -104,6 +105,7 @@ export class GatewayModule {
         { provide: KeyRing, useValue: gateway.keyRing },
         { provide: KeyedToolCalls, useValue: gateway.keyedToolCalls },
         { provide: ToolChangeDecisions, useValue: gateway.toolChangeDecisions },
+        { provide: FirstCatalog, useValue: gateway.firstCatalog },
         { provide: ToolServers, useValue: gateway.toolServers },
         { provide: Workspaces, useValue: workspaces },
         { provide: ChatService, useValue: gateway.chat },

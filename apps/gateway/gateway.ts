@@ -44,6 +44,7 @@ import { ToolCalls } from './tools/calls/call-tool.js';
 import { KeyedToolCalls } from './tools/calls/keyed-tool-calls.js';
 import { argumentBounds, CompiledArgumentValidator } from './tools/catalog/compiled-argument-validator.js';
 import { LateCancels } from './tools/calls/late-cancels.js';
+import { FirstCatalog } from './tools/catalog/first-catalog.js';
 import { MemoryToolCatalog } from './tools/catalog/memory-tool-catalog.js';
 import { ToolPolicy } from './tools/policy/tool-policy.js';
 import { QueuedToolRunner } from './tools/calls/queued-tool-runner.js';
@@ -130,6 +131,10 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
   });
   const validator = new CompiledArgumentValidator(argumentBounds(config), logger);
   const untilWorker = runner.untilWorker.bind(runner);
+  const firstCatalog = new FirstCatalog({
+    refresh: () => catalog.refresh(),
+    untilWorker: (signal) => untilWorker({ timeoutMs: Infinity }, { signal, deadline: Infinity }),
+  });
 
   /** Turns that no request waits for. They never fail. */
   const alone = new Set<Promise<void>>();
@@ -248,6 +253,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     registry,
     models,
     catalog,
+    firstCatalog,
     chat,
     toolCalls,
     keyedToolCalls,
@@ -272,6 +278,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     },
     /** Call it after all turns have ended. */
     async close(): Promise<void> {
+      firstCatalog.close();
       cancels.stopAll();
       await Promise.all(alone);
       await cancels.written();

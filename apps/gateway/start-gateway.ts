@@ -165,9 +165,12 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
   const { host, port } = config.server;
   await app.listen(port, host);
   const metricsPort = await openMetricsPort(config, { scrape, access, onBound, logger });
-  health.become('serving');
-  // Run the checks once, so that problems are logged from the start.
-  void health.ready();
+  // Ready when tools run, or when no worker has come: plain chats need none.
+  void gateway.firstCatalog.start().then(() => {
+    health.become('serving');
+    // Run the checks once, so that problems are logged from the start.
+    void health.ready();
+  });
   reloads.start();
   logger.info({ metadata: { host, port: listeningPort(app.getHttpServer()) } }, 'listening');
   const warming = new AbortController();

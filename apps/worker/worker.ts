@@ -218,9 +218,13 @@ export class Worker {
     return this.pool.census();
   }
 
-  /** Registers before it takes jobs, so that a reaper can find it if it dies. */
+  /**
+   * Registers before it takes jobs, so that a reaper can find it if it dies, and publishes its builtin tools before that:
+   * gateways that see it know them.
+   */
   async start(): Promise<void> {
     await this.outcomes.start();
+    await this.catalog.start();
     const info = {
       id: this.parts.workerId,
       kind: 'worker' as const,
@@ -230,7 +234,9 @@ export class Worker {
     this.parts.registry.describe(info.id, () => this.details());
     await this.questions.start();
     await this.jobs.start();
-    await this.catalog.start();
+    await this.announce().catch((error: unknown) => {
+      this.parts.logger.warn({ error }, 'could not announce that this worker has started');
+    });
     this.pool.warm();
   }
 
@@ -278,13 +284,19 @@ export class Worker {
 
   /** Gateways send it no more jobs. A gateway that misses the message reads the registry within two seconds. */
   private async announceStop(): Promise<void> {
-    const { registry, backing, logger } = this.parts;
+    const { registry, logger } = this.parts;
     try {
       await registry.leave();
-      await backing.channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
+      await this.announce();
     } catch (error) {
       logger.warn({ error }, 'could not announce that this worker stops');
     }
+  }
+
+  /** Gateways look for workers at once. */
+  private announce(): Promise<void> {
+    const { channels } = this.parts.backing;
+    return channels.publish(channelNames.catalog, '{"version":1}', AbortSignal.timeout(announceMs));
   }
 
   /** Calls that still run are left to the journal: safe ones run again elsewhere, others become indeterminate. */

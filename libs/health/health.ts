@@ -37,8 +37,9 @@ export class Health {
     private readonly checks: readonly HealthCheck[],
   ) {}
 
-  /** Takes effect immediately, despite cached results. */
+  /** Takes effect immediately, despite cached results. What stops serves no more. */
   become(state: ServingState): void {
+    if (this.state === 'stopping') return;
     this.state = state;
     this.kept = undefined;
   }

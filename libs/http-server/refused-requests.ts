@@ -7,6 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { renderError } from './render-error.js';
+import { answerUnread } from './unread-body.js';
 
 /** Options of Fastify. */
 export interface RefusalHandlers {
@@ -25,12 +26,12 @@ export function refusalHandlers(logger: Logger, observe: (error: AppError) => vo
     logger[error.row.level]({ requestId, metadata }, `request refused: ${error.message}`);
   };
   return {
-    frameworkErrors(thrown, _request, reply) {
+    frameworkErrors(thrown, request, reply) {
       const error = unreadableAddress(thrown);
       const requestId = mintRequestId();
       note(error, requestId);
       const body = JSON.stringify(renderError(error, requestId));
-      reply.raw.writeHead(error.http, { ...headersOf(body, requestId), connection: 'close' }).end(body);
+      answerUnread(request.raw, reply.raw, { status: error.http, headers: headersOf(body, requestId), text: body });
     },
     clientErrorHandler(thrown, socket) {
       const reply = replies.get(socket);

@@ -10,6 +10,7 @@ import { parseBody } from '#libs/http-server/parse-body.js';
 import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
 import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { logFailure } from '#libs/logging/log-failure.js';
+import { onlyLineFeeds } from '#libs/http-server/event-lines.js';
 import { readerReady } from '#libs/http-server/stuck-readers.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
@@ -249,6 +250,7 @@ async function send(
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   response.flushHeaders();
   const reader = answer.body!.getReader();
+  const decoder = new TextDecoder();
   const cancel = () => void reader.cancel().catch(() => undefined);
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
@@ -256,7 +258,8 @@ async function send(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (!response.write(value)) await readerReady(response, stuckReaderMs);
+      if (!response.write(onlyLineFeeds(decoder.decode(value, { stream: true }))))
+        await readerReady(response, stuckReaderMs);
     }
   } finally {
     signal.removeEventListener('abort', cancel);

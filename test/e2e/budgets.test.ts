@@ -78,7 +78,8 @@ verifies('limits.budget-refuses', 'a chat, a tool call, and one of MCP, on each 
   for (const { url } of box.gateways.slice(0, 2)) {
     const { status, headers, body } = await chat('three', key, {}, url);
     expect([status, body.error?.code, body.error?.type]).toEqual([429, 'budget_exceeded', 'rate_limit_error']);
-    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    expect(headers.get('x-should-retry')).toBe('false');
     for (const [path, request] of [
       ['/api/tools/call', { name: 'get_time', arguments: {} }],
       ['/mcp', rpc],

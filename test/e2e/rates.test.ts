@@ -80,6 +80,7 @@ verifies('limits.rates-told', 'in the shape of each', async () => {
     const { status, headers, text } = await send(box.url, path, body, key);
     expect([path, status, text.includes('rate_limit')]).toEqual([path, 429, true]);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(30);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
     expect(headers.get('x-ratelimit-remaining-requests')).toBe('0');
   }
   const client = new OpenAI({ baseURL: `${box.url}/v1`, apiKey: key, maxRetries: 0 });

@@ -14,6 +14,8 @@ export const chatRequirements = {
   'chat.errors.broken-requests': 'what is no HTTP request, or has no readable address, is refused in the same shape',
   'chat.errors.shape': 'an error has message, type, code and request id, and nothing of ours inside',
   'chat.examples': 'the examples of the documentation work as written',
+  'chat.first-requests':
+    'a gateway that has just started waits a moment for its first worker before it decides what is a tool of the caller',
   'chat.idempotency.attach': 'the same key and body at once is one run with one answer',
   'chat.idempotency.mismatch': 'the same key with another body is refused',
   'chat.json.fold': 'the JSON answer is the fold of what the stream tells',
@@ -40,6 +42,7 @@ export const chatRequirements = {
   'chat.stream.cut': 'an upstream that is cut makes every client throw',
   'chat.stream.error-is-last': 'after an error nothing says that the answer is complete',
   'chat.stream.events': 'events of the /api dialect are valid chunks with a type, numbered',
+  'chat.stream.line-ends': 'line ends that only some clients know come as escapes',
   'chat.stream.keep-alive': 'silence is broken by comments, and headers do not wait for ever',
   'chat.stream.one-finish-reason': 'a stream has one role, one id and one finish reason',
   'chat.stream.strict': 'server calls do not show in the /v1 dialect',

@@ -2,6 +2,7 @@
 // `internal_error`.
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { answerUnread, hasUnreadBody } from '#libs/http-server/unread-body.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { AppError, type ErrorCode, toAppError } from '#libs/schemas/errors.js';
@@ -29,14 +30,24 @@ export class AppErrorFilter implements ExceptionFilter {
     logFailure(this.logger, error, context);
     if (reply.sent || reply.raw.headersSent) return;
     if (error.row.retryable || error.retryAfterSeconds !== undefined) {
-      reply.header('retry-after', String(Math.ceil(error.retryAfterSeconds ?? 1)));
+      reply.header('retry-after', retryAfter(error.retryAfterSeconds));
     }
-    void reply
-      .status(error.http)
-      .type('application/json')
-      .send(errorBody(request, error, requestId));
+    // The SDKs of OpenAI and Anthropic would otherwise wait and ask again for minutes.
+    if (error.code === 'budget_exceeded') reply.header('x-should-retry', 'false');
+    // Fastify closes the connection if the body was refused, and the answer could be lost with it.
+    reply.removeHeader('connection');
+    const body = errorBody(request, error, requestId);
+    if (hasUnreadBody(request.raw)) {
+      const headers = { ...reply.getHeaders(), 'content-type': 'application/json; charset=utf-8' };
+      reply.hijack();
+      answerUnread(request.raw, reply.raw, { status: error.http, headers, text: JSON.stringify(body) });
+    } else void reply.status(error.http).type('application/json').send(body);
   }
 }
+
+/** SDKs heed a minute at most: told to wait for longer, they ask again at once. */
+const longestRetryAfterSeconds = 60;
+const retryAfter = (seconds = 1): string => String(Math.min(Math.ceil(seconds), longestRetryAfterSeconds));
 
 const codeOfStatus: Record<number, ErrorCode> = {
   400: 'invalid_value',

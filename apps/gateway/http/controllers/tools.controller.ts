@@ -18,6 +18,7 @@ import { ApprovalNeeded } from '../../tools/approvals/approval-needed.js';
 import { failureOf, toolNotFound, type EndedToolCall } from '../../tools/calls/call-tool.js';
 import { type KeyedToolCall, KeyedToolCalls } from '../../tools/calls/keyed-tool-calls.js';
 import { ToolPolicy } from '../../tools/policy/tool-policy.js';
+import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
 import { argumentsText, readCallTool } from './call-tool.dto.js';
 import { readIdempotencyKey } from '../turns/idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
@@ -28,6 +29,7 @@ import { TurnAdmission } from '../turns/turn-admission.js';
 @Controller('api/tools')
 export class ToolsController {
   @Inject(TurnAdmission) private readonly admission!: TurnAdmission;
+  @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
 
   constructor(
     private readonly policy: ToolPolicy,
@@ -39,6 +41,7 @@ export class ToolsController {
   @Get()
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const caller = requestContext(request);
+    await this.firstCatalog.wait(caller.signal);
     const catalog = this.policy.catalogOf(caller);
     const asked = new Set(catalog.list().filter((tool) => this.policy.mayNeedApproval(tool, caller)));
     const names = [...asked].map(({ name }) => name);
@@ -53,8 +56,9 @@ export class ToolsController {
 
   /** A wildcard, because names may contain slashes. */
   @Get('*')
-  one(@Param('*') name: string, @Req() request: FastifyRequest): JsonObject {
+  async one(@Param('*') name: string, @Req() request: FastifyRequest): Promise<JsonObject> {
     const caller = requestContext(request);
+    await this.firstCatalog.wait(caller.signal);
     const tool = this.policy.catalogOf(caller).find(name);
     if (tool === undefined) throw toolNotFound(name);
     return show(tool, this.policy.mayNeedApproval(tool, caller));
@@ -64,8 +68,10 @@ export class ToolsController {
   @HttpCode(200)
   async call(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     // The call counts as a turn, so that a shutdown waits for it.
-    const leave = await this.admission.enter(requestContext(request));
+    const context = requestContext(request);
+    const leave = await this.admission.enter(context);
     try {
+      await this.firstCatalog.wait(context.signal);
       await this.callTool(request, reply);
     } catch (error) {
       if (!(error instanceof ApprovalNeeded)) throw error;

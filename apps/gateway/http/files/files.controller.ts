@@ -19,7 +19,6 @@ import { checkSessionId, findSession } from '../controllers/sessions.controller.
 const maxListed = 10_000;
 /** An upload that sends nothing for this long is aborted. */
 const uploadIdleMs = 60_000;
-const refusedLingerMs = 2_000;
 
 @Controller('api/sessions/:id/files')
 export class FilesController {
@@ -60,7 +59,6 @@ export class FilesController {
     const session = await this.sessions.ensure(principal, checkSessionId(id));
     const expected = (current: FileInfo | undefined) => checkPreconditions(request.headers, current);
     const length = Number(request.headers['content-length'] ?? Number.NaN);
-    endWhenRefused(request, reply);
     const written = await inWorkspace(
       this.workspaces.workspace(session).write(path, upload(request.raw, signal), {
         createDirectories: true,
@@ -174,13 +172,6 @@ function streamOf(chunks: AsyncIterable<Buffer>, close: () => Promise<void>): Re
   const stream = Readable.from(chunks, { objectMode: false, highWaterMark: 256 * 1024 });
   stream.once('close', () => void close().catch(() => undefined));
   return stream;
-}
-
-/** A client that still sends after its answer gets some time to read it, then the connection is closed. */
-function endWhenRefused(request: FastifyRequest, reply: FastifyReply): void {
-  reply.raw.once('finish', () => {
-    if (!request.raw.complete) setTimeout(() => request.raw.destroy(), refusedLingerMs).unref();
-  });
 }
 
 /** Does not close the request if the writer stops, because the error must still reach the client. */

@@ -9,6 +9,7 @@ import { McpEndpoint } from '#libs/mcp-server/endpoint/mcp-endpoint.js';
 import { readFrames } from '#libs/mcp-server/endpoint/read-frames.js';
 import { eventStream, webRequest } from '#libs/mcp-server/endpoint/web-request.js';
 import { AppError } from '#libs/schemas/errors.js';
+import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
 import { CONFIG } from '../injection-tokens.js';
 import { openSse } from '../turns/open-sse.js';
 import { requestContext } from '../request-context.js';
@@ -26,6 +27,7 @@ export class McpRoute {
   constructor(
     private readonly endpoint: McpEndpoint,
     private readonly admission: TurnAdmission,
+    private readonly firstCatalog: FirstCatalog,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -40,6 +42,7 @@ export class McpRoute {
     // Calls count as turns, so that a shutdown waits for them.
     if (frames?.calls === true) exchange.atEnd.push(await this.admission.enter(context));
     try {
+      if (frames !== undefined) await this.firstCatalog.wait(signal);
       const response = await this.endpoint.answer(webRequest(request, signal), exchange, frames);
       await this.send(response, reply, { exchange, signal });
     } finally {
@@ -71,6 +74,7 @@ export class McpRoute {
     const exchange: McpExchange = { context, streams: true, readerBehind: false, atEnd: [] };
     if (frames.calls) exchange.atEnd.push(await this.admission.enter(context));
     try {
+      await this.firstCatalog.wait(context.signal);
       this.endpoint.receive(sessionId, webRequest(request, context.signal), exchange, frames);
     } catch (error) {
       for (const end of exchange.atEnd) end();

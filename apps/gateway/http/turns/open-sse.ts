@@ -1,6 +1,7 @@
 // Server-sent events on a Fastify reply, with keep-alives and backpressure. Closes the connection of a client that reads
 // nothing. Does not know what the events mean.
 import type { FastifyReply } from 'fastify';
+import { onlyLineFeeds } from '#libs/http-server/event-lines.js';
 import { readerReady } from '#libs/http-server/stuck-readers.js';
 
 export interface SseStream {
@@ -42,7 +43,7 @@ export function openSse(reply: FastifyReply, options: SseOptions): SseStream {
     write(text) {
       if (!response.writable) return undefined;
       keepAlive.refresh();
-      return response.write(text) ? undefined : readerReady(response, options.stuckReaderMs);
+      return response.write(onlyLineFeeds(text)) ? undefined : readerReady(response, options.stuckReaderMs);
     },
     end() {
       clearInterval(keepAlive);

@@ -9,6 +9,7 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { ChatService, type StartedTurn } from '../../chat/chat-service.js';
 import type { TurnRequest } from '../../chat/turn-request.js';
 import type { SseRenderer } from '../../chat-apis/sse-renderer.js';
+import { FirstCatalog } from '../../tools/catalog/first-catalog.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { CONFIG, ERROR_OBSERVER } from '../injection-tokens.js';
 import { requestContext } from '../request-context.js';
@@ -32,6 +33,8 @@ export interface Dialect {
 
 @Injectable()
 export class TurnEndpoint {
+  @Inject(FirstCatalog) private readonly firstCatalog!: FirstCatalog;
+
   constructor(
     private readonly chat: ChatService,
     private readonly admission: TurnAdmission,
@@ -46,6 +49,7 @@ export class TurnEndpoint {
     const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
+      if (turn.tools.length > 0) await this.firstCatalog.wait(context.signal);
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
       const started = await this.chat.start({ request: turn, context, ...key });
       reply.header('x-run-id', started.runId);
@@ -73,6 +77,7 @@ export class TurnEndpoint {
     const leave = await this.admission.enter(context);
     try {
       const turn = (await dialect.complete?.(read, context)) ?? read;
+      if (turn.tools.length > 0) await this.firstCatalog.wait(context.signal);
       return await this.chat.countTokens(turn, context);
     } finally {
       leave();

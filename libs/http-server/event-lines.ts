@@ -1,0 +1,11 @@
+// What may stand in the text of server-sent events that clients split into lines in different ways.
+
+const otherLineEnds = /[\u0085\u2028\u2029]/g;
+
+/**
+ * Events whose data is JSON, with the line ends that JSON allows in strings written as escapes: Python's `splitlines`, which
+ * clients use, ends a line there.
+ */
+export function onlyLineFeeds(events: string): string {
+  return events.replace(otherLineEnds, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
