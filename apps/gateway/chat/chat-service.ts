@@ -238,7 +238,8 @@ export class ChatService {
     } catch (error) {
       span?.end(toAppError(error).code);
       cancel.release();
-      if (written !== undefined) await this.endEarly(run.id, endOf(error, cancel.signal, prepared.run));
+      if (written !== undefined)
+        await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay: from !== undefined }));
       throw error;
     }
   }

@@ -4,10 +4,10 @@ import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { LoneRun, RunStore, StoredRun } from '#libs/runs/run-store.js';
 import type { RequestContext, StoppableContext } from '#libs/schemas/call-context.js';
-import { AppError } from '#libs/schemas/errors.js';
+import { AppError, toAppError } from '#libs/schemas/errors.js';
 import type { ToolRunner } from '../../tools/calls/tool-runner.js';
 import type { StartedTurn } from '../chat-service.js';
-import { endOf } from './run-errors.js';
+import { endOf, isPassing } from './run-errors.js';
 
 export interface GoOnAlonePorts {
   gatewayId: string;
@@ -27,19 +27,19 @@ const maxAdoptions = 5;
 
 /**
  * Undefined: it waits for a decision, a worker or its caller; another gateway was quicker; or it cannot go on, and has failed.
- * @throws AppError store_unavailable
+ * @throws AppError for what passes
  */
 export async function goOnAlone(lone: LoneRun, ports: GoOnAlonePorts): Promise<StartedTurn | undefined> {
   // What failed may be tried again by its caller.
-  if (lone.keyed && lone.error !== null && lone.error['code'] !== 'shutting_down') return undefined;
+  if (lone.keyed && lone.error !== null && !isPassing(lone.error['code'])) return undefined;
   const caller = await ports.callerOf(lone);
   const mayGoOn = caller !== undefined && lone.adoptions < maxAdoptions;
   if (mayGoOn ? lone.waits || !ports.runner.hasWorker() : lone.keyed) return undefined;
   const run = await ports.runs.get(lone.principal, lone.id);
   if (run?.state !== 'interrupted') return undefined;
+  if (!mayGoOn) return giveUp(run, cannotGoOn(caller === undefined), ports);
   const stop = new AbortController();
   try {
-    if (!mayGoOn) throw cannotGoOn(caller === undefined);
     return await ports.resume(run, {
       ...caller,
       requestId: run.requestId,
@@ -48,14 +48,19 @@ export async function goOnAlone(lone: LoneRun, ports: GoOnAlonePorts): Promise<S
       deadline: steadyNow() + ports.turnMs,
     });
   } catch (error) {
-    if (error instanceof AppError && error.code === 'store_unavailable') throw error;
-    ports.logger.warn({ runId: run.id, error }, 'a detached run could not go on');
-    // Nothing is changed if it was continued, and has ended, before this.
-    if (await ports.runs.adopt(run.id, ports.gatewayId)) {
-      await ports.runs.end(run.id, ports.gatewayId, endOf(error, stop.signal, run));
-    }
-    return undefined;
+    const { code } = toAppError(error);
+    // It is due again.
+    if (isPassing(code)) throw error;
+    return giveUp(run, error, ports);
   }
+}
+
+/** Nothing is changed if it was continued, and has ended, before this. */
+async function giveUp(run: StoredRun, error: unknown, ports: GoOnAlonePorts): Promise<undefined> {
+  const { runs, gatewayId, logger } = ports;
+  logger.warn({ runId: run.id, error }, 'a detached run could not go on');
+  const end = endOf(error, new AbortController().signal, { ...run, underWay: false });
+  if (await runs.adopt(run.id, gatewayId)) await runs.end(run.id, gatewayId, end);
 }
 
 function cannotGoOn(withoutKey: boolean): AppError {

@@ -5,18 +5,25 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { whenCancelled } from './run-cancels.js';
 
-type Continued = Pick<NewRun, 'idempotencyKey' | 'detached'>;
+/** Nothing is wrong with the run, only around it. */
+export const isPassing = (code: unknown): boolean =>
+  code === 'shutting_down' || code === 'store_unavailable' || code === 'no_worker';
+
+interface EndedRun extends Pick<NewRun, 'idempotencyKey' | 'detached'> {
+  /** A round of it is stored: to begin again would repeat its calls. */
+  underWay: boolean;
+}
 
 /**
  * The end of a run that did not finish. One that was stopped from outside can be continued by a retry with its key, or goes on
- * by itself, unless somebody cancelled it. A failure that is not the request's fault leaves it open for a retry.
+ * by itself, unless somebody cancelled it. So it is with a failure that is not the request's fault.
  */
-export function endOf(thrown: unknown, signal: AbortSignal, { idempotencyKey, detached }: Continued): RunEnd {
+export function endOf(thrown: unknown, signal: AbortSignal, { idempotencyKey, detached, underWay }: EndedRun): RunEnd {
   const { code, message, http } = toAppError(thrown);
   const keyed = idempotencyKey !== undefined;
   const stopped = (keyed || detached) && !whenCancelled(signal) ? 'interrupted' : 'cancelled';
-  const failed = keyed && http >= 429 ? 'interrupted' : 'failed';
-  const state = signal.aborted ? stopped : failed;
+  const goesOn = (keyed && http >= 429) || (detached && underWay && isPassing(code));
+  const state = signal.aborted ? stopped : goesOn ? 'interrupted' : 'failed';
   return { state, usage: noUsage, error: { code, message, type: errorTable[code].type } };
 }
 

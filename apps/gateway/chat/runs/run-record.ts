@@ -84,6 +84,8 @@ export class RunRecord implements TurnRecord {
   private unwrittenBytes = 0;
   private writing: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
+  /** A round is stored, or it was continued. */
+  private underWay: boolean;
   private ended = false;
 
   constructor(
@@ -92,6 +94,7 @@ export class RunRecord implements TurnRecord {
   ) {
     this.createdAt = options.createdAt;
     this.lastN = options.lastN;
+    this.underWay = options.lastN > 0;
     this.stored = options.storing === 'begun';
     this.keepsEvents = options.returns || options.streams;
   }
@@ -150,6 +153,7 @@ export class RunRecord implements TurnRecord {
       throw error;
     }
     await this.beginning;
+    this.underWay = true;
     this.announce();
   }
 
@@ -180,7 +184,7 @@ export class RunRecord implements TurnRecord {
     this.options.measure.failed(error);
     if (this.ended || !this.stored) return error;
     const { cancel, run } = this.options;
-    const end = endOf(error, cancel.signal, run);
+    const end = endOf(error, cancel.signal, { ...run, underWay: this.underWay });
     const shown = { code: error.code, message: error.message, type: errorTable[error.code].type };
     // A run that can be continued has no last event yet.
     const last = end.state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
