@@ -30,9 +30,10 @@ interface Held {
 async function held(gateway: StartedProcess, session: string, body: object = {}): Promise<Held> {
   const request = { messages, session_id: session, on_disconnect: 'detach', ...body };
   const events = turnEvents(gateway.url, request);
-  for (;;) {
+  for (let last: JsonObject = {}; ;) {
     const { value } = await events.next();
-    if (value === undefined) throw new Error('the turn ended before it waited');
+    if (value === undefined) throw new Error(`the turn ended before it waited: ${JSON.stringify(last)}`);
+    last = value;
     if (value['type'] === 'approval_required') {
       void events.next().catch(() => undefined);
       return { session, approvalId: (value['approval'] as JsonObject)['id'] as string };
@@ -105,7 +106,8 @@ for (const survivor of ['another gateway', 'the next gateway'] as const) {
     const doomed = await box.startGateway();
     await toolsReady(doomed.url);
     const names = Object.keys(orders) as (keyof typeof orders)[];
-    const turns = await Promise.all(names.map((name) => held(doomed, slug(`${survivor} ${name}`))));
+    const turns: Held[] = [];
+    for (const name of names) turns.push(await held(doomed, slug(`${survivor} ${name}`)));
     const early = await held(doomed, slug(`${survivor} approved killed`));
     const decided = decideAt(doomed.url, early.approvalId, { decision: 'approve' });
     expect((await decided).status).toBe(200);
