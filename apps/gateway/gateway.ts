@@ -28,7 +28,8 @@ import { StoreWrites } from '#libs/runs/store-writes.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import { ChatService } from './chat/chat-service.js';
 import { openAuditKeeper, openStores } from './open-stores.js';
-import { OrphanedRuns } from './chat/runs/interrupt-orphans.js';
+import { goOnAlone, type GoOnAlonePorts } from './chat/runs/go-on-alone.js';
+import { OrphanedRuns } from './chat/runs/orphaned-runs.js';
 import { RunAnnouncements } from './chat/runs/run-announcements.js';
 import { RunCancels } from './chat/runs/run-cancels.js';
 import { listenForCancels } from './chat/runs/listen-for-cancels.js';
@@ -136,8 +137,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     untilWorker: (signal) => untilWorker({ timeoutMs: Infinity }, { signal, deadline: Infinity }),
   });
 
-  /** Turns that no request waits for. They never fail. */
-  const alone = new Set<Promise<void>>();
   const onSent = (outcome: string) => metrics.approvalNotices.inc({ outcome });
   const webhook = hook && new ApprovalWebhook({ ...hook, store: approvalStore, onSent, logger });
   const approvals = new Approvals({
@@ -151,16 +150,25 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
     webhook,
     clocks,
     onEnded: (state) => metrics.approvals.inc({ state }),
-    onDecided: ({ runId, principal }) => {
-      if (runId === null) return;
-      const turn = chat.goOnAlone(principal, runId).finally(() => alone.delete(turn));
-      alone.add(turn);
-    },
+    onDecided: () => orphans.lookSoon(),
     logger,
   });
 
   const cancels = new RunCancels();
-  const orphans = new OrphanedRuns(id, runs, cancels, logger);
+  const alone: GoOnAlonePorts = {
+    gatewayId: id,
+    runs,
+    runner,
+    callerOf: async ({ principal, keyId }) => {
+      if (keyId === null) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
+      const key = await keys.inForce(keyId);
+      return key && { principal: key.owner, keyId: key.id, roles: key.roles, access: key };
+    },
+    resume: (run, context) => chat.resume(run, context),
+    turnMs: config.limits.turn_ms,
+    logger,
+  };
+  const orphans = new OrphanedRuns({ gatewayId: id, runs, cancels, goOnAlone: (run) => goOnAlone(run, alone), logger });
   const announcements = new RunAnnouncements(backing.channels);
   const chat: ChatService = new ChatService(
     {
@@ -170,11 +178,6 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       approvalStore,
       questions: sampling,
       journal,
-      callerOf: async ({ principal, keyId }) => {
-        if (keyId === undefined) return principal === keylessPrincipal && !keyRing.required ? { principal } : undefined;
-        const key = await keys.inForce(keyId);
-        return key && { principal: key.owner, keyId: key.id, roles: key.roles, access: key };
-      },
       models,
       runner,
       catalogOf,
@@ -276,11 +279,13 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       auditKeeper?.start();
       orphans.start();
     },
+    /** Runs of other gateways go on elsewhere. */
+    takeNoMore: () => orphans.takeNoMore(),
     /** Call it after all turns have ended. */
     async close(): Promise<void> {
       firstCatalog.close();
       cancels.stopAll();
-      await Promise.all(alone);
+      await orphans.aloneEnded();
       await cancels.written();
       announcements.close();
       for (const stop of stopListening) await stop();

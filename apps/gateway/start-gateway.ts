@@ -181,6 +181,7 @@ export async function startGateway(config: Config, logger: OpenLogger): Promise<
     async stop(graceMs) {
       health.become('stopping');
       warming.abort();
+      gateway.takeNoMore();
       await reloads.close();
       const mcpRoute = app.get(McpRoute);
       mcpRoute.stopWaiting();

@@ -114,7 +114,6 @@ function ports(): ChatPorts {
     approvalStore: {} as ApprovalStore,
     questions: {} as SamplingDesk,
     journal: {} as Journal,
-    callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,
     budgets: { spentBy: () => undefined, isSpent: () => false },
     // Of the store and the channels, all that a new turn uses.

@@ -40,6 +40,10 @@ export interface RepeatedCall {
 const repeated = `principal = $1 and run_id is null and name = $2 and asked_hash = $3
   and ($4::text is null or session_id = $4)`;
 
+/** The calls of such a run can no longer run: it is over, or broke off and nobody can continue it. */
+const isOver = `(run.state in ('cancelled', 'failed')
+  or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached))`;
+
 /** Also copies the approver and the edited arguments to the call, whose audit row shows both. */
 const decide = `/* approvals.decide */ with
   decided as (
@@ -48,6 +52,7 @@ const decide = `/* approvals.decide */ with
       edited = $9::json is not null, notify_at = null
     where id = $6 and state = 'waiting' and expires_at > clock_timestamp()
       and exists (select from tool_calls call where call.id = approvals.call_id and call.state = 'parked')
+      and not exists (select from runs run where run.id = approvals.run_id and ${isOver})
     returning *),
   called as (
     update tool_calls call set arguments = coalesce($9::json, call.arguments),
@@ -77,8 +82,7 @@ const lapsed = `/* approvals.lapsed */ with
         when case approval.kind
           when 'approval' then call.state is distinct from 'parked'
           else call.state is distinct from 'dispatched' or call.fence is distinct from approval.fence end then 'cancelled'
-        when run.state in ('cancelled', 'failed')
-          or (run.state = 'interrupted' and run.idempotency_key is null and not run.detached) then 'cancelled'
+        when ${isOver} then 'cancelled'
         when approval.state = 'waiting' and approval.expires_at <= clock_timestamp() then 'expired'
         when approval.state = 'approved' and approval.decided_at < clock_timestamp() - interval '1 day' then 'expired'
       end as verdict

@@ -9,6 +9,7 @@ import { makeSessions, type SessionMaker } from './sessions/make-sessions.js';
 import { begunRun, newRunRow, plannedRoundRow, runEndRow, toStoredRound, toStoredRun } from './run-rows.js';
 import type {
   AuditContext,
+  LoneRun,
   NewRun,
   PlannedRound,
   RunEnd,
@@ -27,6 +28,24 @@ const removeRun = `/* runs.remove */ with
     returning id),
   ${deletePartsOfRuns('gone')}
   select id from gone`;
+
+/**
+ * A call waits for a person as long as its approval or its question does, unless its round was to return to the caller, which
+ * decides in its next turn. Any other call that runs ends by itself.
+ */
+const leftAlone = `/* runs.left-alone */
+  select id, principal, key_id as "keyId", idempotency_key is not null as keyed, error, adoptions,
+    exists (
+      select from tool_calls call where call.run_id = runs.id and call.kind = 'server' and case
+        when exists (
+          select from approvals where call_id = call.id and state = 'waiting' and approvals.kind <> 'sampling')
+        then call.state in ('parked', 'dispatched') and not exists (
+          select from tool_calls asked
+          where asked.run_id = call.run_id and asked.round = call.round and asked.kind = 'client')
+        else call.state = 'dispatched' end) as waits
+  from runs where state = 'interrupted' and detached
+    and (idempotency_key is null or exists (select from run_rounds where run_id = runs.id))
+  order by waits, ended_at desc limit $1`;
 
 export interface RunStoreOptions {
   /** Life of an Idempotency-Key (`runs.idempotency_ttl_ms`). */
@@ -106,13 +125,17 @@ export class PostgresRunStore implements RunStore {
   }
 
   async adopt(runId: string, owner: string): Promise<boolean> {
-    const adopted = await this.database.call((prisma) =>
-      prisma.run.updateMany({
-        where: { id: storedText(runId), state: 'interrupted' },
-        data: { state: 'running', owner, endedAt: null, eventsKept: true },
-      }),
+    const adopted = await this.database.call(
+      (prisma) => prisma.$executeRaw`/* runs.adopt */
+        update runs set state = 'running', owner = ${owner}, ended_at = null, error = null, events_kept = true,
+          adoptions = adoptions + 1
+        where id = ${storedText(runId)} and state = 'interrupted'`,
     );
-    return adopted.count === 1;
+    return adopted === 1;
+  }
+
+  leftAlone(limit: number): Promise<LoneRun[]> {
+    return this.database.query<LoneRun>(leftAlone, [limit]);
   }
 
   async interruptOrphans(owner: string, isUnderWay: (runId: string) => boolean): Promise<string[]> {

@@ -38,6 +38,21 @@ export interface StoredRun extends Omit<NewRun, 'owner'> {
   error: JsonObject | null;
 }
 
+/** A detached run that was interrupted: nobody has to come back for it to go on. */
+export interface LoneRun {
+  id: string;
+  principal: string;
+  keyId: string | null;
+  /** With an Idempotency-Key its caller may continue it, too. */
+  keyed: boolean;
+  /** Why it broke off; null if its gateway died. */
+  error: JsonObject | null;
+  /** Somebody has to decide about one of its calls first, or one still runs. */
+  waits: boolean;
+  /** How often it was continued before. */
+  adoptions: number;
+}
+
 /** What a model said in one round. */
 export interface ModelRound {
   /** From 1, counts model calls. */
@@ -131,6 +146,8 @@ export interface RunStore {
   end(runId: string, owner: string, end: RunEnd): Promise<boolean>;
   /** Gives an interrupted run a new owner; false if another gateway was faster. */
   adopt(runId: string, owner: string): Promise<boolean>;
+  /** Those that need not wait first, then the newest. Excludes keyed ones that have no round: their callers begin them again. */
+  leftAlone(limit: number): Promise<LoneRun[]>;
   /**
    * Marks runs of `owner` that it does not run (their end or their beginning was not confirmed by the store) as
    * interrupted, so that a retry can continue them. `isUnderWay` must be true from before a run begins or is adopted

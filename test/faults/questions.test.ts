@@ -103,6 +103,42 @@ verifies(
 );
 
 verifies(
+  'approvals.alone',
+  'a question of a detached turn is answered, or expires, right after its gateway was killed',
+  async () => {
+    asking.called = { tool: 'book_http', arguments: {} };
+    const doomed = await asking.box.startGateway();
+    await expect.poll(async () => (await offeredTools(doomed.url)).has('book_http'), lives).toBe(true);
+    const sessions = ['alone_answered', 'alone_expired'];
+    const ids = await Promise.all(
+      sessions.map(async (session) => {
+        const body = { stream: true, messages: [user('Book')], tools, session_id: session, on_disconnect: 'detach' };
+        const events = eventsOf(doomed.url, '/api/chat/completions', body);
+        for (;;) {
+          const { value } = await events.next();
+          if (value?.['type'] === 'approval_required') return (value['approval'] as JsonObject)['id'] as string;
+        }
+      }),
+    );
+    doomed.kill('SIGKILL');
+    await doomed.ended;
+    expect((await decide(ids[0]!, ada)).status).toBe(200);
+    await asking.box.rows('update approvals set expires_at = clock_timestamp() where id = $1', [ids[1]]);
+    const ended = ['accept', 'cancel'].map((action) => ['done', expect.stringContaining(`\\"action\\":\\"${action}`)]);
+    const runs = async () =>
+      Promise.all(
+        sessions.map(async (session) => {
+          const sql = 'select state, answer::text as told from runs where session_id = $1';
+          const [run] = await asking.box.rows<{ state: string; told: string }>(sql, [session]);
+          return [run!.state, run!.told];
+        }),
+      );
+    await expect.poll(runs, lives).toEqual(ended);
+  },
+  90_000,
+);
+
+verifies(
   'questions.worker-died',
   'the outcome is not known, and nobody can answer any more',
   async () => {

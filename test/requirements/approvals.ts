@@ -12,7 +12,9 @@ export const approvalRequirements = {
   'approvals.left': 'an approval whose caller has gone is cancelled with its call',
   'approvals.expired': 'a call that nobody decided about in time is denied, and the model is told',
   'approvals.restarts': 'a parked call, its approval and the decision outlive every process',
-  'approvals.alone': 'a detached run whose gateway died while it waited goes on by itself once the call is decided',
+  'approvals.alone':
+    'a detached run whose gateway died goes on by itself once its calls are decided or have expired, in whatever order that happens',
+  'approvals.doomed': 'nobody can decide about a call whose run broke off and cannot be continued',
   'approvals.tools-api':
     'a call of the tools API that needs an approval answers 202; the same request again runs it once it is approved, once',
   'approvals.webhook': 'a webhook is told of each call that waits, signed, and again after it failed',

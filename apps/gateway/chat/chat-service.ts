@@ -2,7 +2,6 @@
 // an interrupted one to continue. The loop is chat-turn.ts; what is stored, and when, is runs/run-record.ts.
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { NewRun, RunEnd, RunStore, StoredRun } from '#libs/runs/run-store.js';
@@ -51,8 +50,6 @@ export interface ChatPorts extends Omit<TurnPorts, 'limits' | 'approvals'>, Foll
   approvals: Approvals;
   catalogOf: CatalogOf;
   cancels: RunCancels;
-  /** Who made a run; undefined: its key is not in force any more. */
-  callerOf: (run: StoredRun) => Promise<Pick<RequestContext, 'principal' | 'keyId' | 'roles' | 'access'> | undefined>;
   announce: RecordPorts['announce'];
   /** Takes over the end of a run that could not be written. */
   endLater: (runId: string, end: RunEnd) => void;
@@ -128,32 +125,13 @@ export class ChatService {
   }
 
   /**
-   * A run whose caller may stay away was interrupted while it waited for an approval, and that was decided: it goes on here,
-   * for as long as its caller's key is in force. Never throws.
+   * Continues an interrupted run here, without a request for it.
+   * @throws AppError if its request cannot be served any more: the run is left as it is
    */
-  async goOnAlone(principal: string, runId: string): Promise<void> {
-    const { runs, callerOf, logger } = this.ports;
-    try {
-      const run = await runs.get(principal, runId);
-      if (run?.state !== 'interrupted' || !run.detached) return;
-      const caller = await callerOf(run);
-      if (caller === undefined) return;
-      const stop = new AbortController();
-      const context: StoppableContext = {
-        ...caller,
-        requestId: run.requestId,
-        signal: stop.signal,
-        abort: (reason) => stop.abort(reason),
-        deadline: steadyNow() + this.config.limits.turn_ms,
-      };
-      const { idempotencyKey } = run;
-      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-      const request = run.request as unknown as TurnRequest;
-      const turn = await this.goOn(this.prepare({ request, context, ...key }), run);
-      await turn?.tell(() => undefined);
-    } catch (error) {
-      logger.warn({ runId, error }, 'a run could not go on after an approval');
-    }
+  resume(run: StoredRun, context: StoppableContext): Promise<StartedTurn | undefined> {
+    const { idempotencyKey } = run;
+    const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+    return this.goOn(this.prepare({ request: run.request as unknown as TurnRequest, context, ...key }), run);
   }
 
   private async begin(run: NewRun): Promise<Begun> {
@@ -260,7 +238,8 @@ export class ChatService {
     } catch (error) {
       span?.end(toAppError(error).code);
       cancel.release();
-      if (written !== undefined) await this.endEarly(run.id, endOf(error, cancel.signal, prepared));
+      if (written !== undefined)
+        await this.endEarly(run.id, endOf(error, cancel.signal, { ...prepared.run, underWay: from !== undefined }));
       throw error;
     }
   }

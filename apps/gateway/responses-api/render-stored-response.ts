@@ -2,7 +2,7 @@
 import type { StoredRound, StoredRun } from '#libs/runs/run-store.js';
 import { mintResponseId } from '#libs/schemas/identifiers.js';
 import { storedEvents } from '../chat/runs/retell-run.js';
-import { storedError } from '../chat/runs/run-errors.js';
+import { goesOnAlone, storedError } from '../chat/runs/run-errors.js';
 import type { TurnRequest } from '../chat/turn-request.js';
 import { newResponse, ResponseFold, type ResponseRendering } from './render-response.js';
 import type { WireResponse } from './wire-types.js';
@@ -35,7 +35,7 @@ export function renderStoredResponse(run: StoredRun, rounds: readonly StoredRoun
     case 'cancelled':
       return { ...begun, status: 'cancelled' };
     case 'interrupted':
-      return { ...begun, status: 'incomplete' };
+      return goesOnAlone(run) ? begun : { ...begun, status: 'incomplete' };
     case 'running':
     case 'waiting':
     case 'done':

@@ -52,9 +52,12 @@ const endCallsWhere = (name: string, condition: string): string => `/* reaper.${
   audited as (${insertAudit('ended where $2::boolean')})
   select id, job from ended`;
 
-/** A client may retry with the key and continue the run, for as long as a turn may take. */
-const canBeResumed = (turnMs: string): string => `(runs.state = 'interrupted' and runs.idempotency_key is not null
-    and runs.created_at > clock_timestamp() - ${milliseconds(turnMs)})`;
+/**
+ * A detached run goes on by itself, or is ended. A client may retry with the key and continue the run, for as long as a turn
+ * may take.
+ */
+const canBeResumed = (turnMs: string): string => `(runs.state = 'interrupted' and (runs.detached
+    or (runs.idempotency_key is not null and runs.created_at > clock_timestamp() - ${milliseconds(turnMs)})))`;
 
 /** Its planned calls belong to the gateway that continues it. */
 const belongsToRun = (turnMs: string, expiry: string): string => `exists (

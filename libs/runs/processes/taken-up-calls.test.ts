@@ -54,18 +54,20 @@ describe('calls that are taken up', () => {
       Object.assign(reaper, { watchedSince: performance.now() - 60_000, lastSeen: performance.now() });
       return reaper.sweep(AbortSignal.timeout(10_000));
     };
-    const [keyed, plain] = [
+    const [keyed, plain, detached] = [
       someRun({ owner: 'gateway-dead', idempotencyKey: 'key' }),
       someRun({ owner: 'gateway-dead' }),
+      someRun({ owner: 'gateway-dead', detached: true }),
     ];
-    for (const run of [keyed, plain]) await runs.begin(run);
-    const calls = [keyed, plain].map(() => {
+    for (const run of [keyed, plain, detached]) await runs.begin(run);
+    const calls = [keyed, plain, detached].map(() => {
       const call = someCall();
       return { ...call, job: { ...someJob(call), replyTo: 'gateway-dead' } };
     });
-    const [kept, orphan] = calls.map(({ id }) => id) as [string, string];
+    const [kept, orphan, lone] = calls.map(({ id }) => id) as [string, string, string];
     await runs.planRound(someRound(keyed.id, { calls: [calls[0]!] }), context);
     await runs.planRound(someRound(plain.id, { calls: [calls[1]!] }), context);
+    await runs.planRound(someRound(detached.id, { calls: [calls[2]!] }), context);
     const swept = await sweep();
     expect([swept.ended, swept.requeued]).toEqual([[orphan], []]);
     // Older than the call's time, and adopted: the gateway that continues the run decides about both.
@@ -75,8 +77,12 @@ describe('calls that are taken up', () => {
     expect(await sweep()).toMatchObject({ ended: [], requeued: [] });
     expect((await journal.get(kept))?.state).toBe('planned');
     await database.prisma.$executeRaw`update runs set state = 'interrupted', created_at = now() - interval '601 seconds'
-      where id = ${keyed.id}`;
+      where id in (${keyed.id}, ${detached.id})`;
     expect((await sweep()).ended).toEqual([kept]);
+    // It goes on by itself, or fails.
+    expect((await journal.get(lone))?.state).toBe('planned');
+    await database.prisma.$executeRaw`update runs set state = 'failed' where id = ${detached.id}`;
+    expect((await sweep()).ended).toEqual([lone]);
     const audits = await database.prisma.auditEvent.findMany({ where: { callId: kept } });
     expect(audits).toMatchObject([{ errorCode: 'cancelled' }]);
     await registry.close();

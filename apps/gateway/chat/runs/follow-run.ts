@@ -5,6 +5,7 @@ import { Bell } from '#libs/concurrency/bell.js';
 import type { EventLog, NumberedEvent, RunStore } from '#libs/runs/run-store.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { channelNames } from '#libs/schemas/tool-job.js';
+import { goesOnAlone } from './run-errors.js';
 
 export interface FollowPorts {
   log: EventLog;
@@ -24,7 +25,10 @@ const rowsAtOnce = 64;
 /** Channels may lose messages, so the log is polled as well. */
 const pollMs = 1_000;
 
-/** Ends after the run's last event, or when the run stopped without one (interrupted, cancelled); check its state then. */
+/**
+ * Ends after the run's last event, or when the run stopped without one (cancelled, or interrupted until its caller continues
+ * it); check its state then.
+ */
 export async function* followRun(options: FollowOptions, ports: FollowPorts): AsyncGenerator<NumberedEvent, void> {
   const { principal, runId, signal } = options;
   let { afterN } = options;
@@ -43,7 +47,7 @@ export async function* followRun(options: FollowOptions, ports: FollowPorts): As
         if (numbered.event.type === 'done' || numbered.event.type === 'error') return;
       }
       if (events.length > 0) continue;
-      if (run.state !== 'running' && run.state !== 'waiting') return;
+      if (run.state !== 'running' && run.state !== 'waiting' && !goesOnAlone(run)) return;
       await news.heard(pollMs, signal);
     }
   } finally {

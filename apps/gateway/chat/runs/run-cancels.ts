@@ -23,11 +23,13 @@ export class RunCancels {
   private readonly held = new Set<string>();
   /** Runs that have answered and whose end is still being written. */
   private readonly ending = new Map<string, Promise<void>>();
+  private stopped: AppError | undefined;
 
   /** `detached`: the caller may leave. `release` must be called when the run has ended. */
   register(runId: string, caller: StoppableContext, detached: boolean): RunCancel {
     const { signal, abort } = detached ? alone() : caller;
     this.running.set(runId, abort);
+    if (this.stopped !== undefined) abort(this.stopped);
     return { signal, abort, release: () => void this.running.delete(runId) };
   }
 
@@ -68,9 +70,13 @@ export class RunCancels {
     return abort !== undefined;
   }
 
-  /** Stops remaining runs at the end of the grace time; runs with an Idempotency-Key can continue elsewhere. */
+  /**
+   * Stops remaining runs at the end of the grace time, and what comes after them: detached runs go on elsewhere, and those with
+   * an Idempotency-Key can.
+   */
   stopAll(): void {
-    for (const abort of this.running.values()) abort(new AppError('shutting_down', 'This gateway is stopping'));
+    this.stopped = new AppError('shutting_down', 'This gateway is stopping');
+    for (const abort of this.running.values()) abort(this.stopped);
   }
 }
 

@@ -20,7 +20,7 @@ import type { DoneEvent, ToldRound, TurnRecord } from '../chat-turn.js';
 import { TurnFold } from '../fold-turn.js';
 import type { TurnMeasure } from '../measure-turn.js';
 import type { RunCancel } from './run-cancels.js';
-import { stoppedAs } from './run-errors.js';
+import { endOf } from './run-errors.js';
 
 /** A run whose events are not streamed is written with its first round, if that is ready within this time. */
 const beginMs = 50;
@@ -73,8 +73,6 @@ export class RunRecord implements TurnRecord {
   /** Events are logged: somebody may ask for them while the run goes on. */
   private readonly keepsEvents: boolean;
   private show: TakeTurnEvents = () => undefined;
-  /** Calls that wait for an approval, by their ids. */
-  private readonly undecided = new Set<string>();
   private lastN: number;
   /** Written, or being written. */
   private stored: boolean;
@@ -86,6 +84,8 @@ export class RunRecord implements TurnRecord {
   private unwrittenBytes = 0;
   private writing: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
+  /** A round is stored, or it was continued. */
+  private underWay: boolean;
   private ended = false;
 
   constructor(
@@ -94,6 +94,7 @@ export class RunRecord implements TurnRecord {
   ) {
     this.createdAt = options.createdAt;
     this.lastN = options.lastN;
+    this.underWay = options.lastN > 0;
     this.stored = options.storing === 'begun';
     this.keepsEvents = options.returns || options.streams;
   }
@@ -121,8 +122,6 @@ export class RunRecord implements TurnRecord {
       batch.push(this.number(event));
       this.fold.add(event);
       measure.note(event);
-      if (event.type === 'approval_required') this.undecided.add(event.approval.tool_call_id);
-      if (event.type === 'tool_result') this.undecided.delete(event.callId);
     }
     if (this.beginning !== undefined && this.options.streams) return this.tellOnceBegun(batch);
     const kept = this.stored ? this.keep(batch) : undefined;
@@ -154,6 +153,7 @@ export class RunRecord implements TurnRecord {
       throw error;
     }
     await this.beginning;
+    this.underWay = true;
     this.announce();
   }
 
@@ -184,13 +184,11 @@ export class RunRecord implements TurnRecord {
     this.options.measure.failed(error);
     if (this.ended || !this.stored) return error;
     const { cancel, run } = this.options;
+    const end = endOf(error, cancel.signal, { ...run, underWay: this.underWay });
     const shown = { code: error.code, message: error.message, type: errorTable[error.code].type };
-    // With a key, a retry may succeed where this attempt failed for reasons outside of the request.
-    const stopped = stoppedAs(cancel.signal, { ...run, goesOnAlone: run.detached && this.undecided.size > 0 });
-    const state = cancel.signal.aborted || (stopped === 'interrupted' && error.http >= 429) ? stopped : 'failed';
     // A run that can be continued has no last event yet.
-    const last = state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
-    await this.end({ state, usage: this.fold.answer.usage, error: shown }, last);
+    const last = end.state === 'interrupted' ? [] : [this.number({ type: 'error', error: shown })];
+    await this.end({ ...end, usage: this.fold.answer.usage }, last);
     return error;
   }
 

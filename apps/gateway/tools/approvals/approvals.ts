@@ -27,8 +27,8 @@ export interface ApprovalPorts {
   validator: ArgumentValidator;
   decide: Decide;
   webhook: ApprovalWebhook | undefined;
-  /** The run can continue, if both its caller and its gateway are gone. */
-  onDecided: (approval: Approval) => void;
+  /** A run may be due that goes on without its caller. */
+  onDecided: () => void;
   /** Counts the end of an approval, once. */
   onEnded: (state: ApprovalState) => void;
   clocks: Pick<TurnClocks, 'enter'>;
@@ -96,7 +96,7 @@ export class Approvals {
     this.ports.onEnded(decided.state);
     if (decided.state === 'denied') await this.end(decided);
     await this.announce(id);
-    this.ports.onDecided(decided);
+    this.ports.onDecided();
     return decided;
   }
 
