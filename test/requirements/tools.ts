@@ -132,6 +132,8 @@ export const toolRequirements = {
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.reload':
     'a tool server that is added, changed or removed counts at once for new calls, and ends no call that runs',
+  'tools.results-as-text':
+    'structured content of any JSON value is told as text where no text is beside it, and an empty result in words',
   'tools.results-carried': 'every kind of content of a result is carried as it came, what is broken is named as text',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',
