@@ -98,7 +98,11 @@ function problems(error: z.ZodError): string {
 
 function toResult(returned: ToolReturn): CallToolResult {
   if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
-  if ('content' in returned && Array.isArray(returned.content)) return returned;
+  if ('content' in returned && Array.isArray(returned.content)) {
+    const { content, structuredContent } = returned;
+    if (content.length > 0 || structuredContent === undefined) return returned;
+    return { ...returned, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] };
+  }
   const structured = JSON.parse(JSON.stringify(returned)) as Record<string, unknown>;
   return { content: [{ type: 'text', text: JSON.stringify(structured) }], structuredContent: structured };
 }

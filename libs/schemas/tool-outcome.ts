@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { contentBlockSchema } from './content-block.js';
 import { AppError, toolErrorCodes } from './errors.js';
-import { parsedJsonObject } from './parsed-json.js';
+import { parsedJson } from './parsed-json.js';
 
 /** The terminal states of the journal; no call leaves one. */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;
@@ -12,7 +12,7 @@ export type CallState = 'planned' | 'parked' | 'dispatched' | TerminalState;
 export const toolOutcomeSchema = z.object({
   state: z.enum(terminalStates),
   blocks: z.array(contentBlockSchema),
-  structuredContent: parsedJsonObject.optional(),
+  structuredContent: parsedJson.optional(),
   error: z.object({ code: z.enum(toolErrorCodes), message: z.string() }).optional(),
   /** The model received head, tail and a path instead of the whole result. */
   truncated: z.boolean().optional(),

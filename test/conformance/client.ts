@@ -26,7 +26,7 @@ const connection = await connectHttp(
     headers: {},
     bounds: { maxBytes: 10_000_000, connectMs: 5_000, totalMs: 60_000, maxExchanges: 16 },
   },
-  { signal, cancelGraceMs: 1_000 },
+  { signal, cancelGraceMs: 1_000, startTimeoutMs: 20_000 },
 );
 try {
   const tools = (await connection.listTools(signal)).map((tool) => listedTool.parse(tool));

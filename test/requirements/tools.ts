@@ -132,6 +132,14 @@ export const toolRequirements = {
   'tools.refused-calls-audited': 'a call that is refused before it runs is journaled and audited',
   'tools.reload':
     'a tool server that is added, changed or removed counts at once for new calls, and ends no call that runs',
+  'tools.null-is-absent': 'an optional member that a tool server writes as null is read as absent, on every transport',
+  'tools.unreadable-at-once': 'an answer that cannot be read ends its call at once, whatever time the call has left',
+  'tools.older-greeting':
+    'a server that does not understand the newer greeting is greeted in the older one, within the time of a start',
+  'tools.hanging-start':
+    'a server that does not come to its end of a start leaves no process behind, and the error names the setting',
+  'tools.results-as-text':
+    'structured content of any JSON value is told as text where no text is beside it, and an empty result in words',
   'tools.results-carried': 'every kind of content of a result is carried as it came, what is broken is named as text',
   'tools.results-clamped': 'a large result is kept whole in the workspace and the model gets head, tail and path',
   'tools.session-affinity': 'all calls of a session to servers that keep something a session run in one worker',

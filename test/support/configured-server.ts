@@ -13,6 +13,7 @@ export function configuredServer(given: Pick<ConfiguredServer, 'open'> & Partial
     concurrency: 2,
     maxInstances: 2,
     idleTtlMs: 60_000,
+    startTimeoutMs: 1_000,
     timeoutMs: 1_000,
     maxTimeoutMs: 1_000,
     tools: {},

@@ -47,7 +47,6 @@ export interface CallGiven {
 
 export interface ServersGiven {
   environment?: Record<string, string>;
-  connectTimeoutMs?: number;
   /** Where data learnt about servers is cached. */
   cache?: Cache;
   starts?: Partial<ServerStartsOptions>;
@@ -94,7 +93,6 @@ export async function openToolServers(servers: Record<string, object>, given: Se
     grace: { stdinMs: 500, termMs: 300 },
     ...(given.cache === undefined ? {} : { cache: given.cache }),
     ...(given.egress === undefined ? {} : { egress: given.egress }),
-    ...(given.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: given.connectTimeoutMs }),
     onBound: (server, bound) => void bounds.push(`${server}: ${bound}`),
     logger,
   });

@@ -2,7 +2,7 @@
 // rounds, so that a turn can continue after any of them.
 import { steadyNow } from '#libs/concurrency/steady-now.js';
 import type { Config } from '#libs/config/schema.js';
-import { contentText } from '#libs/schemas/content-block.js';
+import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ShownToolResult, StopCause, ToolExecution } from '#libs/schemas/turn-event.js';
@@ -106,12 +106,16 @@ export class TurnState {
   }
 }
 
+/** Some providers refuse an empty text, and a model that reads one may take the call for failed. */
+const nothing: ContentBlock[] = [{ type: 'text', text: 'The tool succeeded and returned nothing.' }];
+
 export function toToolMessage(callId: string, outcome: ToolOutcome): ToolMessage {
+  const blocks = outcome.blocks.some((block) => block.type !== 'text' || block.text !== '') ? outcome.blocks : nothing;
   return {
     role: 'tool',
     tool_call_id: callId,
-    content: contentText(outcome.blocks),
-    blocks: outcome.blocks,
+    content: contentText(blocks),
+    blocks,
     ...(outcome.state === 'completed' ? {} : { is_error: true }),
   };
 }

@@ -17,10 +17,7 @@ export interface ResultBounds {
 export type KeepWhole = (text: string) => Promise<string>;
 
 export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, keep: KeepWhole): Promise<ReadOutcome> {
-  const structuredBytes =
-    outcome.structuredContent === undefined ? 0 : Buffer.byteLength(JSON.stringify(outcome.structuredContent));
-  const bytes =
-    structuredBytes + outcome.blocks.reduce((sum, block) => sum + Buffer.byteLength(JSON.stringify(block)), 0);
+  const bytes = bytesOf(outcome);
   if (bytes <= bounds.maxResultBytes) return outcome;
   if (bytes > bounds.maxReadBytes) {
     bounds.onBound?.('message_bytes');
@@ -45,14 +42,16 @@ export async function clampResult(outcome: ReadOutcome, bounds: ResultBounds, ke
   };
 }
 
-function wholeText(outcome: ReadOutcome): string {
-  const parts = outcome.blocks.map((block: ContentBlock) =>
-    block.type === 'text' ? block.text : JSON.stringify(block),
-  );
-  if (parts.length === 0 && outcome.structuredContent !== undefined) {
-    parts.push(JSON.stringify(outcome.structuredContent));
-  }
-  return parts.join('\n');
+/** Structured content that is there as text too counts once. */
+function bytesOf({ blocks, structuredContent }: ReadOutcome): number {
+  const structured = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
+  const isTold = (block: ContentBlock) => block.type === 'text' && block.text === structured;
+  const sizes = blocks.map((block) => (isTold(block) ? 0 : Buffer.byteLength(JSON.stringify(block))));
+  return sizes.reduce((sum, size) => sum + size, Buffer.byteLength(structured));
+}
+
+function wholeText({ blocks }: ReadOutcome): string {
+  return blocks.map((block) => (block.type === 'text' ? block.text : JSON.stringify(block))).join('\n');
 }
 
 /** Cuts between characters, never inside one. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isJsonObject, type Json } from '#libs/schemas/json.js';
 import { verifies } from '../../../test/verifies.js';
 import { readResult } from './read-result.js';
 
@@ -55,7 +56,7 @@ verifies('tools.hostile-servers', 'content that is no list, a failure that is ne
 });
 
 test('structured content keeps what its tool promised, where it promised something', () => {
-  const check = (value: object) => ('sum' in value ? undefined : 'sum is required');
+  const check = (value: Json) => (isJsonObject(value) && 'sum' in value ? undefined : 'sum is required');
   expect(readResult({ content: [], structuredContent: { sum: 1 } }, check)).toMatchObject({ state: 'completed' });
   for (const structuredContent of [{ other: 1 }, [1], 'text', undefined]) {
     expect(readResult({ content: [], structuredContent }, check)).toMatchObject({
@@ -66,4 +67,42 @@ test('structured content keeps what its tool promised, where it promised somethi
   // A failure promises nothing.
   expect(readResult({ content: [], isError: true }, check)).toMatchObject({ error: { code: 'tool_failed' } });
   expect(readResult({ content: [], structuredContent: { any: 1 } }, undefined)).toMatchObject({ state: 'completed' });
+});
+
+verifies('tools.results-as-text', 'structured content without a text beside it', () => {
+  const told = (result: object) => readResult(result, undefined).blocks;
+  for (const [structuredContent, text] of [
+    [{ sum: 3, none: null }, '{"sum":3,"none":null}'],
+    [[1, 'two'], '[1,"two"]'],
+    ['three', '"three"'],
+    [0, '0'],
+    [false, 'false'],
+  ]) {
+    const expected = { state: 'completed', blocks: [{ type: 'text', text }], structuredContent };
+    for (const content of [[], undefined, null, [{ type: 'text', text: ' ' }]]) {
+      expect(readResult({ content, structuredContent }, undefined)).toEqual(expected);
+    }
+  }
+  const image = { type: 'image', data: png, mimeType: 'image/png' };
+  expect(told({ content: [image], structuredContent: { a: 1 } })).toEqual([{ type: 'text', text: '{"a":1}' }, image]);
+  expect(told({ content: [{ type: 'text', text: 'one' }], structuredContent: { a: 1 } })).toEqual([
+    { type: 'text', text: 'one' },
+  ]);
+  expect(told({ content: [], structuredContent: null })).toEqual([]);
+});
+
+verifies('tools.results-as-text', 'a failure that is only structured', () => {
+  const failed = readResult({ isError: true, structuredContent: { why: 'full' } }, undefined);
+  expect(failed).toMatchObject({
+    state: 'failed',
+    blocks: [{ type: 'text', text: '{"why":"full"}' }],
+    structuredContent: { why: 'full' },
+    error: { code: 'tool_failed', message: '{"why":"full"}' },
+  });
+});
+
+test('structured content of any kind is held to its schema', () => {
+  const check = (value: Json) => (Array.isArray(value) ? undefined : 'it is no list');
+  expect(readResult({ structuredContent: [1] }, check)).toMatchObject({ state: 'completed', structuredContent: [1] });
+  expect(readResult({ structuredContent: 1 }, check)).toMatchObject({ error: { code: 'invalid_tool_result' } });
 });

@@ -3,7 +3,7 @@
 import { isSpecType } from '@modelcontextprotocol/client';
 import { contentBlockSchema, contentText, type ContentBlock } from '#libs/schemas/content-block.js';
 import type { ToolErrorCode } from '#libs/schemas/errors.js';
-import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { Json } from '#libs/schemas/json.js';
 import type { ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import { readErrorCode } from '#libs/mcp-server/call-meta.js';
 import type { RawToolResult } from '../mcp/servers/connection.js';
@@ -18,7 +18,7 @@ const maxBlocks = 10_000;
 /** `checkOutput` reports what is wrong with structured content if the tool declares a schema for it. */
 export function readResult(
   result: RawToolResult,
-  checkOutput: ((value: JsonObject, bytes: number) => string | undefined) | undefined,
+  checkOutput: ((value: Json, bytes: number) => string | undefined) | undefined,
   onBound?: OnServerBound,
 ): ReadOutcome {
   const { content, isError } = result;
@@ -29,8 +29,9 @@ export function readResult(
     onBound?.('content_blocks');
     return failed('result_too_large', `The result of the tool has more than ${maxBlocks} content blocks`);
   }
-  const blocks = readBlocks(content ?? []);
-  const structured = isJsonObject(result.structuredContent) ? result.structuredContent : undefined;
+  // From JSON, or of a tool of this process, which returns the same.
+  const structured = (result.structuredContent ?? undefined) as Json | undefined;
+  const blocks = withText(readBlocks(content ?? []), structured);
   if (isError === true) {
     const text = contentText(blocks) || 'The tool failed';
     const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text;
@@ -54,6 +55,17 @@ export function readResult(
 export function failed(code: ToolErrorCode, message: string): ReadOutcome {
   const state = code === 'cancelled' ? 'cancelled' : code === 'tool_outcome_unknown' ? 'indeterminate' : 'failed';
   return { state, blocks: [{ type: 'text', text: message }], error: { code, message } };
+}
+
+/** Models, and clients that read only content, get structured content as text too, as the protocol wants it of servers. */
+function withText(blocks: ContentBlock[], structured: Json | undefined): ContentBlock[] {
+  if (structured === undefined || blocks.some(isTelling)) return blocks;
+  return [{ type: 'text', text: JSON.stringify(structured) }, ...blocks.filter(({ type }) => type !== 'text')];
+}
+
+function isTelling(block: ContentBlock): boolean {
+  if (block.type === 'text') return block.text.trim() !== '';
+  return block.type === 'resource' || block.type === 'resource_link';
 }
 
 /** A block of an unknown kind is kept as its JSON text instead of being dropped. */

@@ -7,7 +7,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import { callMetaKeys, toCallMeta } from '#libs/mcp-server/call-meta.js';
 import type { SessionStore } from '#libs/runs/sessions/session-store.js';
 import { AppError, toAppError, toolErrorCodes, type ToolErrorCode } from '#libs/schemas/errors.js';
-import type { JsonObject } from '#libs/schemas/json.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ToolJob } from '#libs/schemas/tool-job.js';
 import { mcpClientSpan, toolErrorType } from '#libs/tracing/spans.js';
 import { tracing } from '#libs/tracing/tracing.js';
@@ -31,7 +31,7 @@ export interface ToolRunParts {
   /** Where the callers' headers for servers are stored. */
   sealed: Pick<SealedValues, 'get'>;
   /** Resolves with a check of structured content, if the tool declares a schema for it. */
-  outputCheck: (job: ToolJob) => Promise<((value: JsonObject, bytes: number) => string | undefined) | undefined>;
+  outputCheck: (job: ToolJob) => Promise<((value: Json, bytes: number) => string | undefined) | undefined>;
   onBound?: PoolEvents['onBound'];
   faults?: Faults | undefined;
   logger: Logger;

@@ -1,5 +1,5 @@
 // What the other endpoints below `/api` take and return, as it is on the wire.
-import type { JsonObject, ToolExecution, Usage } from './chat-types.js';
+import type { Json, JsonObject, ToolExecution, Usage } from './chat-types.js';
 
 export interface Run {
   id: string;
@@ -101,7 +101,7 @@ export interface EndedCall {
   success: true;
   content: string;
   blocks?: JsonObject[];
-  structured_content?: JsonObject;
+  structured_content?: Exclude<Json, null>;
   id: string;
   session_id: string;
   duration_ms: number;

@@ -63,6 +63,9 @@ export const serverSchema = z.strictObject({
     .describe('One instance per session (default for commands) or one for all (default for URLs and builtins)'),
   timeout_ms: ms('Deadline of a call').optional(),
   max_timeout_ms: ms('How far progress can extend it').optional(),
+  start_timeout_ms: ms('How long it may take to start, or to be connected, until it has answered `initialize`').default(
+    60_000,
+  ),
   idle_ttl_ms: ms('How long an idle instance lives').default(300_000),
   max_instances: count('Instances at once').default(32),
   spares: z

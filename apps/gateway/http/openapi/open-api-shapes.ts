@@ -16,6 +16,7 @@ export const integer = { type: 'integer' };
 export const flag = { type: 'boolean' };
 export const list = (items: object) => ({ type: 'array', items });
 export const anything = { type: 'object', additionalProperties: true };
+export const anyValue = {};
 export const choice = (...values: string[]) => ({ type: 'string', enum: values });
 export const describedAs = (schema: object, description: string) => ({ ...schema, description });
 export const pageLimit = (most: number) => ({ ...integer, minimum: 1, maximum: most, default: 20 });
@@ -163,7 +164,7 @@ export const callResult = object(
     success: { const: true },
     content: text,
     blocks: list(anything),
-    structured_content: anything,
+    structured_content: anyValue,
     id: text,
     session_id: text,
     duration_ms: number,

@@ -11,7 +11,10 @@ import { listTools } from './list-tools.js';
 import type { ServerPool } from '../pool/pool.js';
 import type { CatalogPublisher } from './publish-catalog.js';
 
-const retryMs = { first: 5_000, most: 60_000 };
+const retryMs = { first: 5_000, most: 60_000, mostOfPrograms: 600_000 };
+/** A program that hangs while it starts is there for a tenth of the time at most, as nobody but the catalog waits for it. */
+const restFactor = 10;
+/** After the start. */
 const listTimeoutMs = 60_000;
 /** Several changes in a row count as one. A server that reports changes endlessly is listed less and less often. */
 const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };
@@ -81,14 +84,16 @@ export class ListedServer {
     if (this.watched.has(connection)) return;
     this.watch(connection);
     const { scope, builtin, forwardHeaders } = this.server;
+    if (this.currentState === 'unavailable') this.onChanged();
     const isForAll = scope === 'shared' && !builtin && forwardHeaders.length === 0;
     if (isForAll && this.listing === undefined) this.onChanged();
   }
 
-  onUnreachable(): void {
+  /** `tookMs`: how long the last attempt took to fail. */
+  onUnreachable(tookMs: number): void {
     if (this.currentState !== 'ready') return;
     this.failure = '';
-    void this.markUnavailable();
+    void this.markUnavailable(tookMs);
   }
 
   /** Stops listing. Resolves when nothing more is published; `ended` resolves when its own instances have ended too. */
@@ -108,10 +113,11 @@ export class ListedServer {
     const { pool, workspaces, publisher, logger } = this.parts;
     const { name } = this.server;
     this.changed = false;
+    const begunAt = performance.now();
     try {
       const listed = await listTools(
         this.server,
-        { pool, workspaces, timeoutMs: listTimeoutMs },
+        { pool, workspaces, timeoutMs: this.server.startTimeoutMs + listTimeoutMs },
         { signal, onConnection: (connection) => this.watch(connection) },
       );
       if (signal.aborted) return;
@@ -123,14 +129,16 @@ export class ListedServer {
       if (signal.aborted) return;
       logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
       this.failure = error instanceof AppError ? `: ${error.message.slice(0, 300)}` : '';
-      await this.markUnavailable();
+      await this.markUnavailable(performance.now() - begunAt);
     }
   }
 
-  private async markUnavailable(): Promise<void> {
+  private async markUnavailable(tookMs: number): Promise<void> {
     this.currentState = 'unavailable';
     this.failures += 1;
-    this.listLater(Math.min(retryMs.most, retryMs.first * 2 ** (this.failures - 1)));
+    const pauseMs = Math.min(retryMs.most, retryMs.first * 2 ** (this.failures - 1));
+    const restMs = this.server.isolation === 'remote' ? 0 : Math.min(retryMs.mostOfPrograms, restFactor * tookMs);
+    this.listLater(Math.max(pauseMs, restMs));
     if (this.stopped.signal.aborted) return;
     await this.write(this.parts.publisher.markUnavailable(this.server.name)).catch(() => undefined);
   }

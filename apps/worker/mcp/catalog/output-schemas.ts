@@ -3,13 +3,13 @@
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
-import type { JsonObject } from '#libs/schemas/json.js';
+import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { SchemaLimits } from './read-definitions.js';
 
 const checkDeadlineMs = 100;
 const maxCompiled = 2_000;
 
-type Check = (value: JsonObject, bytes: number) => string | undefined;
+type Check = (value: Json, bytes: number) => string | undefined;
 
 export class OutputSchemas {
   /** By server and definition hash, least recently used first. Null if the definition has no usable schema. */

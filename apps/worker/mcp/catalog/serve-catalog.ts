@@ -77,8 +77,8 @@ export class CatalogService implements PoolListener {
     this.current(server)?.onConnected(connection);
   }
 
-  onUnreachable(server: ConfiguredServer): void {
-    this.current(server)?.onUnreachable();
+  onUnreachable(server: ConfiguredServer, tookMs: number): void {
+    this.current(server)?.onUnreachable(tookMs);
   }
 
   private current(server: ConfiguredServer): ListedServer | undefined {

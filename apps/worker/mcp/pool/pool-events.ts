@@ -6,8 +6,8 @@ import type { ServerBound } from '../wire/server-bound.js';
 /** Events about servers for the catalog. */
 export interface PoolListener {
   onConnected(server: ConfiguredServer, connection: ToolConnection): void;
-  /** Connecting failed several times in a row; the server is blocked for a while. */
-  onUnreachable(server: ConfiguredServer): void;
+  /** Connecting failed several times in a row, the last time after `tookMs`; the server is blocked for a while. */
+  onUnreachable(server: ConfiguredServer, tookMs: number): void;
 }
 
 /** Why an instance ended, with the text for the log. */

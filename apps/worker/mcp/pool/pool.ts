@@ -65,7 +65,7 @@ export class ServerPool {
     this.spares = new Spares({
       room: (server) => server.maxInstances - this.of(server).length - this.spares.count(server.name),
       isCurrent: (server) => this.isCurrent(server),
-      onFailed: (server, error) => this.countFailure(server, error),
+      onFailed: (server, error, tookMs) => this.countFailure(server, error, tookMs),
       signal: this.stop.signal,
       logger,
     });
@@ -154,8 +154,7 @@ export class ServerPool {
         throw options.signal.aborted ? error : this.refusal(server, 'concurrency');
       });
       try {
-        const { connected, connection: opening } = instance;
-        const connection = await (connected ? opening : unlessAborted(opening, options.signal));
+        const connection = await (instance.connected ? instance.connection : started(instance, options));
         return await work(connection, server).finally(() => connection.closed || this.proven(instance));
       } catch (error) {
         // Other calls on it may still get their answers.
@@ -209,10 +208,12 @@ export class ServerPool {
     const state = { inUse: 0, connected: false, proven: false, wantedUntil: 0 };
     const instance: Instance = { key, server, user, slots, connection, start, ...state };
     this.byKey.set(key, instance);
-    this.spares.used(server);
+    const begunAt = performance.now();
     instance.connection.then(
       (connection) => {
         instance.connected = true;
+        // Not before: a spare of a program that hangs while it starts would be one more of them.
+        this.spares.used(server);
         // Start the idle timeout.
         if (instance.inUse === 0) this.leaveIdle(instance);
         if (instance.leaving === undefined) this.circuits.forget(server.name);
@@ -225,7 +226,7 @@ export class ServerPool {
         this.forget(instance);
         // If we ended the start, the server did not fail, unless it was too slow.
         const ours = instance.closing !== undefined && !(instance.closing === 'unwanted' && isLate(instance));
-        if (instance.leaving === undefined && !ours) this.countFailure(server, error);
+        if (instance.leaving === undefined && !ours) this.countFailure(server, error, performance.now() - begunAt);
       },
     );
     return instance;
@@ -275,12 +276,12 @@ export class ServerPool {
     return new AppError('tool_unavailable', `The tool server '${name}' ${what}`);
   }
 
-  private countFailure(server: ConfiguredServer, error: unknown): void {
+  private countFailure(server: ConfiguredServer, error: unknown, tookMs: number): void {
     if (error instanceof StartRefused) return;
     this.events.onConnect(server.name, 'failed');
     const open = this.circuits.failed(server.name);
     this.logger.warn({ error, metadata: { server: server.name } }, 'a tool server could not be connected');
-    if (open) this.listener?.onUnreachable(server);
+    if (open) this.listener?.onUnreachable(server, tookMs);
   }
 
   /** Undefined if there is room, else resolves when there is. @throws AppError tool_unavailable if all are in use */
@@ -329,6 +330,18 @@ export class ServerPool {
   private remove(instance: Instance, reason: CloseReason): void {
     this.forget(instance);
     this.closing.close(instance, reason);
+  }
+}
+
+/** Nothing of a call has run whose time is over by then. @throws AppError tool_unavailable; the signal's reason */
+async function started({ connection, server }: Instance, { signal, deadline }: UseOptions): Promise<ToolConnection> {
+  try {
+    return await unlessAborted(connection, signal);
+  } catch (error) {
+    if (!signal.aborted || steadyNow() < deadline) throw error;
+    const limit = `its start may take ${server.startTimeoutMs} ms (start_timeout_ms)`;
+    const why = `The tool server '${server.name}' is still starting: ${limit}, which is longer than was left of the call`;
+    throw new AppError('tool_unavailable', why, { cause: error });
   }
 }
 

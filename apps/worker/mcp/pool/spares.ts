@@ -21,7 +21,7 @@ export interface SparesParts {
   /** How many more instances the server may have; 0 if its configuration has changed. */
   room: (server: ConfiguredServer) => number;
   isCurrent: (server: ConfiguredServer) => boolean;
-  onFailed: (server: ConfiguredServer, error: unknown) => void;
+  onFailed: (server: ConfiguredServer, error: unknown, tookMs: number) => void;
   signal: AbortSignal;
   logger: Logger;
 }
@@ -135,6 +135,7 @@ export class Spares {
     server: ConfiguredServer,
     open: NonNullable<ConfiguredServer['spares']>['open'],
   ): Promise<boolean> {
+    const begunAt = performance.now();
     try {
       const instance = await open(this.parts.signal);
       // Meanwhile, instances of sessions have used up the room.
@@ -153,7 +154,7 @@ export class Spares {
       this.end(spare);
       return false;
     } catch (error) {
-      if (!this.parts.signal.aborted) this.parts.onFailed(server, error);
+      if (!this.parts.signal.aborted) this.parts.onFailed(server, error, performance.now() - begunAt);
       return false;
     }
   }

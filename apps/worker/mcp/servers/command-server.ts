@@ -39,7 +39,6 @@ export interface CommandParts {
   /** Shared by all servers of the worker. */
   starts: ServerStarts;
   grace?: EndGrace;
-  connectTimeoutMs?: number | undefined;
   onBound?: (server: string, bound: ServerBound) => void;
   logger: Logger;
 }
@@ -170,7 +169,7 @@ export class CommandServer {
       root: this.isShared ? undefined : host,
       shared: this.isShared,
       sampling: samplingOf(this.server),
-      connectTimeoutMs: parts.connectTimeoutMs,
+      startTimeoutMs: this.server.start_timeout_ms,
     };
     const connection = await parts.starts.run(name, signal, () => connectStdio(process, options));
     return { connection, activity };

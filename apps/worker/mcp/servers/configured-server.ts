@@ -44,6 +44,8 @@ export interface ConfiguredServer {
   slots?: Pick<FairSlots, 'take'> | undefined;
   maxInstances: number;
   idleTtlMs: number;
+  /** From its start, or the first connection, to the answer to its greeting. */
+  startTimeoutMs: number;
   timeoutMs: number;
   maxTimeoutMs: number;
   tools: ServerConfig['tools'];

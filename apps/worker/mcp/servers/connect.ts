@@ -1,47 +1,71 @@
-// Connects to MCP servers, which are programs or reachable over HTTP. Uses earlier discoveries about the server.
-import type { Transport } from '@modelcontextprotocol/client';
-import { abortAfter } from '#libs/concurrency/abort-after.js';
+// Connects to MCP servers, which are programs or reachable over HTTP, within the time that a start may take. Uses earlier
+// discoveries about the server. Who cannot be greeted in the newer way is greeted in the older one.
+import type { PriorDiscovery, Transport } from '@modelcontextprotocol/client';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
-import { asConnectError, isUnknownToHttp } from './connection-errors.js';
+import { AppError } from '#libs/schemas/errors.js';
+import { asConnectError, isUnknownToHttp, mayBeOlder } from './connection-errors.js';
 import { ClientConnection, type ConnectOptions, type EstablishOptions, type ToolConnection } from './connection.js';
-import { connectKnowing } from './discovery.js';
+import { connectKnowing, type Discovery } from './discovery.js';
 import { GuardedTransport } from '../wire/guarded-transport.js';
 import { sseTransport, streamableTransport, type HttpOptions } from '../wire/http-transports.js';
 import { StdioTransport, type StdioOptions } from '../wire/stdio-transport.js';
 
-const connectTimeoutMs = 30_000;
+const legacy: PriorDiscovery = { kind: 'legacy' };
 
 /** @throws AppError tool_unavailable, after the process has ended completely */
 export function connectStdio(process: StdioOptions, options: ConnectOptions): Promise<ToolConnection> {
-  return connectKnowing(options.memory, options.signal, async (known) => {
+  return connectInTime(options, async (known, given) => {
     // Compared to the start of a process, detecting the newer era again is cheap.
     const prior = known?.kind === 'legacy' ? known : undefined;
     const first = new StdioTransport(process);
     try {
-      return await establish(first, { ...options, prior });
+      return await establish(first, { ...given, prior });
     } catch (error) {
+      if (prior !== undefined || options.signal.aborted) throw error;
+      // Perhaps it was the unknown greeting that it was busy with: the next start is spared it.
+      if (given.signal.aborted) options.memory?.keep(legacy);
       // Some old servers exit on an unknown greeting: try once more with the old one.
-      const ended = first.failure?.code === 'tool_crashed';
-      if (!ended || prior !== undefined || options.signal.aborted) throw error;
-      return establish(new StdioTransport(process), { ...options, prior: { kind: 'legacy' } });
+      if (given.signal.aborted || first.failure?.code !== 'tool_crashed') throw error;
+      return establish(new StdioTransport(process), { ...given, prior: legacy });
     }
   });
 }
 
 /** @throws AppError tool_unavailable */
 export function connectHttp(http: HttpOptions, options: ConnectOptions): Promise<ToolConnection> {
-  return connectKnowing(options.memory, options.signal, async (known) => {
-    const given = { ...options, prior: known };
-    const sse = () => establish(sseTransport(http), given, 'sse');
+  return connectInTime(options, async (known, given) => {
+    const streamable = (prior?: PriorDiscovery) => establish(streamableTransport(http), { ...given, prior }, 'http');
+    // There is none of the newer era.
+    const sse = () => establish(sseTransport(http), { ...given, prior: legacy }, 'sse');
     const transport = http.transport ?? known?.transport;
     if (transport === 'sse') return sse();
-    try {
-      return await establish(streamableTransport(http), given, 'http');
-    } catch (error) {
-      if (transport === 'http' || !isUnknownToHttp(error)) throw error;
+    const connecting = streamable(known).catch((error: unknown) => {
+      if (known !== undefined || given.signal.aborted || !mayBeOlder(error)) throw error;
+      return streamable(legacy);
+    });
+    return connecting.catch((error: unknown) => {
+      if (transport === 'http' || given.signal.aborted || !isUnknownToHttp(error)) throw error;
       return sse().catch(() => {
         throw error;
       });
+    });
+  });
+}
+
+/** All attempts together have the time of a start. */
+function connectInTime(
+  options: ConnectOptions,
+  connect: (known: Discovery | undefined, given: ConnectOptions) => Promise<ToolConnection>,
+): Promise<ToolConnection> {
+  const { memory, startTimeoutMs } = options;
+  return connectKnowing(memory, options.signal, async (known) => {
+    const limit = new AbortController();
+    const why = `it was not ready within ${startTimeoutMs} ms, which is its start_timeout_ms`;
+    const timer = setTimeout(() => limit.abort(new AppError('tool_timeout', why)), startTimeoutMs);
+    try {
+      return await connect(known, { ...options, signal: AbortSignal.any([options.signal, limit.signal]) });
+    } finally {
+      clearTimeout(timer);
     }
   });
 }
@@ -62,11 +86,10 @@ export async function establish(
       ...(options.sampling === undefined ? [] : ['sampling/createMessage']),
     ],
   });
-  const timeout = options.connectTimeoutMs ?? connectTimeoutMs;
+  const { signal } = options;
   const connection = new ClientConnection(guard, options);
-  const signal = AbortSignal.any([options.signal, abortAfter(timeout)]);
   try {
-    await unlessAborted(connection.open(signal, timeout), signal);
+    await unlessAborted(connection.open(signal), signal);
   } catch (error) {
     const failure = connection.failure;
     await guard.close().catch(() => undefined);

@@ -11,7 +11,8 @@ import {
 } from '@modelcontextprotocol/client';
 import { AppError, type ToolErrorCode } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
-import { missingAnswer, tooLargeAnswer, unreadableAnswer } from '../wire/guarded-transport.js';
+import { missingAnswer, tooLargeAnswer } from '../wire/guarded-transport.js';
+import { unreadableAnswer } from '../wire/read-message.js';
 
 /** The server has lost the session. It ran nothing, so the call can be repeated in a new one. */
 export class SessionLost extends AppError {
@@ -22,8 +23,8 @@ export class SessionLost extends AppError {
 
 const maxErrorLength = 2_000;
 const invalidParams = -32_602;
-/** Invalid request, unknown method, unsupported version. */
-const notKnown: ReadonlySet<number> = new Set([-32_600, -32_601, -32_022]);
+/** A request that cannot be read, an invalid one, unknown method, unsupported version. */
+const notKnown: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -32_022]);
 const unknownOverHttp = [400, 404, 405, 406, 415];
 
 const protocolCodes: Partial<Record<number, ToolErrorCode>> = {
@@ -97,9 +98,7 @@ function asHttpError(error: SdkHttpError, because: (code: ToolErrorCode, message
 
 /** The error for a failure to connect, with the cause as far as it may be shown. */
 export function asConnectError(error: unknown): AppError {
-  const reason =
-    error instanceof DOMException && error.name === 'TimeoutError' ? 'it did not answer in time' : undefined;
-  const { message } = reason === undefined ? asCallError(rootOf(error), {}) : { message: reason };
+  const { message } = asCallError(rootOf(error), {});
   return new AppError('tool_unavailable', `The tool server could not be connected: ${message}`, { cause: error });
 }
 
@@ -118,9 +117,15 @@ export function isSessionLost(error: unknown): boolean {
   return status === 404 || (status === 400 && /\bsession\b|\bnot initialized\b/i.test(error.message));
 }
 
-/** Whether the server may be of another era: it refused the request, or sent an unexpected kind of answer. */
-export function misunderstanding(error: unknown): 'refused' | 'answered' | undefined {
-  if (error instanceof SdkHttpError) return unknownOverHttp.includes(error.data.status) ? 'refused' : undefined;
+/**
+ * Whether the server may be of another era: it refused the request, or sent an unexpected kind of answer. Some fail over
+ * what they do not know, which says that nothing ran only if the request runs nothing.
+ */
+export function misunderstanding(error: unknown, runsNothing: boolean): 'refused' | 'answered' | undefined {
+  if (error instanceof SdkHttpError) {
+    const { status } = error.data;
+    return unknownOverHttp.includes(status) || (runsNothing && status >= 500) ? 'refused' : undefined;
+  }
   if (error instanceof ProtocolError) return notKnown.has(error.code) ? 'refused' : undefined;
   return error instanceof SdkError && error.code === SdkErrorCode.InvalidResult ? 'answered' : undefined;
 }
@@ -129,4 +134,13 @@ export function misunderstanding(error: unknown): 'refused' | 'answered' | undef
 export function isUnknownToHttp(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
   return cause instanceof SdkHttpError && unknownOverHttp.includes(cause.data.status);
+}
+
+/** Whether a server that was greeted in the newer way may answer the older greeting: it is there, and lets us in. */
+export function mayBeOlder(error: unknown): boolean {
+  const cause = rootOf(error instanceof AppError ? error.cause : error);
+  if (cause instanceof UnauthorizedError || cause instanceof InsufficientScopeError) return false;
+  // With these, the SDK itself has used the older greeting.
+  if (cause instanceof SdkHttpError) return ![401, 403, ...unknownOverHttp].includes(cause.data.status);
+  return !(cause instanceof AppError && cause.code === 'tool_unavailable');
 }

@@ -74,7 +74,8 @@ export interface ConnectOptions {
   signal: AbortSignal;
   /** How long a cancelled tool may take to stop. */
   cancelGraceMs: number;
-  connectTimeoutMs?: number | undefined;
+  /** For all attempts together. */
+  startTimeoutMs: number;
   /** The directory announced to the server as its root. */
   root?: string | undefined;
   /** Sessions share the connection: a question that does not name its call may be of another session. */
@@ -91,7 +92,7 @@ export interface EstablishOptions extends ConnectOptions {
   prior?: PriorDiscovery | undefined;
 }
 
-/** A program that does not answer the newer greeting within this time is an older server. */
+/** Who does not answer the newer greeting within this time is greeted as an older server. */
 const probeTimeoutMs = 5_000;
 const listTimeoutMs = 15_000;
 const maxListPages = 100;
@@ -119,7 +120,7 @@ export class ClientConnection implements ToolConnection {
     private readonly guard: GuardedTransport,
     private readonly options: EstablishOptions,
   ) {
-    const { root, prior, sampling } = options;
+    const { root, prior, sampling, startTimeoutMs } = options;
     this.unproven = prior?.kind === 'modern';
     const onChanged = () => notify(this.changedListeners);
     this.client = new Client(
@@ -130,7 +131,7 @@ export class ClientConnection implements ToolConnection {
           ...(root === undefined ? {} : { roots: {} }),
           ...(sampling === undefined ? {} : { sampling: {} }),
         },
-        versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeTimeoutMs } },
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(probeTimeoutMs, startTimeoutMs / 4) } },
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       },
     );
@@ -174,14 +175,16 @@ export class ClientConnection implements ToolConnection {
   }
 
   /** May never settle if the server ends right after its greeting, so the caller needs a deadline. */
-  async open(signal: AbortSignal, timeout: number): Promise<void> {
+  async open(signal: AbortSignal): Promise<void> {
     const closed = new Promise<never>((_resolve, reject) => {
       // Without a failure, the SDK rejects with its own reason.
       const onclose = () => void (this.failure === undefined || reject(this.failure));
       Object.assign(this.guard, { onclose });
     });
     closed.catch(() => undefined);
-    const { prior } = this.options;
+    const { prior, startTimeoutMs } = this.options;
+    // The signal has the real deadline.
+    const timeout = startTimeoutMs + 5_000;
     const connecting = this.client.connect(this.guard, { signal, timeout, ...(prior === undefined ? {} : { prior }) });
     await Promise.race([connecting, closed]);
     // The SDK has only this hook.
@@ -297,7 +300,7 @@ export class ClientConnection implements ToolConnection {
   private callError(error: unknown, toolName?: string): AppError {
     if (isBrokenQuestion(error)) return new AppError('tool_failed', 'The tool asked something that cannot be read');
     if (this.guard.sessionId !== undefined && isSessionLost(error)) return new SessionLost();
-    const misunderstood = this.unproven ? misunderstanding(error) : undefined;
+    const misunderstood = this.unproven ? misunderstanding(error, toolName === undefined) : undefined;
     if (misunderstood !== undefined) {
       this.options.memory?.forget();
       // The refused request ran nothing: a new connection detects the era.

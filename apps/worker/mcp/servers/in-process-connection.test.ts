@@ -85,7 +85,7 @@ const ways = {
     const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
     await server.connect(serverSide);
     const { signal } = new AbortController();
-    return establish(clientSide, { signal, cancelGraceMs: 60_000, prior: { kind: 'legacy' } });
+    return establish(clientSide, { signal, cancelGraceMs: 60_000, startTimeoutMs: 60_000, prior: { kind: 'legacy' } });
   },
 };
 

@@ -77,6 +77,7 @@ function configuredServer(name: string, server: ServerConfig, config: ServerPart
     concurrency: builtin ? config.worker.concurrency : server.concurrency,
     maxInstances: server.max_instances,
     idleTtlMs: server.idle_ttl_ms,
+    startTimeoutMs: server.start_timeout_ms,
     timeoutMs,
     maxTimeoutMs: Math.max(timeoutMs, server.max_timeout_ms ?? config.tools.max_timeout_ms),
     tools: server.tools,
@@ -117,7 +118,7 @@ function openerOf(name: string, server: ServerConfig, parts: ServerParts): Opene
 
 /** The operator has chosen the URL, so it may be private. Redirects are not followed. */
 function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key: DiscoveryKey): OpenServer {
-  const { config, connectTimeoutMs } = parts;
+  const { config } = parts;
   const maxTimeoutMs = server.max_timeout_ms ?? config.tools.max_timeout_ms;
   const onBound = (bound: ServerBound) => parts.onBound?.(key.server, bound);
   const http = {
@@ -142,7 +143,7 @@ function openUrl(server: ServerConfig & { url: string }, parts: ServerParts, key
         cancelGraceMs: config.tools.cancel_grace_ms,
         onBound,
         memory: credential === undefined ? shared : memoryOf({ ...key, credential }, parts),
-        connectTimeoutMs,
+        startTimeoutMs: server.start_timeout_ms,
         shared: (server.scope ?? 'shared') === 'shared',
         sampling: samplingOf(server),
       },

@@ -5,8 +5,8 @@ import { maxValues, ValueCounter } from './value-counter.js';
 
 export type EventBound = 'message_bytes' | 'message_values' | 'noise';
 
-const newline = 0x0a;
-const carriageReturn = 0x0d;
+export const newline = 0x0a;
+export const carriageReturn = 0x0d;
 /** How much of a line is kept to recognise it: `event: message` is the longest that counts. */
 const maxHead = 16;
 /** Lines besides its data that an event may have for free: its type, its id, its retry time. */
@@ -86,7 +86,8 @@ export class EventLines {
   }
 }
 
-function position(chunk: Buffer, byte: number, from: number): number {
+/** Of the next such byte, or the end. */
+export function position(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from);
   return at === -1 ? chunk.length : at;
 }

@@ -1,6 +1,6 @@
 // Splits bytes into lines and parses JSON-RPC. Lines are bounded; invalid messages are reported, never thrown.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { isJsonObject } from '#libs/schemas/json.js';
+import { readMessage } from './read-message.js';
 
 const newline = 0x0a;
 
@@ -52,10 +52,6 @@ export function readFrame(line: Buffer): JSONRPCMessage[] | undefined {
   } catch {
     return undefined;
   }
-  const messages = Array.isArray(value) ? (value as unknown[]) : [value];
-  return messages.every(isMessage) ? messages : undefined;
-}
-
-function isMessage(value: unknown): value is JSONRPCMessage {
-  return isJsonObject(value) && value['jsonrpc'] === '2.0' && ('method' in value || 'id' in value);
+  const messages = (Array.isArray(value) ? (value as unknown[]) : [value]).map((each) => readMessage(each));
+  return messages.every((each) => each !== undefined) ? messages : undefined;
 }

@@ -1,12 +1,19 @@
 // Between the SDK's client and any transport: a server's message reaches the client only if it answers a request, has a
 // readable shape, and does not exceed the rate we can process. Progress goes straight to its call, in order: the SDK
 // delivers it late, so that a result overtakes it.
-import type { JSONRPCMessage, MessageExtraInfo, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+import {
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type MessageExtraInfo,
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import { CountWindow, FloodGate } from './flood-gate.js';
 import { messageSize } from './message-size.js';
+import { type Id, readResult, unreadable } from './read-message.js';
 import type { OnServerBound } from './server-bound.js';
 
 export interface Progress {
@@ -27,9 +34,7 @@ export interface GuardOptions {
   onBound?: OnServerBound | undefined;
 }
 
-/** Our own error code for unreadable answers. */
-export const unreadableAnswer = -32_099;
-/** The same for a request whose stream ended without an answer. */
+/** Our own error code, as `unreadableAnswer`, for a request whose stream ended without an answer. */
 export const missingAnswer = -32_098;
 /** The same for an answer that exceeds the size limit. */
 export const tooLargeAnswer = -32_097;
@@ -38,7 +43,6 @@ export const tooLargePhrase = 'larger than what is read';
 
 const maxDepth = 256;
 const answeredStreamMs = 1_000;
-const maxErrorLength = 2_000;
 const maxIdLength = 1_024;
 const maxProgressMessage = 2_000;
 const secondMs = 1_000;
@@ -51,7 +55,6 @@ const methodNotFound = -32_601;
 /** The assumed size of an event over HTTP that is not a message: its real size is no longer known. */
 const unreadableBytes = 64 * 1024;
 
-type Id = string | number;
 type Message = Record<string, unknown>;
 type OutgoingParams = { requestId?: Id; _meta?: { progressToken?: string } };
 
@@ -60,7 +63,7 @@ export class GuardedTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport['onmessage'];
   /** Unanswered requests, with their progress tokens. */
-  private readonly asked = new Map<Id, { controller: AbortController; token?: string }>();
+  private readonly asked = new Map<Id, { method: string; controller: AbortController; token?: string }>();
   private readonly progress = new Map<string, ProgressListener>();
   private readonly timers = new Set<NodeJS.Timeout>();
   /** Streams that have delivered their answer, and when to end them. */
@@ -119,7 +122,7 @@ export class GuardedTransport implements Transport {
     if (method === undefined || id === undefined) return this.inner.send(message, options);
     const controller = new AbortController();
     const token = params?._meta?.progressToken;
-    this.asked.set(id, { controller, ...(token === undefined ? {} : { token }) });
+    this.asked.set(id, { method, controller, ...(token === undefined ? {} : { token }) });
     const given = options?.requestSignal;
     try {
       await this.inner.send(message, {
@@ -188,9 +191,9 @@ export class GuardedTransport implements Transport {
 
   /** Foreign, duplicate and late answers count as noise. */
   private answered(read: Message, extra?: MessageExtraInfo): void {
-    const id = read['id'] as Id;
-    const asked = this.asked.get(id);
-    if (asked === undefined) {
+    const id = this.idOf(read);
+    const asked = id === undefined ? undefined : this.asked.get(id);
+    if (id === undefined || asked === undefined) {
       this.isAffordable(this.sizeOf(read));
       return;
     }
@@ -200,20 +203,26 @@ export class GuardedTransport implements Transport {
     const goesOn = isJsonObject(result) && result['resultType'] === 'input_required';
     if (asked.token !== undefined && !goesOn) this.progress.delete(asked.token);
     if (this.hasPerRequestStream) this.endStreamLater(id, asked.controller);
-    this.onmessage?.(this.readable(read, id), extra);
+    this.onmessage?.(this.readable(read, id, asked.method), extra);
   }
 
-  private readable(read: Message, id: Id): JSONRPCMessage {
+  /** Some servers write numbers as text, and no id where they could not read the request: then there must be only one. */
+  private idOf({ id, error }: Message): Id | undefined {
+    if (typeof id === 'string' && !this.asked.has(id)) return id === '' ? undefined : Number(id);
+    if (id === undefined && error !== undefined && this.asked.size === 1) return this.asked.keys().next().value;
+    return id as Id | undefined;
+  }
+
+  private readable(read: Message, id: Id, method: string): JSONRPCMessage {
     const { error, result } = read;
-    if (isJsonObject(error) && result === undefined && Number.isInteger(error['code'])) {
-      const said = typeof error['message'] === 'string' ? error['message'].slice(0, maxErrorLength) : '';
-      return { jsonrpc: '2.0', id, error: { code: error['code'] as number, message: said, data: error['data'] } };
-    }
-    if (error === undefined && isJsonObject(result)) {
-      const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result) : result;
-      if (bounded !== undefined) return { ...read, result: bounded } as JSONRPCMessage;
-    }
-    return failure(id, unreadableAnswer, 'The tool server sent an answer that cannot be read');
+    if (error !== undefined) return { jsonrpc: '2.0', id, error } as JSONRPCMessage;
+    const bounded = exceedsDepth(read, maxDepth) ? withoutDeepTools(result as JsonObject) : (result as JsonObject);
+    if (bounded === undefined) return unreadable(id);
+    const known = readResult(bounded, method);
+    const message: JSONRPCMessage = { jsonrpc: '2.0', id, result: known };
+    // The SDK would drop it, and its request would wait. Its schema asks only for a readable `_meta`.
+    const isTaken = known['_meta'] === undefined || isJSONRPCResultResponse(message);
+    return isTaken ? message : { jsonrpc: '2.0', id, result: { ...known, _meta: undefined } };
   }
 
   private progressed(params: unknown): void {

@@ -201,10 +201,9 @@ verifies('tools.hostile-servers', 'a start that fails, and one that is refused b
 });
 
 verifies('tools.hostile-servers', 'a protocol or capabilities that there are not', async () => {
-  for (const name of ['future', 'numbered']) {
-    const failed = servers.call(name, 'echo');
-    await expect(failed, name).rejects.toMatchObject({ code: 'tool_unavailable' });
-  }
+  await expect(servers.call('numbered', 'echo')).rejects.toMatchObject({ code: 'tool_unavailable' });
+  // One that is not known yet: its server speaks an older one with an older client.
+  await expect(servers.call('future', 'echo', { args: { text: 'x' } })).resolves.toMatchObject(text('x'));
   await expect(servers.call('proto', 'echo', { args: { text: 'x' } })).resolves.toMatchObject(text('x'));
   await unharmed();
 });

@@ -1,0 +1,118 @@
+// A server's JSON as a message that the SDK takes, whose schemas are strict: an optional member that is null is read as
+// absent, what does not belong to a message is dropped. Data stays as it came: structured content, arguments, schemas.
+import {
+  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
+  type JSONRPCMessage,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/client';
+import { isJsonObject, type Json, type JsonObject, textOrEmpty } from '#libs/schemas/json.js';
+
+export type Id = string | number;
+
+/** Our own error code for unreadable answers. */
+export const unreadableAnswer = -32_099;
+const maxErrorLength = 2_000;
+
+/** The same object if no member is null. */
+export function withoutNulls<T extends object>(object: T): T {
+  if (!Object.values(object).includes(null)) return object;
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null)) as T;
+}
+
+/** `asked`: the request that an answer without an id can only belong to. Undefined if it is no message. */
+export function readMessage(value: unknown, asked?: Id): JSONRPCMessage | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { jsonrpc, method, id = asked, params, result, error } = withoutNulls(value);
+  if (method !== undefined) return jsonrpc === '2.0' ? toRequest({ method, id: value['id'], params }) : undefined;
+  // Before version 2 there was no such member.
+  if (jsonrpc !== '2.0' && !(jsonrpc === undefined && (isJsonObject(result) || isJsonObject(error)))) return undefined;
+  const isId = typeof id === 'string' || typeof id === 'number';
+  if (!isId) return error === undefined ? undefined : { jsonrpc: '2.0', error: readError(error) };
+  if (isJsonObject(result) && error === undefined) return { jsonrpc: '2.0', id, result: withReadableMeta(result) };
+  return { jsonrpc: '2.0', id, error: result === undefined ? readError(error) : readError(undefined) };
+}
+
+export const unreadable = (id: Id): JSONRPCMessage => ({ jsonrpc: '2.0', id, error: readError(undefined) });
+
+function toRequest({ method, id, params }: Record<'method' | 'id' | 'params', unknown>): JSONRPCMessage {
+  const read = isJsonObject(params) ? { params: withReadableMeta(withoutNulls(params)) } : {};
+  return { jsonrpc: '2.0', method, ...(id == null ? {} : { id }), ...read } as JSONRPCMessage;
+}
+
+function readError(error: unknown): { code: number; message: string; data?: unknown } {
+  if (!isJsonObject(error) || !Number.isInteger(error['code'])) {
+    return { code: unreadableAnswer, message: 'The tool server sent an answer that cannot be read' };
+  }
+  const { code, message, data } = error;
+  const said = typeof message === 'string' ? message.slice(0, maxErrorLength) : '';
+  return { code: code as number, message: said, ...(data == null ? {} : { data }) };
+}
+
+/** Nothing here depends on what a server says there beside its message. */
+function withReadableMeta<T extends JsonObject>(object: T): T {
+  const { _meta: meta, ...bare } = object;
+  if (meta === undefined) return object;
+  return (isJsonObject(meta) ? { ...bare, _meta: withoutNulls(meta) } : bare) as T;
+}
+
+/** The result of a request, as far as it is used here. */
+export function readResult(result: JsonObject, method: string): JsonObject {
+  const read = withoutNulls(result);
+  switch (method) {
+    case 'initialize':
+      return { ...read, ...readGreeting(read) };
+    case 'server/discover':
+      return { ...read, capabilities: readCapabilities(read['capabilities']) };
+    case 'tools/list':
+      return withEntries(read, 'tools', readMembers);
+    case 'tools/call':
+      return withEntries(read, 'content', readMembers);
+    default:
+      return read;
+  }
+}
+
+function readGreeting({ protocolVersion, capabilities, serverInfo, instructions }: JsonObject): JsonObject {
+  const { name, version } = isJsonObject(serverInfo) ? serverInfo : {};
+  return {
+    protocolVersion: knownVersion(protocolVersion),
+    capabilities: readCapabilities(capabilities),
+    serverInfo: { name: textOrEmpty(name), version: textOrEmpty(version) },
+    instructions: textOrEmpty(instructions),
+  };
+}
+
+function readCapabilities(capabilities: unknown): JsonObject {
+  const tools = isJsonObject(capabilities) ? capabilities['tools'] : undefined;
+  return isJsonObject(tools) ? { tools: { listChanged: tools['listChanged'] === true } } : {};
+}
+
+const olderVersions = SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < '2026').toSorted();
+
+/** Of a revision that is not known here, the last one before it is spoken. */
+function knownVersion(version: Json | undefined): Json {
+  if (version === undefined) return DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
+  if (typeof version !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(version)) return version;
+  return olderVersions.findLast((known) => known <= version) ?? olderVersions[0]!;
+}
+
+/** The same object if every entry is as it was. */
+function withEntries(result: JsonObject, member: string, read: (entry: Json) => Json): JsonObject {
+  const entries = result[member];
+  if (!Array.isArray(entries)) return result;
+  const changed = entries.map((entry) => read(entry));
+  return changed.some((entry, at) => entry !== entries[at]) ? { ...result, [member]: changed } : result;
+}
+
+/** The members of a tool or a block, and of what it has of the protocol's own inside. */
+function readMembers(entry: Json): Json {
+  if (!isJsonObject(entry)) return entry;
+  let read = withoutNulls(entry);
+  for (const member of ['annotations', 'resource', '_meta']) {
+    const inner = read[member];
+    if (!isJsonObject(inner)) continue;
+    const bare = withoutNulls(inner);
+    if (bare !== inner) read = { ...read, [member]: bare };
+  }
+  return read;
+}
