@@ -16,6 +16,8 @@ export const modelRequirements = {
   'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
   'models.families.restart':
     'a message that begins again in the middle of a stream is told once, and none of its first calls run',
+  'models.families.result-order':
+    'results stand directly behind their calls, in the order of the calls, however a caller posts them',
   'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
   'models.families.state':
     'thinking and signatures go back unchanged, in their place, to the provider that made them only',
