@@ -62,6 +62,12 @@ export const providerSchema = z.strictObject({
     .enum(['minted', 'alphanumeric9'])
     .default('minted')
     .describe('Mistral accepts only nine letters and digits'),
+  images: z
+    .boolean()
+    .optional()
+    .describe(
+      "OpenAI-compatible: whether pictures in tools' results are sent; default: unless a model is known as text-only",
+    ),
   prompt_caching: z.boolean().default(false).describe('Anthropic: cache tools and system text'),
   max_response_bytes: bytes('Largest answer').default(64 * 1024 * 1024),
 });

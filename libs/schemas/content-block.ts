@@ -30,6 +30,9 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
 
 export type ContentBlock = z.infer<typeof contentBlockSchema>;
 
+/** The type of a link that a caller gave as a picture of its result. Other links are for the model to decide about. */
+export const anyImage = 'image/*';
+
 /** The blocks as text, for readers of text only (a model's `tool` message, `content` of the tools API). */
 export function contentText(blocks: readonly ContentBlock[]): string {
   return blocks.map(blockText).join('\n');

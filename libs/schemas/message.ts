@@ -10,7 +10,7 @@ export interface ToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
-  /** What a vendor needs returned with the call: `{google: {thought_signature}}`. */
+  /** What Google needs returned with the call: `{google: {thought_signature}}`. Calls may have other members of a vendor. */
   extra_content?: JsonObject;
 }
 

@@ -24,10 +24,10 @@ export type ModelEvent =
   | { type: 'reasoning_delta'; text: string; choice?: number }
   /**
    * `id` is the provider's own and may repeat between calls and rounds; `index` counts calls of this message from 0.
-   * `extraContent` is what the vendor wants back with the call.
+   * `extras` are other members of the call, which the vendor wants back: `extra_content`, signatures.
    */
-  | { type: 'tool_call_start'; index: number; id: string; name: string; extraContent?: JsonObject }
-  | { type: 'tool_call_delta'; index: number; arguments: string }
+  | { type: 'tool_call_start'; index: number; id: string; name: string; extras?: JsonObject }
+  | { type: 'tool_call_delta'; index: number; arguments: string; extras?: JsonObject }
   /** Once per complete call. `arguments` is JSON text of an object unless `parseError` says, in our words, why not. */
   | { type: 'tool_call_end'; index: number; id: string; name: string; arguments: string; parseError?: string }
   | { type: 'usage'; usage: Usage }

@@ -44,10 +44,11 @@ export type TurnEvent =
       type: 'tool_call';
       index: number;
       clientIndex: number | null;
-      /** `id`, `name` and `extraContent` on the first fragment only. */
+      /** `id` and `name` on the first fragment only. */
       id?: string;
       name?: string;
-      extraContent?: JsonObject;
+      /** Other members of the call, for the caller to send back: `extra_content`. */
+      extras?: JsonObject;
       /** For a call that runs here, on its first fragment, if its tool is known. */
       server?: string;
       arguments: string;

@@ -16,6 +16,8 @@ export const modelRequirements = {
   'models.families.request': 'a request is written as its family wants it; what a family cannot say is refused by name',
   'models.families.restart':
     'a message that begins again in the middle of a stream is told once, and none of its first calls run',
+  'models.families.result-order':
+    'results stand directly behind their calls, in the order of the calls, however a caller posts them',
   'models.families.schemas': 'a schema is widened to what a family can say, never narrowed, and what was lost is told',
   'models.families.state':
     'thinking and signatures go back unchanged, in their place, to the provider that made them only',
@@ -29,6 +31,9 @@ export const modelRequirements = {
   'models.openai.choices': 'with n > 1 each choice keeps its index and its finish reason',
   'models.openai.content-type': 'streamed or whole is told by the content type of the answer',
   'models.openai.extras': 'members of an answer that are not known are passed on',
+  'models.openai.kept-members':
+    'members of a message or a call that a provider wants back go back to it as they came, and to no other',
+  'models.openai.known-servers': 'a server is sent only roles, fields and orders of messages that it takes',
   'models.openai.quirks': 'every known way in which OpenAI-compatible upstreams differ comes to the same events',
   'models.openai.reasoning-replay': 'reasoning goes back to the models that want it, and only to them',
   'models.openai.request': 'an upstream is sent what the caller sent, and only what it understands',

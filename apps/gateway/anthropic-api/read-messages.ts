@@ -1,6 +1,6 @@
 // Translates Anthropic's messages to ours. An assistant message may contain several rounds, with server calls and their
 // results; `readRounds` splits it.
-import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import { anyImage, type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
 import { roundSeparator } from '../chat/turn-state.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
@@ -96,7 +96,7 @@ function resultBlocks(content: ResultContent): ContentBlock[] {
     if (block.type === 'image') {
       const { source } = block;
       return source.type === 'url'
-        ? { type: 'resource_link', uri: source.url, name: 'image' }
+        ? { type: 'resource_link', uri: source.url, name: 'image', mimeType: anyImage }
         : { type: 'image', data: source.data, mimeType: source.media_type };
     }
     if (block.source.type !== 'base64') return { type: 'text', text: documentText(block) };

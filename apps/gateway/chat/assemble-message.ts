@@ -3,6 +3,7 @@
 import type { Flow } from '#libs/concurrency/flow.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { mintCallId } from '#libs/schemas/identifiers.js';
+import type { JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ProviderState } from '#libs/schemas/message.js';
 import type { AnswerExtras, FinishReason } from '#libs/schemas/model-event.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
@@ -126,9 +127,9 @@ export class MessageAssembler {
         break;
       case 'tool_call_delta': {
         const call = this.open.get(event.index);
-        if (call === undefined || event.arguments === '') break;
+        if (call === undefined || (event.arguments === '' && event.extras === undefined)) break;
         call.arguments += event.arguments;
-        told.push({ type: 'tool_call', ...numbersOf(call), arguments: event.arguments });
+        told.push({ type: 'tool_call', ...numbersOf(call), ...extrasOf(event), arguments: event.arguments });
         break;
       }
       case 'tool_call_end':
@@ -160,7 +161,8 @@ export class MessageAssembler {
     told.push(content);
   }
 
-  private begin({ index, name, extraContent }: EventOf<'tool_call_start'>, told: TurnEvent[]): void {
+  private begin(event: EventOf<'tool_call_start'>, told: TurnEvent[]): void {
+    const { index, name } = event;
     const { isClientCall, numbering, idsAreKept, serverOf } = this.options;
     if (isClientCall === undefined) return;
     const call: OpenCall = {
@@ -179,7 +181,7 @@ export class MessageAssembler {
       id: call.id,
       name,
       ...(server === undefined ? {} : { server }),
-      ...(extraContent === undefined ? {} : { extraContent }),
+      ...extrasOf(event),
       arguments: '',
     });
   }
@@ -211,6 +213,7 @@ export class MessageAssembler {
 }
 
 const numbersOf = (call: OpenCall) => ({ index: call.number, clientIndex: call.clientNumber });
+const extrasOf = ({ extras }: { extras?: JsonObject }) => (extras === undefined ? {} : { extras });
 const choiceOf = (event: { choice?: number }) => (event.choice === undefined ? {} : { choice: event.choice });
 
 function toAssembledCall({ id, name, arguments: text, parseError }: OpenCall): AssembledCall {

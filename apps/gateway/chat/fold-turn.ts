@@ -4,6 +4,7 @@ import { type Json, type JsonObject, isJsonObject } from '#libs/schemas/json.js'
 import type { ToolCall } from '#libs/schemas/message.js';
 import type { ToolExecution, TurnEvent } from '#libs/schemas/turn-event.js';
 import { noUsage, type Usage } from '#libs/schemas/usage.js';
+import { mergeMembers } from '../models/conversation/merge-members.js';
 
 export interface AnswerChoice {
   text: string;
@@ -92,11 +93,12 @@ export class TurnFold {
         id: event.id,
         type: 'function',
         function: { name: event.name ?? '', arguments: '' },
-        ...(event.extraContent === undefined ? {} : { extra_content: event.extraContent }),
       };
     }
     const call = toolCalls[event.clientIndex];
-    if (call !== undefined) call.function.arguments += event.arguments;
+    if (call === undefined) return;
+    call.function.arguments += event.arguments;
+    if (event.extras !== undefined) mergeMembers(call as unknown as JsonObject, event.extras);
   }
 
   private addExtras(choice: AnswerChoice, extras: AnswerExtras | undefined): void {

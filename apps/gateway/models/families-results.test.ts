@@ -33,8 +33,23 @@ const last = (kind: Kind, model: string) => {
   return (request[kind === 'gemini' ? 'contents' : 'messages'] as object[]).at(-1);
 };
 
-verifies('models.tool-results', 'OpenAI takes text alone', () => {
-  expect(last('openai', 'gpt-4o')).toEqual({ role: 'tool', tool_call_id: 'c1', content: told });
+verifies('models.tool-results', 'OpenAI takes text, and pictures behind the results', () => {
+  expect(last('openai', 'deepseek-chat')).toEqual({ role: 'tool', tool_call_id: 'c1', content: told });
+  const sent = written('openai', { messages, tools: [{ name: 'look' }], model: 'gpt-4o' })['messages'] as object[];
+  expect(sent.slice(2)).toEqual([
+    {
+      role: 'tool',
+      tool_call_id: 'c1',
+      content: told.replace('[image image/png, 3 bytes]', '[image image/png, 3 bytes: picture 1 below]'),
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Picture 1:' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,BBBB' } },
+      ],
+    },
+  ]);
 });
 
 verifies('models.tool-results', 'Anthropic takes pictures and documents, the rest is named', () => {

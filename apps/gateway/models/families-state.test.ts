@@ -102,7 +102,7 @@ verifies('models.families.state', 'Gemini’s signatures and ids, on the parts t
 verifies('models.families.state', 'Gemini’s signature is offered with the call, and taken back from it', async () => {
   const started = (await readStream('gemini', signedChunks)).find(({ type }) => type === 'tool_call_start');
   const extra_content = { google: { thought_signature: 's1' } };
-  expect(started).toMatchObject({ extraContent: extra_content });
+  expect(started).toMatchObject({ extras: { extra_content } });
   const messages: ChatMessage[] = [
     { role: 'user', content: 'x' },
     { role: 'assistant', content: null, tool_calls: [{ ...call('c', 'f'), extra_content }] },

@@ -74,10 +74,9 @@ export function deltaOf(event: Extract<TurnEvent, { type: 'content' | 'reasoning
       return { reasoning_content: event.text };
     case 'tool_call': {
       const index = event.clientIndex ?? event.index;
-      const { id, name = '', arguments: text, extraContent } = event;
-      if (id === undefined) return { tool_calls: [{ index, function: { arguments: text } }] };
-      const extra: JsonObject = extraContent === undefined ? {} : { extra_content: extraContent };
-      return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: text }, ...extra }] };
+      const { id, name = '', arguments: text, extras } = event;
+      if (id === undefined) return { tool_calls: [{ ...extras, index, function: { arguments: text } }] };
+      return { tool_calls: [{ ...extras, index, id, type: 'function', function: { name, arguments: text } }] };
     }
   }
 }

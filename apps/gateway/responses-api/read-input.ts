@@ -1,5 +1,5 @@
 // Translates the input items of a responses request to messages. `readRounds` splits an assistant's items into rounds.
-import { type ContentBlock, contentText } from '#libs/schemas/content-block.js';
+import { anyImage, type ContentBlock, contentText } from '#libs/schemas/content-block.js';
 import type { ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { readRounds, toCall, type TurnPiece } from '../chat-apis/read-rounds.js';
 import type { InputItem, InputPart, MessageItem } from './response-request.schema.js';
@@ -100,9 +100,10 @@ function readOutput({ call_id, output }: Item<'function_call_output'>): ToolMess
     const url = part.type === 'input_image' ? part.image_url : part.file_data;
     const name = part.type === 'input_image' ? 'image' : (part.filename ?? 'file');
     const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
-    if (data === null) return { type: 'resource_link', uri: url, name };
+    const isImage = part.type === 'input_image';
+    if (data === null) return { type: 'resource_link', uri: url, name, ...(isImage && { mimeType: anyImage }) };
     const [, mimeType, bytes] = data as unknown as [string, string, string];
-    if (part.type === 'input_image') return { type: 'image', data: bytes, mimeType };
+    if (isImage) return { type: 'image', data: bytes, mimeType };
     return { type: 'resource', resource: { uri: `file:${name}`, mimeType, blob: bytes } };
   });
   const onlyText = blocks.every(({ type }) => type === 'text');

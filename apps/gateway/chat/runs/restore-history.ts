@@ -68,19 +68,20 @@ function rewrite(messages: ChatMessage[], found: Found): Restored {
   const restored: ChatMessage[] = [];
   const open: OpenRound[] = [];
   const answers = answersIn(messages);
+  // A caller may post the results of a round wherever it likes.
+  const given = new Map<string, ToolMessage>();
+  for (const message of messages) if (message.role === 'tool') given.set(message.tool_call_id, message);
   const put = new Set<StoredRound>();
-  for (let at = 0; at < messages.length; at++) {
-    const message = messages[at]!;
+  /** The calls of messages that were restored, whose results come with them. */
+  const settled = new Set<string>();
+  for (const message of messages) {
+    if (message.role === 'tool' && settled.has(message.tool_call_id)) continue;
     const turn = message.role === 'assistant' ? turnOf(message, found) : undefined;
-    if (turn === undefined) {
+    if (message.role !== 'assistant' || turn === undefined) {
       restored.push(message);
       continue;
     }
-    const given = new Map<string, ToolMessage>();
-    for (let next = messages[at + 1]; next?.role === 'tool'; next = messages[at + 1]) {
-      given.set(next.tool_call_id, next);
-      at++;
-    }
+    for (const { id } of message.tool_calls ?? []) settled.add(id);
     // After a repeated request for approval, the caller sends the message of the same round twice.
     for (const round of turn.filter((each) => !put.has(each))) {
       put.add(round);

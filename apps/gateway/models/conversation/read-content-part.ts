@@ -1,7 +1,7 @@
 // Reads a content part in any of its forms as text, bytes with a media type, or a URL. Each family refuses the kinds that
 // its API does not support.
 import type { ContentBlock } from '#libs/schemas/content-block.js';
-import { contentText } from '#libs/schemas/content-block.js';
+import { anyImage, contentText } from '#libs/schemas/content-block.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, textOrEmpty } from '#libs/schemas/json.js';
 import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
@@ -28,7 +28,8 @@ export function unsupported(provider: string, what: string, param = 'messages'):
   return new AppError('invalid_value', `Models of provider '${provider}' do not support ${what}`, { param });
 }
 
-function readPart(part: ContentPart): ReadPart {
+/** @throws AppError invalid_value for a malformed data URL */
+export function readPart(part: ContentPart): ReadPart {
   const { type } = part;
   const member = part[type];
   if (type === 'text' || type === 'refusal') return { kind: 'text', text: textOrEmpty(member) };
@@ -45,13 +46,15 @@ function readPart(part: ContentPart): ReadPart {
   return { kind: 'other', type };
 }
 
-function readBlock(block: ContentBlock): ReadPart {
+export function readBlock(block: ContentBlock): ReadPart {
   if (block.type === 'image' || block.type === 'audio') {
     return { kind: 'data', mediaType: block.mimeType, data: block.data };
   }
   if (block.type === 'resource' && block.resource.blob !== undefined && block.resource.mimeType !== undefined) {
     return { kind: 'data', mediaType: block.resource.mimeType, data: block.resource.blob };
   }
+  if (block.type === 'resource_link' && block.mimeType === anyImage)
+    return { kind: 'url', url: block.uri, image: true };
   return { kind: 'text', text: contentText([block]) };
 }
 

@@ -7,6 +7,7 @@ import {
   type ToolMessage,
   type UserMessage,
 } from '#libs/schemas/message.js';
+import { arrangeResults } from './arrange-results.js';
 
 export interface AssistantGroup {
   role: 'assistant';
@@ -31,7 +32,7 @@ export interface Conversation {
 export function readConversation(history: readonly ChatMessage[]): Conversation {
   const system: string[] = [];
   const groups: Group[] = [];
-  for (const message of history) {
+  for (const message of arrangeResults(history)) {
     switch (message.role) {
       case 'system':
       case 'developer':
@@ -47,9 +48,6 @@ export function readConversation(history: readonly ChatMessage[]): Conversation 
         groupOf('user', groups).results.push(message);
     }
   }
-  groups.forEach((group, at) => {
-    if (group.role === 'user') group.results = inCallOrder(group.results, groups[at - 1]);
-  });
   return { system: system.filter((text) => text !== '').join('\n\n'), groups };
 }
 
@@ -62,12 +60,4 @@ function groupOf<Role extends 'user' | 'assistant'>(role: Role, groups: Group[])
     role === 'user' ? { role: 'user', results: [], messages: [] } : { role: 'assistant', messages: [] };
   groups.push(made);
   return made as Wanted;
-}
-
-/** One result for each call: the last one given. */
-function inCallOrder(results: ToolMessage[], group: Group | undefined): ToolMessage[] {
-  const byId = new Map(results.map((result) => [result.tool_call_id, result]));
-  const ids = group?.role === 'assistant' ? group.messages.flatMap((message) => message.tool_calls ?? []) : [];
-  const ordered = ids.flatMap(({ id }) => byId.get(id) ?? []);
-  return [...ordered, ...[...byId.values()].filter((result) => !ordered.includes(result))];
 }

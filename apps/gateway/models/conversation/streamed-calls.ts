@@ -2,6 +2,7 @@
 // already parse. Each family decides which call a fragment belongs to.
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
+import { mergeMembers } from './merge-members.js';
 
 export interface StreamedCall {
   readonly index: number;
@@ -12,8 +13,8 @@ export interface StreamedCall {
   started: boolean;
   /** Why the arguments are incomplete, even if they parse. */
   broken?: string;
-  /** Sent to the client with the call, for the provider to get back. */
-  extraContent?: JsonObject;
+  /** Other members of the call, for the provider to get back; shown to the client too. */
+  extras?: JsonObject;
 }
 
 export class StreamedCalls {
@@ -33,10 +34,12 @@ export class StreamedCalls {
     return call;
   }
 
-  append(call: StreamedCall, text: string, out: ModelEvent[]): void {
+  append(call: StreamedCall, text: string, out: ModelEvent[], extras?: JsonObject): void {
     call.arguments += text;
+    if (extras !== undefined) call.extras = mergeMembers(call.extras ?? {}, extras);
     if (call.started) {
-      if (text !== '') out.push({ type: 'tool_call_delta', index: call.index, arguments: text });
+      if (text === '' && extras === undefined) return;
+      out.push({ type: 'tool_call_delta', index: call.index, arguments: text, ...(extras && { extras }) });
     } else if (call.name !== '') this.start(call, out);
   }
 
@@ -63,9 +66,9 @@ export class StreamedCalls {
 
   private start(call: StreamedCall, out: ModelEvent[]): void {
     call.started = true;
-    const { index, id, extraContent } = call;
+    const { index, id, extras } = call;
     const name = this.nameOf(call.name);
-    out.push({ type: 'tool_call_start', index, id, name, ...(extraContent && { extraContent }) });
+    out.push({ type: 'tool_call_start', index, id, name, ...(extras && { extras: structuredClone(extras) }) });
     if (call.arguments !== '') out.push({ type: 'tool_call_delta', index: call.index, arguments: call.arguments });
   }
 }

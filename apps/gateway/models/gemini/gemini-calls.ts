@@ -99,7 +99,7 @@ export class GeminiCalls {
     const call = this.calls.open();
     call.name = name;
     call.id = id;
-    if (typeof signature === 'string') call.extraContent = { google: { thought_signature: signature } };
+    if (typeof signature === 'string') call.extras = { extra_content: { google: { thought_signature: signature } } };
     this.open = { call, args: new PartialArguments(), ended: false, sent: false };
     this.all.push(this.open);
     this.calls.append(call, '', out);

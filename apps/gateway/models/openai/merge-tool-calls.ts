@@ -3,8 +3,11 @@
 import { isJsonObject, parseJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { StreamedCalls, type StreamedCall } from '../conversation/streamed-calls.js';
+import { keptMembers, unknownMembers } from './read-openai-content.js';
 
 interface Fragment {
+  /** Other members, which the provider wants back. */
+  extras: JsonObject | undefined;
   index: number | undefined;
   id: string;
   name: string;
@@ -39,16 +42,16 @@ export class ToolCallMerger {
       if (!isJsonObject(entry)) continue;
       const fragment = readFragment(entry);
       const found = whole ? undefined : this.find(fragment);
-      if (found === 'repeat') continue;
       this.add(found ?? this.open(fragment), fragment, out);
     }
   }
 
-  finish(cut: boolean, out: ModelEvent[]): void {
-    this.calls.finish(cut, out);
+  /** The calls that ended. */
+  finish(cut: boolean, out: ModelEvent[]): StreamedCall[] {
+    return this.calls.finish(cut, out);
   }
 
-  private find(fragment: Fragment): StreamedCall | 'repeat' | undefined {
+  private find(fragment: Fragment): StreamedCall | undefined {
     const sameId = fragment.id === '' ? undefined : this.byId.get(fragment.id);
     const sameIndex = fragment.index === undefined ? undefined : this.byIndex.get(fragment.index);
     if (sameId !== undefined) {
@@ -56,7 +59,7 @@ export class ToolCallMerger {
       const known = sameIndex?.id === fragment.id ? sameIndex : sameId;
       const isElsewhere = fragment.index !== undefined && known !== sameIndex;
       if (repeats(known, fragment))
-        return isElsewhere && this.startChunk.get(known) === this.chunk ? undefined : 'repeat';
+        return isElsewhere && this.startChunk.get(known) === this.chunk ? undefined : repeated(known, fragment);
       const mayBegin = isElsewhere && (sameIndex === undefined || isComplete(known.arguments));
       return mayBegin && begins(fragment) ? undefined : known;
     }
@@ -68,13 +71,13 @@ export class ToolCallMerger {
     return fragment.name === '' || (continues && this.startChunk.get(last) !== this.chunk) ? last : undefined;
   }
 
-  private findByIndex(call: StreamedCall, fragment: Fragment): StreamedCall | 'repeat' | undefined {
+  private findByIndex(call: StreamedCall, fragment: Fragment): StreamedCall | undefined {
     if (fragment.id !== '' && call.id !== '') return undefined;
     if (fragment.name === '') return call;
     if (call.name !== '' && fragment.name !== call.name) return undefined;
     // The name again, without an id: a second call (Ollama), a repeated call, or a fragment that repeats the name.
     if (this.startChunk.get(call) === this.chunk) return undefined;
-    if (fragment.id === '' && repeats(call, fragment)) return 'repeat';
+    if (fragment.id === '' && repeats(call, fragment)) return repeated(call, fragment);
     return isComplete(call.arguments) ? undefined : call;
   }
 
@@ -92,14 +95,15 @@ export class ToolCallMerger {
     }
     if (fragment.index !== undefined) this.byIndex.set(fragment.index, call);
     if (call.name === '') call.name = fragment.name;
-    this.calls.append(call, fragment.arguments, out);
+    this.calls.append(call, fragment.arguments, out, fragment.extras);
   }
 }
 
-function readFragment(entry: Record<string, unknown>): Fragment {
+function readFragment(entry: JsonObject): Fragment {
   // The legacy `function_call` has name and arguments at the top level.
   const target = isJsonObject(entry['function']) ? entry['function'] : entry;
   return {
+    extras: keptMembers(unknownMembers('call', entry, false)),
     index: readIndex(entry['index']),
     id: textOrEmpty(entry['id']),
     name: textOrEmpty(target['name']),
@@ -126,6 +130,12 @@ function repeats(call: StreamedCall, fragment: Fragment): boolean {
   if (again === undefined) return false;
   const told = parseObject(call.arguments);
   return told !== undefined && JSON.stringify(told) === JSON.stringify(again);
+}
+
+/** The fragment adds nothing but its other members. */
+function repeated(call: StreamedCall, fragment: Fragment): StreamedCall {
+  fragment.arguments = '';
+  return call;
 }
 
 /** Whether it looks like the first fragment of a call. */

@@ -35,6 +35,56 @@ verifies(
   },
 );
 
+const sent = async (settings: Parameters<typeof start>[1], request: Parameters<typeof ask>[0]) => {
+  const { requests } = await start([{ text: 'x' }], settings);
+  await ask(request);
+  await provider.close();
+  await upstream!.close();
+  return requests[0]!.body;
+};
+
+verifies('models.openai.known-servers', 'the limit of an answer by the name that the server knows', async () => {
+  const parameters = { max_completion_tokens: 9 };
+  const limits = ({ max_tokens, max_completion_tokens }: Record<string, unknown>) => [
+    max_tokens,
+    max_completion_tokens,
+  ];
+  expect(limits(await sent({}, { parameters }))).toEqual([9, undefined]);
+  expect(limits(await sent({}, { parameters: { max_tokens: 7 } }))).toEqual([7, undefined]);
+  expect(limits(await sent({}, { parameters: { max_tokens: 7, ...parameters } }))).toEqual([9, undefined]);
+  expect(limits(await sent({}, { parameters: { max_tokens: 7 }, model: 'gpt-5.2' }))).toEqual([undefined, 7]);
+});
+
+verifies('models.openai.known-servers', 'Mistral is sent no field that it refuses', async () => {
+  const parameters = {
+    max_completion_tokens: 9,
+    seed: 1,
+    user: 'u',
+    logprobs: true,
+    logit_bias: {},
+    stream_options: { include_usage: true },
+    temperature: 0,
+  };
+  const messages = [{ role: 'user' as const, content: 'hi', name: 'n' }];
+  const unknown = { store: false, safe_prompt: true };
+  const body = await sent({ call_ids: 'alphanumeric9' }, { parameters, messages, unknown });
+  expect(body).toEqual({
+    model: 'm',
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+    max_tokens: 9,
+    random_seed: 1,
+    temperature: 0,
+    safe_prompt: true,
+  });
+  // Another server of its models takes them, and tells no usage unless asked.
+  expect(await sent({}, { parameters, model: 'mistral-small' })).toMatchObject({
+    seed: 1,
+    user: 'u',
+    stream_options: { include_usage: true },
+  });
+});
+
 verifies('models.tool-names', 'the caller sees the name it knows, in calls and history', async () => {
   const { requests } = await start([{ toolCalls: [{ name: 'files_read', arguments: { path: 'a' } }] }]);
   const history = [

@@ -4,6 +4,7 @@ import { isJsonObject } from '#libs/schemas/json.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
 import type { WireFamily } from '../wire/wire-family.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
+import { servedModel } from './compatible/known-servers.js';
 import { readOpenAiError } from './read-openai-error.js';
 import { toOpenAiRequest } from './to-openai-request.js';
 
@@ -18,7 +19,13 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
       const { model, parameters } = request;
       return {
         path: '/chat/completions',
-        body: toOpenAiRequest(request, { provider, names, reasoningReplay, callIds }),
+        body: toOpenAiRequest(request, {
+          provider,
+          names,
+          reasoningReplay,
+          callIds,
+          served: servedModel(config, provider, model),
+        }),
         reader: new OpenAiAnswerReader({
           ...reading,
           model,

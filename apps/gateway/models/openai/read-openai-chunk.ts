@@ -5,11 +5,14 @@ import { isJsonObject, textOrEmpty, type JsonObject } from '#libs/schemas/json.j
 import type { AnswerExtras, ModelEvent } from '#libs/schemas/model-event.js';
 import type { ProviderState } from '#libs/schemas/message.js';
 import { answeredNothing, AnswerEnding, cutShort } from '../wire/answer-ending.js';
+import { mergeMembers } from '../conversation/merge-members.js';
+import type { StreamedCall } from '../conversation/streamed-calls.js';
 import type { AnswerReader, Reading } from '../wire/wire-family.js';
 import { mapFinishReason } from './map-finish-reason.js';
 import { ToolCallMerger } from './merge-tool-calls.js';
-import { extrasOf, readContent, readReasoning, readUsage, unknownMembers } from './read-openai-content.js';
+import { extrasOf, keptMembers, readContent, readReasoning, readUsage, unknownMembers } from './read-openai-content.js';
 import { readErrorMember } from './read-openai-error.js';
+import { toReplay } from './compatible/replayed-members.js';
 
 export interface AnswerReading extends Reading {
   /** The requested model, used if the answer names none. */
@@ -34,6 +37,8 @@ export class OpenAiAnswerReader implements AnswerReader {
   private readonly ending = new AnswerEnding();
   private chunkExtras?: JsonObject;
   private reasoning = '';
+  /** Members of the message, joined, for the provider to get back. */
+  private kept?: JsonObject;
 
   constructor(private readonly reading: AnswerReading) {
     this.calls = new ToolCallMerger(reading.names.fromWire);
@@ -91,13 +96,13 @@ export class OpenAiAnswerReader implements AnswerReader {
       // The stream ended without a finish reason, inside a call: it was cut.
       const cut = index === 0 && choice.finishReason === undefined && this.calls.broken;
       if (cut) return this.fail(cutShort(provider), out);
-      if (index === 0) this.calls.finish(reason === 'length' || reason === 'content_filter', out);
+      const cutOff = reason === 'length' || reason === 'content_filter';
+      const state = index === 0 ? this.state(this.calls.finish(cutOff, out)) : undefined;
       const extras = extrasOf({
         chunk: this.chunkExtras,
         choice: choice.extras?.choice,
         delta: choice.extras?.delta,
       });
-      const state = index === 0 ? this.state() : undefined;
       ends.push({
         type: 'message_end',
         finishReason: reason,
@@ -134,6 +139,9 @@ export class OpenAiAnswerReader implements AnswerReader {
     }
     const choiceMembers = unknownMembers('choice', choice, whole);
     const deltaMembers = unknownMembers('delta', delta, whole);
+    const kept = index === 0 ? keptMembers(deltaMembers) : undefined;
+    // Those of a whole message are complete as they are.
+    if (kept !== undefined) this.kept = whole ? kept : mergeMembers(this.kept ?? {}, kept);
     if (finish !== '' || whole) {
       // These go out with `message_end`.
       const extras = extrasOf({ chunk: undefined, choice: choiceMembers, delta: deltaMembers });
@@ -155,9 +163,12 @@ export class OpenAiAnswerReader implements AnswerReader {
       this.calls.push([{ index: 0, ...delta['function_call'] }], whole, out);
   }
 
-  private state(): ProviderState | undefined {
-    if (this.reasoning === '') return undefined;
-    return { provider: this.reading.provider, state: { reasoning_content: this.reasoning } };
+  private state(calls: StreamedCall[]): ProviderState | undefined {
+    const state = {
+      ...toReplay(this.kept, calls),
+      ...(this.reasoning !== '' && { reasoning_content: this.reasoning }),
+    };
+    return Object.keys(state).length === 0 ? undefined : { provider: this.reading.provider, state };
   }
 }
 

@@ -50,7 +50,30 @@ const known = {
   chunk: new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error']),
   choice: new Set(['index', 'delta', 'message', 'finish_reason', 'usage']),
   delta: new Set(['role', 'content', 'tool_calls', 'reasoning_content', 'reasoning', 'function_call']),
+  call: new Set(['index', 'id', 'type', 'function', 'name', 'arguments']),
 };
+
+/** Members of a message that only tell its reader something: no provider wants them back, and some refuse them. */
+const informing = new Set(
+  'refusal annotations audio images citations search_results context channel executed_tools logprobs token_ids'.split(
+    ' ',
+  ),
+);
+
+/** Those of the unknown members that a provider may want back: signatures, `reasoning_details`, `extra_content`, … */
+export function keptMembers(unknown: JsonObject | undefined): JsonObject | undefined {
+  let kept: JsonObject | undefined;
+  for (const key in unknown) {
+    const value = unknown[key]!;
+    if (!informing.has(key) && saysSomething(value)) (kept ??= {})[key] = value;
+  }
+  return kept;
+}
+
+function saysSomething(value: Json): boolean {
+  if (typeof value === 'string') return value !== '';
+  return typeof value === 'object' && value !== null && Object.values(value).some((member) => member !== null);
+}
 
 /** `keepNull` is for whole messages, where OpenAI's types require some members to be `null`. */
 export function unknownMembers(

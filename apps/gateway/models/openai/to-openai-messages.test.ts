@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
-import type { AssistantMessage, ChatMessage } from '#libs/schemas/message.js';
+import type { ContentBlock } from '#libs/schemas/content-block.js';
+import type { AssistantMessage, ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
 import { verifies } from '../../../../test/verifies.js';
 import { mapToolNames } from '../conversation/tool-names.js';
+import { servedModel } from './compatible/known-servers.js';
 import { toOpenAiMessages, wireCallId, type MessageRules } from './to-openai-messages.js';
 
 const rules = (more: Partial<MessageRules>): MessageRules => ({
@@ -9,6 +11,7 @@ const rules = (more: Partial<MessageRules>): MessageRules => ({
   reasoningReplay: 'never',
   callIds: 'minted',
   names: mapToolNames([]),
+  served: servedModel({ call_ids: 'minted' }, 'up', 'm'),
   ...more,
 });
 
@@ -56,5 +59,112 @@ test('only fields of the wire go out, untouched messages as they are', () => {
   expect(sent[2]).toEqual(plain);
   const result: ChatMessage = { role: 'tool', tool_call_id: 'call_1', content: 'x' };
   const kept: ChatMessage = { ...result, blocks: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] };
-  expect(toOpenAiMessages([kept, { ...kept, is_error: true }], rules({}))).toEqual([result, result]);
+  const blind = rules({ served: servedModel({ call_ids: 'minted', images: false }, 'up', 'm') });
+  expect(toOpenAiMessages([kept, { ...kept, is_error: true }], blind)).toEqual([result, result]);
+});
+
+const image = (data: string): ContentBlock => ({ type: 'image', data, mimeType: 'image/png' });
+const picture = (data: string) => ({ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } });
+const round = (...ids: string[]): AssistantMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ ...call, id })),
+});
+const result = (id: string, content: ToolMessage['content'], blocks?: ContentBlock[]): ToolMessage => ({
+  role: 'tool',
+  tool_call_id: id,
+  content,
+  ...(blocks && { blocks }),
+});
+const user: ChatMessage = { role: 'user', content: 'x' };
+
+verifies('models.tool-results', 'the pictures of a round follow its results in one message', () => {
+  const jpg: ContentBlock = { type: 'resource', resource: { uri: 'f:/a.jpg', mimeType: 'image/jpg', blob: 'BBBB' } };
+  const svg: ContentBlock = { type: 'image', data: 'CCCC', mimeType: 'image/svg+xml' };
+  const sent = toOpenAiMessages(
+    [
+      round('a', 'b', 'c'),
+      result('a', 'said', [{ type: 'text', text: 'said' }, image('AAAA'), svg]),
+      result('b', 'text'),
+      result('c', '[resource f:/a.jpg]', [jpg]),
+      round('d'),
+      result('d', '', [image('DDDD')]),
+    ],
+    rules({}),
+  );
+  expect(sent.slice(1)).toEqual([
+    result('a', 'said\n[image image/png, 3 bytes: picture 1 below]\n[image image/svg+xml, 3 bytes]'),
+    result('b', 'text'),
+    result('c', '[resource f:/a.jpg: picture 2 below]'),
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Picture 1:' },
+        picture('AAAA'),
+        { type: 'text', text: 'Picture 2:' },
+        { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,BBBB' } },
+      ],
+    },
+    round('d'),
+    result('d', '[image image/png, 3 bytes: picture 1 below]'),
+    { role: 'user', content: [{ type: 'text', text: 'Picture 1:' }, picture('DDDD')] },
+  ]);
+});
+
+verifies('models.tool-results', 'parts that a caller gives as a result go the same way', () => {
+  const parts: ContentPart[] = [
+    { type: 'text', text: 'said' },
+    { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+    { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,DDDD' } },
+    { type: 'input_audio', input_audio: { data: 'EEEE', format: 'wav' } },
+  ];
+  const others = '[a.pdf application/pdf, 3 bytes]\n[file audio/wav, 3 bytes]';
+  expect(toOpenAiMessages([round('a'), result('a', parts)], rules({})).slice(1)).toEqual([
+    result('a', `said\n[image https://x.test/a.png: picture 1 below]\n${others}`),
+    { role: 'user', content: [{ type: 'text', text: 'Picture 1:' }, parts[1]] },
+  ]);
+  const blind = rules({ served: servedModel({ call_ids: 'minted' }, 'up', 'deepseek-chat') });
+  expect(toOpenAiMessages([round('a'), result('a', parts)], blind).slice(1)).toEqual([
+    result('a', `said\n[image https://x.test/a.png]\n${others}`),
+  ]);
+  const text = result('a', [{ type: 'text', text: 'said' }]);
+  expect(toOpenAiMessages([round('a'), text], rules({}))[1]).toBe(text);
+});
+
+verifies('models.families.result-order', 'OpenAI gets one message with the calls of two, then all results', () => {
+  const two: ChatMessage[] = [
+    { ...round('a'), content: 'first' },
+    { ...round('b'), content: 'second' },
+  ];
+  expect(toOpenAiMessages([...two, result('b', 'B'), user, result('a', 'A')], rules({}))).toEqual([
+    { ...round('a', 'b'), content: 'first\n\nsecond' },
+    result('a', 'A'),
+    result('b', 'B'),
+    user,
+  ]);
+});
+
+verifies('models.openai.known-servers', 'developer is system, unless the server is OpenAI', () => {
+  const developer: ChatMessage = { role: 'developer', content: 'Be brief.' };
+  const local = servedModel({ base_url: 'http://127.0.0.1:1/v1', call_ids: 'minted' }, 'up', 'gpt-5.2');
+  expect(toOpenAiMessages([developer], rules({ served: local }))).toEqual([{ ...developer, role: 'system' }]);
+  expect(toOpenAiMessages([developer], rules({}))[0]).toBe(developer);
+});
+
+verifies('models.openai.known-servers', 'Mistral gets an assistant message between results and a user', () => {
+  const mistral = rules({ served: servedModel({ call_ids: 'minted' }, 'up', 'mistral-large-latest') });
+  const between = { role: 'assistant', content: ' ' };
+  const asked = [round('a'), result('a', 'A'), user, user, round('b'), result('b', '', [image('BBBB')])];
+  expect(toOpenAiMessages(asked, mistral)).toEqual([
+    round('a'),
+    result('a', 'A'),
+    between,
+    user,
+    user,
+    round('b'),
+    result('b', '[image image/png, 3 bytes: picture 1 below]'),
+    between,
+    { role: 'user', content: [{ type: 'text', text: 'Picture 1:' }, picture('BBBB')] },
+  ]);
+  expect(toOpenAiMessages(asked.slice(0, 3), rules({}))).toHaveLength(3);
 });

@@ -1,9 +1,20 @@
-// Translates messages for an OpenAI-compatible upstream: removes our own fields, maps names and ids, replays reasoning
-// where configured. A message that needs no change is returned as the same object.
+// Translates messages for an OpenAI-compatible upstream: removes our own fields, maps names and ids, repeats what the provider
+// wants back, and writes what its server does not take in another way. A message that needs no change is the same object.
 import { createHash } from 'node:crypto';
 import type { ProviderConfig } from '#libs/config/schema.js';
-import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type ContentPart,
+  messageText,
+  type ToolCall,
+  type ToolMessage,
+} from '#libs/schemas/message.js';
+import { arrangeResults } from '../conversation/arrange-results.js';
+import { labelled, resultContent } from '../conversation/result-pictures.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { ServedModel } from './compatible/known-servers.js';
+import { replayed } from './compatible/replayed-members.js';
 
 export interface MessageRules {
   /** Only the `provider_state` of this provider is read. */
@@ -11,31 +22,70 @@ export interface MessageRules {
   reasoningReplay: ProviderConfig['reasoning_replay'];
   callIds: ProviderConfig['call_ids'];
   names: ToolNames;
+  served: ServedModel;
 }
 
-export function toOpenAiMessages(messages: readonly ChatMessage[], rules: MessageRules): object[] {
-  return messages.map((message) => {
-    if (message.role === 'assistant') return toAssistant(message, rules);
-    if (message.role !== 'tool') return message;
-    const id = wireCallId(message.tool_call_id, rules.callIds);
-    if (id === message.tool_call_id && !('is_error' in message) && !('blocks' in message)) return message;
-    // The API accepts only text, and `content` names the blocks that are no text.
-    const { is_error: _isError, blocks: _blocks, ...wire } = message;
-    return { ...wire, tool_call_id: id };
-  });
+type WireMessage = Partial<AssistantMessage> | Exclude<ChatMessage, AssistantMessage>;
+
+export function toOpenAiMessages(history: readonly ChatMessage[], rules: MessageRules): object[] {
+  const wire: WireMessage[] = [];
+  /** Of the results since the last assistant message. */
+  let pictures: ContentPart[] = [];
+  const put = (message: WireMessage) => {
+    const last = wire.at(-1);
+    if (message.role === 'user' && last?.role === 'tool' && rules.served.answersResults) wire.push(blankAnswer);
+    // The results of both are behind the second.
+    const isSecond = message.role === 'assistant' && message.tool_calls !== undefined;
+    if (isSecond && last?.role === 'assistant' && last.tool_calls !== undefined)
+      wire[wire.length - 1] = joined(last, message);
+    else wire.push(message);
+  };
+  const endRound = () => {
+    if (pictures.length > 0) put({ role: 'user', content: labelled(pictures) });
+    pictures = [];
+  };
+  for (const message of arrangeResults(history)) {
+    if (message.role === 'tool') {
+      put(toResult(message, rules, pictures));
+      continue;
+    }
+    endRound();
+    const written = message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules.served);
+    put(rules.served.isStrict ? knownMembers(written) : written);
+  }
+  endRound();
+  return wire;
 }
 
-function toAssistant(message: AssistantMessage, rules: MessageRules): object {
-  const calls = message.tool_calls;
+/** Mistral refuses an assistant message without any text. */
+const blankAnswer: AssistantMessage = { role: 'assistant', content: ' ' };
+
+function toInput(message: ChatMessage, { takesDeveloper }: ServedModel): ChatMessage {
+  return message.role === 'developer' && !takesDeveloper ? { ...message, role: 'system' } : message;
+}
+
+function toResult(message: ToolMessage, rules: MessageRules, pictures: ContentPart[]): ToolMessage {
+  const id = wireCallId(message.tool_call_id, rules.callIds);
+  const content = resultContent(message, rules.served.takesPictures, pictures);
+  const isSame = id === message.tool_call_id && content === message.content;
+  if (isSame && !('is_error' in message) && !('blocks' in message)) return message;
+  const { is_error: _isError, blocks: _blocks, ...wire } = message;
+  return { ...wire, content, tool_call_id: id };
+}
+
+function toAssistant(message: AssistantMessage, rules: MessageRules): AssistantMessage {
+  const calls = message.tool_calls?.map((call) => toWireCall(call, rules));
   const reasoning = replayedReasoning(message, rules);
   const sameReasoning = reasoning === message.reasoning_content;
-  const sameCalls = calls === undefined || calls.every((call) => toWireCall(call, rules) === call);
+  const sameCalls = calls === undefined || calls.every((call, at) => call === message.tool_calls![at]);
   if (sameReasoning && sameCalls && !('provider_state' in message)) return message;
   const { provider_state: _, reasoning_content: __, ...wire } = message;
+  const kept = replayed(message, rules.provider, calls?.map(({ id }) => id) ?? []);
   return {
+    ...kept?.message,
     ...wire,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
-    ...(calls !== undefined && { tool_calls: calls.map((call) => toWireCall(call, rules)) }),
+    ...(calls !== undefined && { tool_calls: calls.map((call, at) => ({ ...kept?.calls[at], ...call })) }),
   };
 }
 
@@ -52,6 +102,27 @@ function replayedReasoning(message: AssistantMessage, rules: MessageRules): stri
   const known = message.reasoning_content ?? (typeof stored === 'string' ? stored : undefined);
   return known ?? (called ? '' : undefined);
 }
+
+/** Two messages as one, which the API requires of calls whose results come together. */
+function joined(first: Partial<AssistantMessage>, second: Partial<AssistantMessage>): Partial<AssistantMessage> {
+  const texts = [first.content, second.content].map((content) => messageText(content)).filter((text) => text !== '');
+  return {
+    ...first,
+    ...second,
+    content: texts.length === 0 ? null : texts.join('\n\n'),
+    tool_calls: [...(first.tool_calls ?? []), ...(second.tool_calls ?? [])],
+  };
+}
+
+/** Without members of OpenAI's messages that Mistral refuses. */
+function knownMembers(message: ChatMessage): WireMessage {
+  if (!strange.some((name) => name in message)) return message;
+  const kept: Record<string, unknown> = { ...message };
+  for (const name of strange) delete kept[name];
+  return kept;
+}
+
+const strange = ['name', 'refusal', 'annotations', 'audio', 'function_call'] as const;
 
 function toWireCall(call: ToolCall, rules: MessageRules): ToolCall {
   const id = wireCallId(call.id, rules.callIds);

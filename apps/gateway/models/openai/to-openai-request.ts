@@ -5,20 +5,22 @@ import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { ServedModel } from './compatible/known-servers.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
 export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): string {
   const { tools } = request;
-  const { names } = rules;
+  const { names, served } = rules;
   const { stream_options: given, ...parameters } = request.parameters;
+  const streamOptions = { ...(isJsonObject(given) ? given : undefined), include_usage: true };
+  const fields = withKnownLimit(served.limit, { ...request.unknown, ...parameters });
   const body = JSON.stringify({
-    ...request.unknown,
-    ...withKnownLimit(request.model, parameters),
+    ...(served.isStrict ? toMistralFields(fields) : fields),
     model: request.model,
     messages: toOpenAiMessages(request.messages, rules),
     stream: request.stream,
-    stream_options: request.stream ? { ...(isJsonObject(given) ? given : undefined), include_usage: true } : undefined,
+    stream_options: request.stream && !served.isStrict ? streamOptions : undefined,
     tools: undefined,
     tool_choice: tools.length === 0 ? undefined : toolChoice(request, names),
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
@@ -27,15 +29,22 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
 }
 
-/** OpenAI's reasoning models accept only `max_completion_tokens`, most compatible servers only `max_tokens`. */
-function withKnownLimit(model: string, parameters: JsonObject): JsonObject {
-  const { max_tokens: maxTokens, ...others } = parameters;
-  if (maxTokens === undefined || !reasoningModels.test(model)) return parameters;
-  return { max_completion_tokens: maxTokens, ...others };
+/**
+ * OpenAI's reasoning models accept only `max_completion_tokens`; of compatible servers many know only `max_tokens`, and
+ * ignore or refuse the other.
+ */
+function withKnownLimit(name: ServedModel['limit'], fields: JsonObject): JsonObject {
+  const other = name === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+  if (name === undefined || fields[other] === undefined) return fields;
+  const { max_tokens: maxTokens, max_completion_tokens: maxCompletionTokens, ...others } = fields;
+  return { ...others, [name]: maxCompletionTokens ?? maxTokens! };
 }
 
-/** o1, o3-mini, gpt-5, gpt-5.2-codex, openai/gpt-6 */
-const reasoningModels = /^(?:openai\/)?(?:o[1-9]\d*|gpt-(?:[5-9]|\d\d))(?:[-.]|$)/;
+/** Mistral refuses OpenAI's fields that it does not have; it always tells the usage of a stream. */
+function toMistralFields(fields: JsonObject): JsonObject {
+  const { seed, logprobs: _, top_logprobs: __, logit_bias: ___, user: ____, store: _____, ...known } = fields;
+  return seed === undefined ? known : { random_seed: seed, ...known };
+}
 
 function toolChoice(request: ModelRequest, names: ToolNames): unknown {
   const choice = request.toolChoice;

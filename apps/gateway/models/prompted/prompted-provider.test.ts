@@ -93,7 +93,7 @@ verifies('models.prompted.request', "the caller's system message comes first", a
   for (const role of ['system', 'developer'] as const) {
     await ask({ tools: [getTime], messages: [{ role, content: 'Be brief.' }, history[0]!] });
     expect(messages()).toMatchObject([
-      { role, content: expect.stringMatching(/^Be brief\.\n\nYou can call functions/) },
+      { role: 'system', content: expect.stringMatching(/^Be brief\.\n\nYou can call functions/) },
       { role: 'user' },
     ]);
     await ask({ tools: [getTime], messages: [{ role, content: [part] }, history[0]!] });

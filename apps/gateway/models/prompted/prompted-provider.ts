@@ -11,6 +11,8 @@ export class PromptedProvider implements ModelProvider {
   constructor(
     private readonly inner: ModelProvider,
     private readonly mode: 'prompted' | 'none',
+    /** Whether a model of the provider takes pictures. */
+    private readonly takesPictures: (model: string) => boolean = () => true,
   ) {
     this.name = inner.name;
   }
@@ -43,6 +45,7 @@ export class PromptedProvider implements ModelProvider {
   }
 
   private prompted(request: ModelRequest): PromptedRequest {
-    return toPromptedRequest(this.mode === 'none' ? { ...request, tools: [] } : request);
+    const takesPictures = this.takesPictures(request.model);
+    return toPromptedRequest(this.mode === 'none' ? { ...request, tools: [] } : request, takesPictures);
   }
 }

@@ -3,6 +3,7 @@
 import { parseJsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
+import { labelled, resultContent } from '../conversation/result-pictures.js';
 import type { ModelRequest } from '../model-provider.js';
 import { noFunctionsRule, renderCall, renderResult, writeFunctionRules } from './write-function-rules.js';
 
@@ -14,10 +15,11 @@ export interface PromptedRequest {
   mayCall: boolean;
 }
 
-export function toPromptedRequest(request: ModelRequest): PromptedRequest {
+/** `takesPictures`: whether pictures in results go out as such; else their text names them. */
+export function toPromptedRequest(request: ModelRequest, takesPictures: boolean): PromptedRequest {
   const { toolChoice, parallelToolCalls, tools: given, ...rest } = request;
   const tools = toolChoice === 'none' ? [] : given;
-  const messages = renderHistory(request.messages);
+  const messages = renderHistory(request.messages, takesPictures);
   const called = messages.some((message, at) => message !== request.messages[at]);
   const rules =
     tools.length > 0
@@ -49,12 +51,12 @@ function appended(content: MessageContent, text: string): MessageContent {
 }
 
 /** Messages that need no change are returned as the same objects. */
-function renderHistory(messages: readonly ChatMessage[]): ChatMessage[] {
+function renderHistory(messages: readonly ChatMessage[], takesPictures: boolean): ChatMessage[] {
   const names = new Map<string, string>();
   const rendered: ChatMessage[] = [];
   let results: ToolMessage[] = [];
   const flush = () => {
-    if (results.length > 0) rendered.push({ role: 'user', content: renderResults(results, names) });
+    if (results.length > 0) rendered.push({ role: 'user', content: renderResults(results, names, takesPictures) });
     results = [];
   };
   for (const message of messages) {
@@ -70,7 +72,8 @@ function renderHistory(messages: readonly ChatMessage[]): ChatMessage[] {
 }
 
 function renderCalls(message: AssistantMessage, names: Map<string, string>): AssistantMessage {
-  const { tool_calls: calls = [], ...rest } = message;
+  // What belongs to calls of the API has no place in a text.
+  const { tool_calls: calls = [], provider_state: _, ...rest } = message;
   if (calls.length === 0) return message;
   for (const call of calls) names.set(call.id, call.function.name);
   const blocks = calls.map(({ function: { name, arguments: text } }) =>
@@ -80,18 +83,20 @@ function renderCalls(message: AssistantMessage, names: Map<string, string>): Ass
   return { ...rest, content: [...(text === '' ? [] : [text]), ...blocks].join('\n') };
 }
 
-function renderResults(results: readonly ToolMessage[], names: ReadonlyMap<string, string>): MessageContent {
+function renderResults(
+  results: readonly ToolMessage[],
+  names: ReadonlyMap<string, string>,
+  takesPictures: boolean,
+): MessageContent {
+  const pictures: ContentPart[] = [];
   const text = results
     .map((message) =>
       renderResult({
         name: names.get(message.tool_call_id) ?? 'function',
-        text: messageText(message.content),
+        text: messageText(resultContent(message, takesPictures, pictures)),
         failed: message.is_error === true,
       }),
     )
     .join('\n');
-  const others = results.flatMap(({ content }) => (typeof content === 'string' ? [] : content.filter(isNoText)));
-  return others.length === 0 ? text : [{ type: 'text', text }, ...others];
+  return pictures.length === 0 ? text : [{ type: 'text', text }, ...labelled(pictures)];
 }
-
-const isNoText = (part: ContentPart): boolean => typeof part['text'] !== 'string';

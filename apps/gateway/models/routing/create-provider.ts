@@ -4,6 +4,7 @@ import type { Logger } from '#libs/logging/logger.js';
 import type { ModelProvider } from '../model-provider.js';
 import { anthropicFamily } from '../anthropic/anthropic-family.js';
 import { geminiFamily } from '../gemini/gemini-family.js';
+import { takesPictures } from '../openai/compatible/known-servers.js';
 import { openAiFamily } from '../openai/openai-family.js';
 import type { WireFamily } from '../wire/wire-family.js';
 import { type WireParts, WireProvider } from '../wire/wire-provider.js';
@@ -16,10 +17,11 @@ export interface ProviderParts extends WireParts {
 export function createProvider(name: string, config: ProviderConfig, parts: ProviderParts): ModelProvider {
   const { kind, tools } = config;
   // The offline model has native tool use and needs no retries or circuit breaker.
-  if (kind === 'offline') return tools === 'none' ? new PromptedProvider(parts.offline, tools) : parts.offline;
+  if (kind === 'offline')
+    return tools === 'none' ? new PromptedProvider(parts.offline, tools, () => false) : parts.offline;
   const family = wireFamily(kind, config, parts.logger);
   const provider = new WireProvider(name, config, family, parts);
-  return tools === 'native' ? provider : new PromptedProvider(provider, tools);
+  return tools === 'native' ? provider : new PromptedProvider(provider, tools, (name) => takesPictures(config, name));
 }
 
 export function wireFamily(

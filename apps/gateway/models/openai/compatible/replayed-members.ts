@@ -1,0 +1,51 @@
+// What a provider wants back with its message and its calls, apart from reasoning: the members of both that the API of OpenAI
+// does not have, as they came. Kept as provider state, so that no other provider gets them.
+import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { AssistantMessage } from '#libs/schemas/message.js';
+import type { StreamedCall } from '../../conversation/streamed-calls.js';
+
+/** More is not kept: the provider then says itself what it misses. In characters of JSON. */
+const mostKept = 4 * 1024 * 1024;
+
+/** The part of the provider state that `replayed` reads. `calls` are those that ended, in order. */
+export function toReplay(message: JsonObject | undefined, calls: readonly StreamedCall[]): JsonObject {
+  const hasExtras = calls.some((call) => call.extras !== undefined);
+  if (message === undefined && !hasExtras) return {};
+  const kept: JsonObject = {
+    ...(message && { message }),
+    // Members of the message may name a call by the provider's id.
+    ...(calls.length > 0 && { calls: calls.map(({ id, extras }) => ({ id, ...(extras && { extras }) })) }),
+  };
+  return JSON.stringify(kept).length > mostKept ? {} : kept;
+}
+
+export interface Replayed {
+  message: JsonObject;
+  /** By the position of the call in the message. */
+  calls: (JsonObject | undefined)[];
+}
+
+/** `ids`: those that the provider is sent for the message's calls. */
+export function replayed(message: AssistantMessage, provider: string, ids: readonly string[]): Replayed | undefined {
+  const state = message.provider_state;
+  if (state?.provider !== provider) return undefined;
+  const calls = Array.isArray(state.state['calls']) ? state.state['calls'].filter(isJsonObject) : [];
+  const kept = isJsonObject(state.state['message']) ? state.state['message'] : undefined;
+  if (kept === undefined && calls.length === 0) return undefined;
+  const named = new Map(calls.map(({ id }, at) => [id, ids[at]]));
+  return {
+    message: kept === undefined ? {} : withIds(kept, named),
+    calls: calls.map(({ extras }) => (isJsonObject(extras) ? extras : undefined)),
+  };
+}
+
+/** Entries of lists that name a call do so by the id that the provider is sent: OpenRouter's thoughts of Gemini. */
+function withIds(members: JsonObject, named: ReadonlyMap<Json | undefined, string | undefined>): JsonObject {
+  const renamed = (entry: Json): Json => {
+    const id = isJsonObject(entry) && entry['id'] !== '' ? named.get(entry['id']) : undefined;
+    return id === undefined ? entry : { ...(entry as JsonObject), id };
+  };
+  return Object.fromEntries(
+    Object.entries(members).map(([key, value]) => [key, Array.isArray(value) ? value.map(renamed) : value]),
+  );
+}
