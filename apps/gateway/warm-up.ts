@@ -116,6 +116,7 @@ function ports(): ChatPorts {
     journal: {} as Journal,
     callerOf: () => Promise.resolve(undefined),
     deniedTool: () => undefined,
+    notes: { write: done },
     budgets: { spentBy: () => undefined, isSpent: () => false },
     // Of the store and the channels, all that a new turn uses.
     runs: { begin, planRound: done, end: () => Promise.resolve(true) } as Partial<RunStore> as RunStore,

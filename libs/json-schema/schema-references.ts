@@ -33,7 +33,7 @@ export function checkReferences(schema: JsonObject): string | undefined {
   const lost = references.find((ref) => {
     const [address, pointer = ''] = ref.split('#', 2);
     if (address !== '') return named.size === 0;
-    return pointer !== '' && !named.has(ref) && (!pointer.startsWith('/') || !leadsSomewhere(pointer, schema));
+    return pointer !== '' && !named.has(ref) && (!pointer.startsWith('/') || valueAt(ref, schema) === undefined);
   });
   return lost === undefined ? undefined : `refers to ${lost.slice(0, 100)}, which is not in it`;
 }
@@ -41,15 +41,21 @@ export function checkReferences(schema: JsonObject): string | undefined {
 /** The segment of a JSON pointer that leads to a member. */
 export const pointerTo = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
-function leadsSomewhere(pointer: string, root: JsonObject): boolean {
+/** The schema that a reference within `root` (`#/$defs/x`) leads to. Undefined if not found. */
+export function targetOf(ref: string, root: JsonObject): JsonObject | undefined {
+  const found = /^#(?:\/|$)/.test(ref) ? valueAt(ref, root) : undefined;
+  return isJsonObject(found) ? found : undefined;
+}
+
+function valueAt(ref: string, root: JsonObject): Json | undefined {
   let found: Json | undefined = root;
-  for (const segment of pointer.split('/').slice(1)) {
+  for (const segment of ref.split('/').slice(1)) {
     const key = memberOf(segment);
     const within: Json | undefined = found;
-    if (typeof within !== 'object' || within === null || !Object.hasOwn(within, key)) return false;
+    if (typeof within !== 'object' || within === null || !Object.hasOwn(within, key)) return undefined;
     found = (within as JsonObject)[key];
   }
-  return true;
+  return found;
 }
 
 /** The member that a segment of a JSON pointer leads to. */

@@ -61,7 +61,7 @@ verifies('models.property-names', 'every place of a schema that names a property
     dependencies: { a_b: [given], _top: { required: [given] } },
     $defs: { 'a b': { allOf: [{ $ref: '#/properties/a_b/anyOf/0/properties/c_d' }], enum: ['$top', { $top: 1 }] } },
   });
-  const args = {
+  const args: JsonObject = {
     $top: 1,
     _top: 2,
     'a/b': { 'c~d': 3, c_d: 4, 'x y': 5 },

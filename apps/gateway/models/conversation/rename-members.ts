@@ -1,6 +1,7 @@
 // Renames the members of a value that a schema has as properties, and no others: a map of anything keeps its keys.
+import { targetOf } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
-import { define, followRef, list } from './schema-parts.js';
+import { define, list } from './schema-parts.js';
 
 export interface NamePlaces {
   root: JsonObject;
@@ -55,16 +56,10 @@ function within(schemas: readonly Json[], root: JsonObject): JsonObject[] {
     if (!isJsonObject(next) || found.has(next)) continue;
     found.add(next);
     const { $ref: ref, dependentSchemas } = next;
-    if (typeof ref === 'string') pending.push(...targetOf(ref, root));
+    if (typeof ref === 'string') pending.push(targetOf(ref, root) ?? {});
     for (const key of branches) pending.push(...list(next[key]));
     for (const key of conditions) if (next[key] !== undefined) pending.push(next[key]);
     if (isJsonObject(dependentSchemas)) pending.push(...Object.values(dependentSchemas));
   }
   return [...found];
-}
-
-/** Followed without the reference's siblings, which are looked at themselves. */
-function targetOf(ref: string, root: JsonObject): Json[] {
-  const target = followRef({ $ref: ref }, root);
-  return target === undefined ? [] : [target];
 }
