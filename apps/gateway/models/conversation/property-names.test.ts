@@ -110,11 +110,11 @@ verifies('models.property-names', 'a call whose arguments are broken, or cut, an
   const begins = (index: number, name: string): ModelEvent => ({ type: 'tool_call_start', index, id: 'x', name });
   const piece = (index: number, text: string): ModelEvent => ({ type: 'tool_call_delta', index, arguments: text });
   const ends = { type: 'tool_call_end', id: 'x' } as const;
-  take([begins(0, 't')]);
-  take([piece(0, '{"_top')]);
-  take([begins(1, 'u'), piece(1, '{"_top":1}')]);
-  take([{ ...ends, index: 0, name: 't', arguments: '{"_top', parseError: 'broken' }]);
-  take([{ ...ends, index: 1, name: 'u', arguments: '{"_top":1}' }, begins(2, 't'), piece(2, '{"_top":')]);
+  void take([begins(0, 't')]);
+  void take([piece(0, '{"_top')]);
+  void take([begins(1, 'u'), piece(1, '{"_top":1}')]);
+  void take([{ ...ends, index: 0, name: 't', arguments: '{"_top', parseError: 'broken' }]);
+  void take([{ ...ends, index: 1, name: 'u', arguments: '{"_top":1}' }, begins(2, 't'), piece(2, '{"_top":')]);
   expect(told).toEqual([
     begins(0, 't'),
     begins(1, 'u'),

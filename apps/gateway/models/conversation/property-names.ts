@@ -138,7 +138,7 @@ function renamedMember(key: string, value: Json, node: JsonObject, renaming: Ren
     const made = renamed(schema, renaming);
     // What is lost of the name is said.
     const isLost = key === 'properties' && toWire(name) !== name && isJsonObject(made) && made['title'] === undefined;
-    return isLost ? { title: name, ...(made as JsonObject) } : made;
+    return isLost ? { title: name, ...made } : made;
   });
 }
 

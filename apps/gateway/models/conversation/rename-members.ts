@@ -25,7 +25,7 @@ export function renameMembers<T extends Json>(value: T, schemas: readonly Json[]
     return made as Json as T;
   }
   const made: JsonObject = {};
-  for (const [member, each] of Object.entries(value as JsonObject)) {
+  for (const [member, each] of Object.entries(value)) {
     const own = places.ownName(member);
     const declared = nodes.flatMap(({ properties }) => memberOf(properties, own));
     const name = declared.length > 0 ? places.given(own) : member;
