@@ -22,7 +22,7 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
       name: own,
       place: 'this test',
       options: { description: 'Twice.', input: z.object({ n: z.int() }) },
-      handler: ({ n }: { n: number }) => `${n * 2}`,
+      handler: ({ n }) => String(Number(n) * 2),
     });
     await withClients(server.url, [name], async (client) => {
       const find = async () => (await client.listTools()).find((tool) => tool.name === shown);
@@ -32,7 +32,7 @@ for (const name of Object.keys(mcpClients) as (keyof typeof mcpClients)[]) {
       for (const called of [shown, own]) {
         expect(await client.request('tools/describe', { name: called })).toMatchObject({ tool: listed! });
         const answered = await client.call({ name: called, arguments: { n: '21' } });
-        expect(answered.content).toEqual(text('42'));
+        expect(answered.content).toEqual([{ type: 'text', text: '42' }]);
         const id = answered._meta!['signalbox/call_id'];
         const rows = await path.services.rows(
           'select kind, name, arguments from audit_events where call_id = $1 order by kind',
