@@ -39,7 +39,8 @@ export async function measureChimech({ gateway }: Pick<System, 'gateway'>, forMs
   };
   try {
     const listed = (await rpc('tools/list')).result?.tools ?? [];
-    const tools = listed.map(({ name }) => name).filter((name) => Object.hasOwn(argumentsOf, name));
+    const shown = new Set(listed.map(({ name }) => name));
+    const tools = Object.keys(argumentsOf).filter((name) => shown.has(name.replace('/', '_')));
     let number = 0;
     const call = () => {
       const name = tools[number++ % tools.length]!;

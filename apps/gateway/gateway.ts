@@ -192,6 +192,7 @@ export async function openGateway(config: Config, logger: Logger, metrics: Metri
       announce: (runId) => announcements.announce(runId),
       endLater: (runId, end) => orphans.endLater(runId, end),
       measuring,
+      notes,
       logger,
     },
     config,

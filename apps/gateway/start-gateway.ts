@@ -211,13 +211,14 @@ export function prepare(fastify: FastifyInstance, parts: OnRequestParts): void {
 }
 
 function openMcp(
-  { policy: { catalogOf, onChange }, toolCalls: calls, approvals }: Gateway,
+  { catalog, policy: { catalogOf, onChange }, toolCalls: calls, approvals }: Gateway,
   { limits }: Config,
   logger: Logger,
   metrics: Metrics,
 ): McpEndpoint {
   return openGatewayEndpoint(
     {
+      catalog,
       catalogOf,
       onChange,
       calls,

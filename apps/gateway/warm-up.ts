@@ -115,6 +115,7 @@ function ports(): ChatPorts {
     questions: {} as SamplingDesk,
     journal: {} as Journal,
     deniedTool: () => undefined,
+    notes: { write: done },
     budgets: { spentBy: () => undefined, isSpent: () => false },
     // Of the store and the channels, all that a new turn uses.
     runs: { begin, planRound: done, end: () => Promise.resolve(true) } as Partial<RunStore> as RunStore,

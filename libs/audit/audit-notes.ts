@@ -1,5 +1,5 @@
-// Rows of the audit about what nothing else in the store tells of: calls of tools that there are not, the policy that is in
-// force, attempts that are only counted.
+// Rows of the audit about what nothing else in the store tells of: calls of tools that there are not, arguments as a model
+// sent them before they were converted, the policy that is in force, attempts that are only counted.
 import type { Database } from '#libs/postgres/open-database.js';
 import { storedText, storedTextOrNull } from '#libs/postgres/stored-text.js';
 import { uuidv7 } from '#libs/schemas/identifiers.js';
@@ -7,7 +7,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import { auditArguments, traceIdOf } from './call-audit.js';
 
 export interface AuditNote {
-  kind: 'tool_call' | 'policy_change' | 'sign_in_failed';
+  kind: 'tool_call' | 'arguments_converted' | 'policy_change' | 'sign_in_failed';
   state: string;
   success: boolean;
   errorCode?: string;
@@ -19,6 +19,8 @@ export interface AuditNote {
   callId?: string;
   sessionId?: string;
   name?: string;
+  server?: string;
+  tool?: string;
   definitionHash?: string;
   arguments?: JsonObject;
   /** The process that it is about. */
@@ -29,7 +31,7 @@ export interface AuditNote {
 const insert = `/* audit.note */ insert into audit_events (id, at, kind, state, success, error_code, principal, request_id, trace_id,
     key_id, ip, call_id, session_id, name, definition_hash, arguments, arguments_digest, worker, server, tool)
   values ($1::uuid, clock_timestamp(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    case $2 when 'tool_call' then '' end, case $2 when 'tool_call' then '' end)`;
+    coalesce($18, case $2 when 'tool_call' then '' end), coalesce($19, case $2 when 'tool_call' then '' end))`;
 
 export class AuditNotes {
   private readonly audit: boolean;
@@ -59,6 +61,8 @@ export class AuditNotes {
       shown?.arguments ?? null,
       shown?.argumentsDigest ?? null,
       note.worker ?? null,
+      storedTextOrNull(note.server),
+      storedTextOrNull(note.tool),
     ]);
   }
 }

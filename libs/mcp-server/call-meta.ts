@@ -62,3 +62,6 @@ export function readErrorCode(meta: unknown): ToolErrorCode | undefined {
   const parsed = errorCodeSchema.safeParse(meta[errorCodeMetaKey]);
   return parsed.success ? parsed.data : undefined;
 }
+
+/** By which a worker introduces itself to tool servers. */
+export const ownClientName = 'signalbox';

@@ -1,4 +1,5 @@
 import { connect as connectTo } from 'node:net';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
 import { maxPipelined } from '#libs/http-server/pipelined-requests.js';
@@ -7,6 +8,7 @@ import { AppError } from '#libs/schemas/errors.js';
 import { mcpClients } from '../../test/support/mcp-clients.js';
 import { rawRequest, type RawRequest } from '../../test/support/raw-request.js';
 import { verifies } from '../../test/verifies.js';
+import { ownClientName } from './call-meta.js';
 import { createMcpServer } from './create-mcp-server.js';
 import { McpServer, McpTool } from './decorators.js';
 import { type HttpServing, type HttpServingOptions, serveOverHttp } from './serve-over-http.js';
@@ -231,3 +233,29 @@ verifies('tools.own-server-authenticates', 'each caller by its key, and not for 
   });
   expect(posted.status).toBe(404);
 });
+
+for (const mode of ['auto', 'legacy'] as const) {
+  verifies(
+    'mcp.names',
+    `a server of one's own, ${mode}: a client sees names that it takes, a worker the own ones`,
+    async () => {
+      const { server, serving } = await serve();
+      const options = { description: 'Asks.', input: z.object({}) };
+      server.register({ name: 'own/ask', place: 'this test', options, handler: () => 'asked' });
+      const listed = async (name: string) => {
+        const client = new Client({ name, version: '1' }, { versionNegotiation: { mode } });
+        await client.connect(new StreamableHTTPClientTransport(new URL(serving.url)));
+        closing.push(() => client.close());
+        for (const called of ['own/ask', 'own_ask']) {
+          expect(await client.callTool({ name: called })).toMatchObject({ content: [{ type: 'text', text: 'asked' }] });
+        }
+        return (await client.listTools()).tools.at(-1);
+      };
+      expect(await listed('claude-ai')).toMatchObject({ name: 'own_ask', title: 'own/ask' });
+      const own = await listed(ownClientName);
+      expect(own).toMatchObject({ name: 'own/ask' });
+      expect(own).not.toHaveProperty('title');
+      expect(server.list().at(-1)).toMatchObject({ name: 'own/ask' });
+    },
+  );
+}

@@ -13,10 +13,11 @@ import type {
 import type { Cache } from '#libs/backing/cache.js';
 import { unlessAborted } from '#libs/concurrency/unless-aborted.js';
 import type { Logger } from '#libs/logging/logger.js';
+import { mapNames, type NameMapping, strictNames } from '#libs/names/map-names.js';
 import { mintRequestId } from '#libs/schemas/identifiers.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspace } from '#libs/workspace/workspace.js';
-import { readCallMeta, type CallMeta } from './call-meta.js';
+import { ownClientName, readCallMeta, type CallMeta } from './call-meta.js';
 import type { Around, Authorize, McpServerOptions } from './decorators.js';
 import { exchangeOf } from './endpoint/exchange.js';
 import { leaveUnanswered } from './endpoint/leave-unanswered.js';
@@ -72,6 +73,8 @@ const invalidParams = -32602;
 
 export class ToolServer {
   private readonly tools = new Map<string, ServedTool>();
+  /** Of the tools, for clients that take few names. Undefined after a change. */
+  private names: NameMapping | undefined;
   private readonly connections = new Set<Server>();
   private readonly listeners = new Set<ServerListener>();
   /** Signs what a tool keeps with a client between two rounds of a call; both have to reach this process. */
@@ -148,8 +151,9 @@ export class ToolServer {
       },
     );
     if (prompts !== undefined) servePrompts(server, prompts);
-    server.setRequestHandler('tools/list', () => ({ tools: this.list() }));
-    server.setRequestHandler('tools/call', async ({ params }, context) => {
+    server.setRequestHandler('tools/list', () => ({ tools: this.listFor(server.getClientVersion()) }));
+    server.setRequestHandler('tools/call', async ({ params: asked }, context) => {
+      const params = { ...asked, name: this.wireNames.fromWire(asked.name) };
       if (!this.tools.has(params.name)) {
         throw new ProtocolError(invalidParams, unknownTool, { code: 'tool_not_found' });
       }
@@ -172,7 +176,21 @@ export class ToolServer {
     this.listeners.clear();
   }
 
+  /** Claude Desktop refuses all tools for one name with a slash; our own worker takes every name. */
+  private listFor(client: { name: string } | undefined): Tool[] {
+    if (client?.name === ownClientName) return this.list();
+    return this.list().map((tool) => {
+      const name = this.wireNames.toWire(tool.name);
+      return name === tool.name ? tool : { ...tool, name, title: tool.title ?? tool.annotations?.title ?? tool.name };
+    });
+  }
+
+  private get wireNames(): NameMapping {
+    return (this.names ??= mapNames(this.tools.keys(), strictNames));
+  }
+
   private announce(): void {
+    this.names = undefined;
     for (const listener of this.listeners) listener.onToolsChanged();
     // A connection that is not open yet, or has just closed, requests the list anyway.
     for (const server of this.connections) {

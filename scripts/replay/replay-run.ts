@@ -129,6 +129,7 @@ function turnPorts(models: ReturnType<typeof openModels>, runner: RecordedToolRu
     validator: new CompiledArgumentValidator(argumentBounds({ limits, tools }), silentLogger),
     decide: () => ({ effect: 'allow' as const, rule: 'replay' }),
     deniedTool: () => undefined,
+    notes: { write: () => Promise.resolve() },
     budgets: { spentBy: () => undefined, isSpent: () => false },
     approval: { expiresMs: limits.turn_ms, notify: false },
     approvalRoom: { refusalOf: () => Promise.resolve(undefined) },

@@ -72,13 +72,14 @@ afterAll(async () => {
   await rm(templates, { recursive: true, force: true });
 });
 
-const names = ['chimech/query', 'chimech/generate', 'chimech/analyze', 'chimech/search'];
+const names = ['chimech_query', 'chimech_generate', 'chimech_analyze', 'chimech_search'];
 const text = ({ content }: { content?: unknown }) => (content as { text: string }[])[0]!.text;
 
 async function expectTools(client: Pick<McpCaller, 'listTools' | 'call'>, remembers: boolean): Promise<void> {
   const tools = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual(names);
   expect(tools[0]).toMatchObject({
+    title: 'chimech/query',
     annotations: { openWorldHint: true },
     _meta: { 'signalbox/metadata': { version: '1.0.0', category: 'language', tags: expect.any(Array) as string[] } },
   });

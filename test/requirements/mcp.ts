@@ -16,6 +16,7 @@ export const mcpRequirements = {
   'mcp.failures': 'what a tool fails with is a result that carries the code; an unknown tool or method is an error',
   'mcp.guarded': 'the MCP endpoint checks Host and Origin and tells its errors as JSON-RPC',
   'mcp.list-changed': 'an MCP client that listens is told when the tools change',
+  'mcp.names': 'MCP clients see names of tools that the strictest of them takes; the tools’ own names go on working',
   'mcp.lists': 'official MCP clients of both eras list the tools of the catalog, and describe one',
   'mcp.pages': 'the tools are listed in pages that show none twice, also when the catalog changes meanwhile',
   'mcp.pairings':

@@ -55,6 +55,8 @@ export const modelRequirements = {
   'models.router.fallback': 'a list of candidates moves on only while nothing was sent',
   'models.router.names': 'a name leads to its provider: prefix, alias, list, default, offline',
   'models.timeouts': 'connecting, the first byte, silence and the whole call have deadlines',
+  'models.property-names':
+    'property names that a provider does not take are mapped in schemas, arguments and history, and back',
   'models.tool-names': 'tool names are mapped to what a provider takes and back, the same way every time',
   'models.tool-results':
     'pictures, sounds and files that a tool gives reach models that take them, and are named to others',

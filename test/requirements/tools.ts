@@ -89,6 +89,10 @@ export const toolRequirements = {
   'tools.list-changed-heard':
     'a server of either era that changes its tools is heard, over every transport, for as long as it is connected',
   'tools.listed-tolerantly': 'a bad definition in a list costs that tool only, and is reported',
+  'tools.arguments-converted':
+    'what a model wrote as text where a schema names one other type is converted if nothing is lost, and the audit says so',
+  'tools.schemas-mended':
+    'schemas of older drafts and common mistakes in them are mended for models and for the check of arguments; what cannot be mended is said',
   'tools.waits-for-worker':
     'while no worker runs a tool call waits for one: as long as tools.worker_wait_ms, its own time and its caller allow',
   'tools.planned-call-taken-up':

@@ -5,6 +5,7 @@ import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import { answering } from '#libs/testing/one-by-one.js';
 import type { ModelProvider, ModelRequest, TakeModelEvents } from '../../apps/gateway/models/model-provider.js';
+import { withOwnPropertyNames } from '../../apps/gateway/models/wire/own-property-names.js';
 import { readAnswer } from '../../apps/gateway/models/wire/read-answer.js';
 import { type Kind, streamOf, writeRequest } from '../fixtures/read-family.js';
 
@@ -47,7 +48,7 @@ export class GoldenProvider implements ModelProvider {
   }
 
   async call(request: ModelRequest, _call: unknown, take: TakeModelEvents): Promise<void> {
-    const { path, body, json, reader, errors } = writeRequest(this.family.kind, request, this.family.settings);
+    const { path, body, json, reader, errors, tools } = writeRequest(this.family.kind, request, this.family.settings);
     for (let sent: string | undefined = body; sent !== undefined; sent = reader.again?.()) {
       const upstream = this.answers.shift();
       if (upstream === undefined) throw new Error('a request more than there are answers');
@@ -67,10 +68,11 @@ export class GoldenProvider implements ModelProvider {
         return;
       }
       const answer = open(upstream, request.stream, this.family);
-      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, (batch) => {
+      const named = withOwnPropertyNames(tools, (batch) => {
         for (const event of batch) note(event, exchange.reads);
         return take(batch);
       });
+      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, named);
     }
   }
 

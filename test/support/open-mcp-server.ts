@@ -17,12 +17,13 @@ export interface OpenMcpServer extends OpenHttpServer {
 
 export async function openMcpServer(
   services: Services,
-  { policy: { catalogOf, onChange }, calls, approvals }: TestGateway,
+  { catalog, policy: { catalogOf, onChange }, calls, approvals }: TestGateway,
 ): Promise<OpenMcpServer> {
   const errors: string[] = [];
   const sessions = new Set<string>();
   const endpoint = openGatewayEndpoint(
     {
+      catalog,
       catalogOf,
       onChange,
       calls,

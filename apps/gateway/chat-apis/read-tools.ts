@@ -1,5 +1,6 @@
 // Reads and checks the function tools of a request, the same for all chat APIs.
 import type { Config } from '#libs/config/schema.js';
+import { mendSchema } from '#libs/json-schema/mend-schema.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
 import type { ChatMessage, ToolMessage } from '#libs/schemas/message.js';
@@ -34,10 +35,16 @@ export function readFunction(given: GivenFunction, paths: FunctionPaths, limits:
     definition: {
       name,
       ...(typeof description === 'string' ? { description } : {}),
-      ...(schema === undefined ? {} : { parameters: schema }),
+      ...(schema === undefined ? {} : { parameters: mendedOrGiven(schema) }),
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   };
+}
+
+/** What cannot be mended is for the provider to judge. */
+function mendedOrGiven(schema: JsonObject): JsonObject {
+  const mended = mendSchema(schema);
+  return 'schema' in mended ? mended.schema : schema;
 }
 
 function refuseLargeSchema(schema: JsonObject, param: string, limits: Config['limits']): void {

@@ -1,5 +1,6 @@
 // Turns the calls of the model into journal rows: who runs each call, and whether it may run at all. A call that cannot run
 // gets its outcome here; nothing is dispatched in this file.
+import type { AuditNotes } from '#libs/audit/audit-notes.js';
 import type { Decision } from '#libs/policy/decision.js';
 import type { PlannedCall } from '#libs/runs/run-store.js';
 import type { CallContext, RequestContext } from '#libs/schemas/call-context.js';
@@ -7,6 +8,7 @@ import { type JsonObject, jsonObjectOf } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ApprovalRoom } from '../tools/approvals/approval-room.js';
+import { noteConversion } from '../tools/catalog/note-conversion.js';
 import type { ServerCall } from '../tools/calls/server-call.js';
 import type { ToolRunner } from '../tools/calls/tool-runner.js';
 import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../tools/policy/decide.js';
@@ -31,6 +33,7 @@ export interface PlanPorts {
   /** A tool that the caller was not offered, because the policy denies it for any arguments. */
   deniedTool: (name: string, caller: RequestContext) => CatalogTool | undefined;
   runner: Pick<ToolRunner, 'plan'>;
+  notes: Pick<AuditNotes, 'write'>;
 }
 
 export interface PlanInput {
@@ -57,14 +60,16 @@ async function planOne(call: AssembledCall, input: PlanInput, ports: PlanPorts):
       return decidedAgainst(call, context, denied, ports.decide(denied, sentArguments(call), context));
     return refused(call, context, failedOutcome('failed', 'tool_not_found', `Tool '${call.name}' not found`));
   }
-  if (call.parseError !== undefined) {
+  // Models also write all arguments as one text.
+  if (call.parseError !== undefined && !call.arguments.startsWith('"')) {
     const message = `${call.parseError}; send one complete JSON object`;
     return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', message), offered.tool);
   }
-  const validated = await ports.validator.validate(offered.tool, call.arguments);
+  const validated = await ports.validator.validate(offered.tool, call.arguments, 'model');
   if (!validated.ok) {
     return refused(call, context, failedOutcome('failed', 'invalid_tool_arguments', validated.message), offered.tool);
   }
+  if (validated.sent !== undefined) await noteConversion(ports.notes, offered.tool, validated.sent, context);
   const tool = toolOfCall(offered.tool, validated.arguments);
   const decision = tightened(ports.decide(tool, validated.arguments, context), offered);
   if (decision.effect === 'deny') return decidedAgainst(call, context, tool, decision);

@@ -13,13 +13,16 @@ import { exchangeOf } from '#libs/mcp-server/endpoint/exchange.js';
 import { leaveUnanswered } from '#libs/mcp-server/endpoint/leave-unanswered.js';
 import { toProtocolError } from '#libs/mcp-server/endpoint/rpc-error.js';
 import { type AppError, toAppError } from '#libs/schemas/errors.js';
+import type { ToolCatalog } from '../tools/catalog/tool-catalog.js';
 import type { CatalogOf } from '../tools/policy/tool-policy.js';
+import { listedNames } from './listed-names.js';
 import { listPage, toMcpTool } from './list-tools.js';
 import { runCall, type RunCallPorts, type ToolCallParams } from './run-call.js';
 import { toolNotFound } from '../tools/calls/call-tool.js';
 
 export interface GatewayServerPorts extends RunCallPorts {
-  /** The tools that a caller is offered. */
+  /** All tools, and those that a caller is offered. */
+  catalog: Pick<ToolCatalog, 'list'>;
   catalogOf: CatalogOf;
   logger: Logger;
   /** Each error that a caller is shown, once. */
@@ -34,13 +37,14 @@ export function createGatewayServer(ports: GatewayServerPorts): Server {
   const catalogOf = ({ http }: ServerContext) => ports.catalogOf(exchangeOf(http?.req).context);
   const server = new Server(identity, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler('tools/list', { params: listParams }, ({ cursor }, request) =>
-    answer(ports, request, () => listPage(catalogOf(request).list(), cursor)),
+    answer(ports, request, () => listPage(catalogOf(request).list(), { cursor, names: listedNames(ports.catalog) })),
   );
   server.setRequestHandler('tools/describe', { params: describeParams }, ({ name }, request) =>
     answer(ports, request, () => {
-      const tool = catalogOf(request).find(name);
+      const names = listedNames(ports.catalog);
+      const tool = catalogOf(request).find(names.fromWire(name));
       if (tool === undefined) throw toolNotFound(name);
-      return { tool: toMcpTool(tool) };
+      return { tool: toMcpTool(tool, names) };
     }),
   );
   server.setRequestHandler('tools/call', ({ params }, request) => call(server, ports, params, request));
@@ -55,7 +59,8 @@ async function call(
 ): Promise<CallToolResult | InputRequiredResult> {
   const { transport } = server;
   try {
-    return await answer(ports, request, () => runCall(ports, params, { server, request }));
+    const name = listedNames(ports.catalog).fromWire(params.name);
+    return await answer(ports, request, () => runCall(ports, { ...params, name }, { server, request }));
   } finally {
     const { signal, id } = request.mcpReq;
     if (signal.aborted) leaveUnanswered(transport, id);

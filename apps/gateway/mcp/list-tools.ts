@@ -1,6 +1,7 @@
 // The catalog as MCP lists it, page by page.
 import type { Tool } from '@modelcontextprotocol/server';
 import { toolMetadataMetaKey } from '#libs/mcp-server/call-meta.js';
+import type { NameMapping } from '#libs/names/map-names.js';
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { CatalogTool } from '#libs/schemas/tool-definition.js';
@@ -8,6 +9,9 @@ import type { CatalogTool } from '#libs/schemas/tool-definition.js';
 export const toolsPageSize = 250;
 /** In `_meta` of a listed tool: the configured server that has it. */
 export const serverMetaKey = 'signalbox/server';
+
+/** In `_meta` of a listed tool whose name is mapped: its own name. */
+export const nameMetaKey = 'signalbox/name';
 
 /** A type, no interface: as a result it may have members that it does not name. */
 export type ToolsPage = { tools: Tool[]; nextCursor?: string };
@@ -18,17 +22,23 @@ export type ToolsPage = { tools: Tool[]; nextCursor?: string };
  */
 export function listPage(
   catalog: readonly CatalogTool[],
-  cursor: string | undefined,
-  pageSize = toolsPageSize,
+  { cursor, names, pageSize = toolsPageSize }: { cursor?: string | undefined; names: NameMapping; pageSize?: number },
 ): ToolsPage {
   const start = cursor === undefined ? 0 : positionAfter(catalog, cursor);
   const shown = catalog.slice(start, start + pageSize);
   const more = start + pageSize < catalog.length;
-  return { tools: shown.map(toMcpTool), ...(more ? { nextCursor: cursorAfter(shown.at(-1)!) } : {}) };
+  return {
+    tools: shown.map((tool) => toMcpTool(tool, names)),
+    ...(more ? { nextCursor: cursorAfter(shown.at(-1)!) } : {}),
+  };
 }
 
-export function toMcpTool(tool: CatalogTool): Tool {
-  const { name, title, description, inputSchema, outputSchema, annotations, server, metadata } = tool;
+/** A tool whose name is mapped shows its own as its title, unless it has one. */
+export function toMcpTool(tool: CatalogTool, names: NameMapping): Tool {
+  const { name: own, description, inputSchema, outputSchema, annotations, server, metadata } = tool;
+  const name = names.toWire(own);
+  const isMapped = name !== own;
+  const title = tool.title ?? (isMapped && annotations.title === undefined ? own : undefined);
   return {
     name,
     ...(title === undefined ? {} : { title }),
@@ -36,7 +46,11 @@ export function toMcpTool(tool: CatalogTool): Tool {
     inputSchema: objectSchema(inputSchema),
     ...(isOfObjects(outputSchema) ? { outputSchema: objectSchema(outputSchema) } : {}),
     annotations,
-    _meta: { [serverMetaKey]: server, ...(metadata === undefined ? {} : { [toolMetadataMetaKey]: metadata }) },
+    _meta: {
+      [serverMetaKey]: server,
+      ...(isMapped ? { [nameMetaKey]: own } : {}),
+      ...(metadata === undefined ? {} : { [toolMetadataMetaKey]: metadata }),
+    },
   };
 }
 

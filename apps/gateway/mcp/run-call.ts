@@ -74,6 +74,7 @@ export function runCall(
   const call = {
     name,
     argumentsText: JSON.stringify(args),
+    from: 'model' as const,
     sessionId: workspaceOf(request),
     ...(approvalId === undefined ? {} : { approvalId }),
   };

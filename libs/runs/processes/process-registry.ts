@@ -19,6 +19,8 @@ export interface ServerReport {
   isolation?: string;
   /** For the operator: why it is not ready. */
   reason?: string;
+  /** For the operator: tools that it lists and that are not offered, each with its reason. */
+  left_out?: string[];
 }
 
 export interface SeenProcess extends ProcessInfo {

@@ -115,6 +115,7 @@ export const toolServer = object(
     state: serverState,
     isolation: text,
     reason: text,
+    left_out: list(text),
     tools: integer,
     workers: list(object({ id: text, state: serverState, isolation: text, reason: text }, ['id', 'state'])),
   },

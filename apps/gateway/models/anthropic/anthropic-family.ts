@@ -1,6 +1,7 @@
 // Anthropic's Messages API as a `WireFamily`.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
+import { anthropicPropertyNames } from '../conversation/property-names.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
 import { versionPath } from '../wire/version-path.js';
 import type { ModelRequest } from '../model-provider.js';
@@ -26,6 +27,7 @@ export function anthropicFamily(config: ProviderConfig): WireFamily {
   return {
     baseUrl: 'https://api.anthropic.com',
     toolNames: openAiToolNames,
+    propertyNames: () => anthropicPropertyNames,
     headers: (apiKey) => ({
       'anthropic-version': '2023-06-01',
       ...(apiKey !== undefined && { 'x-api-key': apiKey }),

@@ -1,26 +1,13 @@
 // Simplifies JSON Schemas for families that support only part of the standard: resolves local references, merges schemas.
 // Pure. What cannot be expressed is widened, never narrowed: valid values stay valid.
+import { targetOf } from '#libs/json-schema/schema-references.js';
 import { isJsonObject, type Json, type JsonObject } from '#libs/schemas/json.js';
 
 /** The target of a local `$ref` (`#/$defs/x`), merged with the reference's other keywords. Undefined if not found. */
 export function followRef(schema: JsonObject, root: JsonObject): JsonObject | undefined {
   const { $ref: ref, ...siblings } = schema;
-  if (typeof ref !== 'string' || !/^#(?:\/|$)/.test(ref)) return undefined;
-  let found: Json | undefined = root;
-  for (const token of ref.split('/').slice(1)) {
-    const key = unescape(token);
-    found = isJsonObject(found) || Array.isArray(found) ? (found as JsonObject)[key] : undefined;
-  }
-  return isJsonObject(found) ? { ...found, ...siblings } : undefined;
-}
-
-function unescape(token: string): string {
-  const plain = token.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
+  const found = typeof ref === 'string' ? targetOf(ref, root) : undefined;
+  return found === undefined ? undefined : { ...found, ...siblings };
 }
 
 /** Merges schemas that must all hold. If two disagree on a keyword, the first wins, which widens. */

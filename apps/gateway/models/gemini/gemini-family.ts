@@ -2,6 +2,7 @@
 import type { ProviderConfig } from '#libs/config/schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import { geminiPropertyNames } from '../conversation/property-names.js';
 import { geminiToolNames } from '../conversation/tool-names.js';
 import { versionPath } from '../wire/version-path.js';
 import type { WireFamily } from '../wire/wire-family.js';
@@ -26,6 +27,7 @@ export function geminiFamily(config: ProviderConfig, logger: Logger): WireFamily
   return {
     baseUrl: 'https://generativelanguage.googleapis.com',
     toolNames: geminiToolNames,
+    propertyNames: () => geminiPropertyNames,
     // In a header, because URLs are logged.
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { 'x-goog-api-key': apiKey }),
     toRequest(request, reading) {

@@ -1,6 +1,7 @@
 // OpenAI's chat completions, and compatible APIs, as a `WireFamily`.
 import type { ProviderConfig } from '#libs/config/schema.js';
 import { isJsonObject } from '#libs/schemas/json.js';
+import { anthropicPropertyNames } from '../conversation/property-names.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
 import type { WireFamily } from '../wire/wire-family.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
@@ -13,6 +14,8 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
   return {
     baseUrl: 'https://api.openai.com/v1',
     toolNames: openAiToolNames,
+    // Anthropic's models, at its compatible address and elsewhere.
+    propertyNames: (model) => (/claude/i.test(model) ? anthropicPropertyNames : undefined),
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, reading) {
       const { provider, names } = reading;

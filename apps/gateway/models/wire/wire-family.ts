@@ -11,6 +11,8 @@ export interface WireFamily {
   /** The address used if the configuration has none. */
   readonly baseUrl: string;
   readonly toolNames: ToolNameRule;
+  /** The names of properties in tools' schemas that a model accepts; absent or undefined: any. */
+  readonly propertyNames?: (model: string) => ToolNameRule | undefined;
   /** Sent with every request; lower-case names. */
   headers(apiKey: string | undefined): Record<string, string>;
   /** @throws AppError for a request that the family cannot express */

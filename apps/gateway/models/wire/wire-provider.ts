@@ -17,7 +17,9 @@ import { openWithRetries, type UpstreamFailure } from '../resilience/open-with-r
 import { readAnswer } from './read-answer.js';
 import { RetryBudget } from '../resilience/retry-budget.js';
 import { createErrorReader, type ErrorReader } from './read-upstream-error.js';
+import { type MappedRequest, mapProperties } from '../conversation/property-names.js';
 import { mapToolNames, namesIn } from '../conversation/tool-names.js';
+import { withOwnPropertyNames } from './own-property-names.js';
 import { openUpstream } from './upstream.js';
 
 import type { Reading, WireFamily, WireRequest } from './wire-family.js';
@@ -74,10 +76,11 @@ export class WireProvider implements ModelProvider {
       await take([{ type: 'error', error: isNotAsked(this.name, pass) }]);
       return;
     }
-    const guarded = new GuardedCall(pass, call, take);
+    const mapped = this.mapped(request);
+    const guarded = new GuardedCall(pass, call, withOwnPropertyNames(mapped.tools, take));
     let answer: HttpAnswer | undefined;
     try {
-      const wire = this.write(request);
+      const wire = this.write(mapped.request);
       const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
@@ -96,7 +99,7 @@ export class WireProvider implements ModelProvider {
 
   async countTokens(request: ModelRequest, call: ModelCall): Promise<number> {
     if (this.family.toCount === undefined) throw countsNone(this.name);
-    const count = this.family.toCount(request, this.reading(request));
+    const count = this.family.toCount(this.mapped(request).request, this.reading(request));
     const answer = await this.open(count.path, count.body, request.model, call);
     try {
       const body = parse(await readText(answer, countBytes));
@@ -130,6 +133,10 @@ export class WireProvider implements ModelProvider {
       throw new AppError('too_many_tools', message, { param: 'tools' });
     }
     return this.family.toRequest(request, this.reading(request));
+  }
+
+  private mapped(request: ModelRequest): MappedRequest {
+    return mapProperties(request, this.family.propertyNames?.(request.model));
   }
 
   private reading(request: ModelRequest): Reading {

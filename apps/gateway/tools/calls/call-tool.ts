@@ -18,6 +18,7 @@ import { failedOutcome, type ToolOutcome } from '#libs/schemas/tool-outcome.js';
 import type { ApprovalRoom } from '../approvals/approval-room.js';
 import { ApprovalNeeded } from '../approvals/approval-needed.js';
 import type { SamplingDesk } from './dispatch-services.js';
+import { noteConversion } from '../catalog/note-conversion.js';
 import type { LateCancels } from './late-cancels.js';
 import { type ApprovalSettings, type Decide, newApproval, refusalOf } from '../policy/decide.js';
 import type { ServerCall } from './server-call.js';
@@ -39,6 +40,8 @@ export interface ToolCallRequest {
   approvalId?: string;
   /** At most the tool's own maximum. */
   timeoutMs?: number;
+  /** Who wrote the arguments; a program's are taken as they are. */
+  from?: 'model';
 }
 
 export interface EndedToolCall {
@@ -115,12 +118,13 @@ export class ToolCalls {
       const call = this.ports.runner.plan(offered, args, context, { policyRule: decision.rule });
       return this.refuse(call, refusalOf(offered, decision));
     }
-    const validated = await this.ports.validator.validate(offered, request.argumentsText);
+    const validated = await this.ports.validator.validate(offered, request.argumentsText, request.from);
     if (!validated.ok) {
       // The arguments are not kept: they were refused for what they are.
       const planned = this.ports.runner.plan(offered, {}, context);
       return this.refuse(planned, failedOutcome('failed', 'invalid_tool_arguments', validated.message));
     }
+    if (validated.sent !== undefined) await noteConversion(this.ports.notes, offered, validated.sent, context);
     const tool = toolOfCall(offered, validated.arguments);
     const decision = this.ports.decide(tool, validated.arguments, context);
     const undecided = { tool, decision, context, ...validated };

@@ -133,3 +133,32 @@ test('a pattern that needs more than linear time is left out and reported', asyn
   expect(warnings[0]?.metadata).toMatchObject({ patterns: ['^(?!b)'] });
   expect(await validate(schema, '{"n":"x"}')).toMatchObject({ ok: false });
 });
+
+verifies('tools.arguments-converted', 'a model’s, all at once and within bounds; a program’s are refused', async () => {
+  const schema = {
+    type: 'object',
+    properties: { n: { type: 'integer', minimum: 2 }, where: { type: 'object', default: {} }, s: { type: 'string' } },
+    required: ['n'],
+  };
+  const validator = new CompiledArgumentValidator(bounds, silentLogger);
+  const owner = tool(schema);
+  const of = (text: string) => validator.validate(owner, text, 'model');
+  expect(await of('{"n":"5"}')).toEqual({ ok: true, arguments: { n: 5, where: {} }, sent: { n: '5', where: {} } });
+  expect(await of('{"n":5}')).toEqual({ ok: true, arguments: { n: 5, where: {} } });
+  expect(await of('"{\\"n\\":\\"5\\"}"')).toMatchObject({ ok: true, arguments: { n: 5 }, sent: { n: '5' } });
+  expect(await of('"{\\"n\\":5}"')).toMatchObject({ ok: true, arguments: { n: 5 }, sent: { n: 5 } });
+  // What is wrong is said of what the model sent.
+  for (const [text, problem] of [
+    ['{"n":"1"}', 'n must be integer, got string'],
+    ['{"n":"five"}', 'n must be integer, got string'],
+    ['{"n":"5","s":5}', 'n must be integer, got string'],
+    ['{"n":5,"s":5}', 's must be string, got number'],
+    ['"[]"', 'must be a JSON object'],
+    [JSON.stringify({ n: 5, where: '{"a":'.repeat(70) + '1' + '}'.repeat(70) }), 'where must be object, got string'],
+    ['{"n":5,"where":"{\\"a\\":1e999}"}', 'where must be object, got string'],
+  ] as const) {
+    expect(await of(text), text).toMatchObject({ ok: false, message: expect.stringContaining(problem) as string });
+  }
+  expect(await validator.validate(owner, '{"n":"5"}')).toMatchObject({ ok: false });
+  expect(await validator.validate(owner, '"{}"')).toMatchObject({ ok: false });
+});

@@ -1,9 +1,11 @@
 // Arguments as a model or caller wrote them, checked before they are journaled: bounded, parsed, against the schema.
-// Compiled once a definition. Refuses to guess: what is wrong is said in words that a model can act on.
+// Compiled once a definition. Converts a model's texts where nothing is lost, and refuses to guess: what is wrong is said in
+// words that a model can act on.
 import type { Config } from '#libs/config/schema.js';
 import { compileSchema, exceedsDepth, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
+import { convertTexts } from '#libs/json-schema/convert-texts.js';
 import type { Logger } from '#libs/logging/logger.js';
-import { isJsonObject, type Json } from '#libs/schemas/json.js';
+import { isJsonObject, type Json, parseJsonObject } from '#libs/schemas/json.js';
 import type { ArgumentValidator, SchemaOwner, ValidatedArguments } from './tool-catalog.js';
 
 export interface ArgumentBounds {
@@ -33,11 +35,11 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     private readonly logger: Logger,
   ) {}
 
-  validate(tool: SchemaOwner, argumentsText: string): Promise<ValidatedArguments> {
-    return Promise.resolve(this.validateNow(tool, argumentsText));
+  validate(tool: SchemaOwner, argumentsText: string, from?: 'model'): Promise<ValidatedArguments> {
+    return Promise.resolve(this.validateNow(tool, argumentsText, from));
   }
 
-  private validateNow(tool: SchemaOwner, text: string): ValidatedArguments {
+  private validateNow(tool: SchemaOwner, text: string, from?: 'model'): ValidatedArguments {
     const bytes = Buffer.byteLength(text);
     if (bytes > this.bounds.maxArgumentBytes) {
       return refuse(tool, `they are ${bytes} bytes, at most ${this.bounds.maxArgumentBytes} are accepted`);
@@ -46,6 +48,7 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     try {
       // Models leave the text empty when a tool takes no arguments.
       value = text.trim() === '' ? {} : JSON.parse(text);
+      if (from === 'model' && typeof value === 'string') return this.validateText(tool, value);
     } catch {
       return refuse(tool, 'they are not valid JSON; send one complete JSON object');
     }
@@ -58,7 +61,19 @@ export class CompiledArgumentValidator implements ArgumentValidator {
     const entry = this.entry(tool);
     if ('unusable' in entry) return refuse(tool, `the schema of this tool cannot be used: ${entry.unusable}`);
     const problem = entry.schema.check(value, bytes);
-    return problem === undefined ? { ok: true, arguments: value } : refuse(tool, problem);
+    if (problem === undefined) return { ok: true, arguments: value };
+    const converted = from === 'model' ? convertTexts(value, tool.inputSchema) : value;
+    if (converted === value) return refuse(tool, problem);
+    // Its own bounds apply to what was in a text.
+    const read = this.validateNow(tool, JSON.stringify(converted));
+    return read.ok ? { ...read, sent: value } : refuse(tool, problem);
+  }
+
+  /** All arguments, written as one text. */
+  private validateText(tool: SchemaOwner, text: string): ValidatedArguments {
+    const read = parseJsonObject(text) === undefined ? undefined : this.validateNow(tool, text, 'model');
+    if (read === undefined) return refuse(tool, 'they must be a JSON object');
+    return read.ok ? { sent: read.arguments, ...read } : read;
   }
 
   private entry(tool: SchemaOwner): Entry {

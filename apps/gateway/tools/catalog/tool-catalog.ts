@@ -18,12 +18,17 @@ export interface WatchedToolCatalog extends ToolCatalog {
   onChange(listener: () => void): () => void;
 }
 
-export type ValidatedArguments = { ok: true; arguments: JsonObject } | { ok: false; message: string };
+/** `sent`: as they were sent, if they had to be converted. */
+export type ValidatedArguments =
+  { ok: true; arguments: JsonObject; sent?: JsonObject } | { ok: false; message: string };
 
 /** What has arguments of a kind. */
 export type SchemaOwner = Pick<CatalogTool, 'name' | 'server' | 'definitionHash' | 'inputSchema'>;
 
 export interface ArgumentValidator {
-  /** Parses JSON text and checks it against the tool's input schema; bounded in time and size. Defaults are filled in. */
-  validate(tool: SchemaOwner, argumentsText: string): Promise<ValidatedArguments>;
+  /**
+   * Parses JSON text and checks it against the tool's input schema; bounded in time and size. Defaults are filled in. Of a
+   * model's arguments, texts that the schema does not accept are converted where that loses nothing.
+   */
+  validate(tool: SchemaOwner, argumentsText: string, from?: 'model'): Promise<ValidatedArguments>;
 }

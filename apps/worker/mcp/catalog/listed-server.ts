@@ -3,6 +3,7 @@
 import { strikeOutKnown } from '#libs/audit/known-secrets.js';
 import { GrowingPause } from '#libs/concurrency/growing-pause.js';
 import type { Logger } from '#libs/logging/logger.js';
+import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { AppError } from '#libs/schemas/errors.js';
 import type { Workspaces } from '#libs/workspace/workspaces.js';
 import type { ConfiguredServer } from '../servers/configured-server.js';
@@ -16,6 +17,8 @@ const retryMs = { first: 5_000, most: 60_000, mostOfPrograms: 600_000 };
 const restFactor = 10;
 /** After the start. */
 const listTimeoutMs = 60_000;
+/** Of the tools that are left out: each heartbeat tells them. */
+const most = { named: 20, chars: 200 };
 /** Several changes in a row count as one. A server that reports changes endlessly is listed less and less often. */
 const changeDelayMs = { shared: { least: 50, most: 5_000 }, session: { least: 2_000, most: 60_000 } };
 
@@ -34,6 +37,8 @@ export class ListedServer {
   private failures = 0;
   /** The last failure, for the operator. */
   private failure = '';
+  /** Tools of the last listing that are not offered, for the operator. */
+  private leftOut: string[] = [];
   /** A change was reported, and no listing has started since. */
   private changed = false;
   private readonly pause: GrowingPause;
@@ -63,10 +68,12 @@ export class ListedServer {
     await Promise.allSettled(this.writing);
   }
 
-  get state(): { state: 'starting' | 'ready' | 'unavailable'; reason?: string } {
+  get state(): Pick<ServerReport, 'reason' | 'left_out'> & { state: 'starting' | 'ready' | 'unavailable' } {
     const state = this.currentState;
-    if (state !== 'unavailable') return { state };
-    return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}`) };
+    if (state === 'unavailable') {
+      return { state, reason: strikeOutKnown(`its tools could not be listed or published${this.failure}`) };
+    }
+    return this.leftOut.length === 0 ? { state } : { state, left_out: this.leftOut };
   }
 
   list(): Promise<void> {
@@ -121,10 +128,11 @@ export class ListedServer {
         { signal, onConnection: (connection) => this.watch(connection) },
       );
       if (signal.aborted) return;
-      const tools = await this.write(publisher.publish(this.server, listed));
+      const { published, leftOut } = await this.write(publisher.publish(this.server, listed));
+      this.leftOut = shownOf(leftOut);
       this.currentState = 'ready';
       this.failures = 0;
-      logger.info({ metadata: { server: name, tools: tools.length } }, 'tools of a server were published');
+      logger.info({ metadata: { server: name, tools: published.length } }, 'tools of a server were published');
     } catch (error) {
       if (signal.aborted) return;
       logger.warn({ error, metadata: { server: name } }, 'the tools of a server could not be published');
@@ -174,4 +182,10 @@ export class ListedServer {
     }, afterMs);
     this.timer.unref();
   }
+}
+
+function shownOf(leftOut: readonly string[]): string[] {
+  const shown = leftOut.slice(0, most.named).map((each) => strikeOutKnown(each.slice(0, most.chars)));
+  const more = leftOut.length - shown.length;
+  return more === 0 ? shown : [...shown, `and ${more} more`];
 }

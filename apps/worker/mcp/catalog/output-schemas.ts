@@ -1,6 +1,7 @@
 // The output schemas of this worker's tools, compiled when first needed. They are those of the definition that a call was
 // planned with, which may differ from the current one. An unusable schema counts as none.
 import { compileSchema, type CompiledSchema } from '#libs/json-schema/compile-schema.js';
+import { mendSchema } from '#libs/json-schema/mend-schema.js';
 import type { Logger } from '#libs/logging/logger.js';
 import type { CatalogStore } from '#libs/runs/catalog/catalog-store.js';
 import type { Json, JsonObject } from '#libs/schemas/json.js';
@@ -51,7 +52,9 @@ export class OutputSchemas {
     }
     if (schema === undefined || schema === null) return schema;
     try {
-      return compileSchema(schema, { ...this.limits, deadlineMs: checkDeadlineMs });
+      const mended = mendSchema(schema);
+      if ('problem' in mended) throw new Error(mended.problem);
+      return compileSchema(mended.schema, { ...this.limits, deadlineMs: checkDeadlineMs });
     } catch (error) {
       this.logger.warn(
         { tool: job.tool, error },

@@ -23,8 +23,11 @@ export interface PublisherParts {
 export class CatalogPublisher {
   constructor(private readonly parts: PublisherParts) {}
 
-  /** Resolves with the tools that are now offered. @throws AppError store_unavailable */
-  async publish(server: ConfiguredServer, listed: readonly unknown[]): Promise<PublishedTool[]> {
+  /** Resolves with the tools that are now offered, and those left out, with reasons. @throws AppError store_unavailable */
+  async publish(
+    server: ConfiguredServer,
+    listed: readonly unknown[],
+  ): Promise<{ published: PublishedTool[]; leftOut: string[] }> {
     const { store, limits, logger } = this.parts;
     const { definitions, refused } = await readDefinitions(listed, limits);
     const { firstListing } = await store.place(server.name, server.order);
@@ -35,7 +38,7 @@ export class CatalogPublisher {
       logger.warn({ metadata }, 'tools were left out');
     }
     await this.announce();
-    return published;
+    return { published, leftOut };
   }
 
   private async write(server: ConfiguredServer, listed: readonly ListedDefinition[], firstListing: boolean) {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { verifies } from '../../../../test/verifies.js';
-import { gradeChange, readDefinitions } from './read-definitions.js';
+import { gradeChange, readDefinitions, readStored } from './read-definitions.js';
 
 const limits = { maxBytes: 64 * 1024, maxDepth: 32 };
 const definition = { name: 'read', description: 'Reads.', inputSchema: { type: 'object' } };
@@ -18,18 +18,64 @@ verifies('tools.listed-tolerantly', 'one bad definition costs that tool only', a
       ...definition,
       name,
     })),
+    // Like a path, or like another name.
+    ...[
+      'x/../../y',
+      '/x',
+      'x/',
+      'x//y',
+      './x',
+      '..',
+      'x\\y',
+      'ｒｅａｄ',
+      'r\u0435ad',
+      'a b',
+      're\u034fad',
+      'x'.repeat(129),
+    ].map((name) => ({
+      ...definition,
+      name,
+    })),
     { ...definition, name: '読む' },
+    { ...definition, name: 'unmendable', inputSchema: { type: 'object', properties: { a: { type: 'widget' } } } },
     { ...definition, name: 'deep', inputSchema: deep },
     { ...definition, name: 'large', inputSchema: { description: 'x'.repeat(70_000) } },
     { ...definition, name: 'largeOutput', outputSchema: { description: 'x'.repeat(270_000) } },
     { ...definition, description: 'a second one' },
     null,
     { ...definition, name: 'odd/name', annotations: { readOnlyHint: 'yes' }, description: null },
+    ...['a.b-c_D', 'x/..y', 'पढ़ें'.normalize('NFKC')].map((name) => ({ ...definition, name })),
   ];
   const { definitions, refused } = await readDefinitions(listed, limits);
-  expect(definitions.map(({ tool }) => tool)).toEqual(['read', '読む', 'odd/name']);
-  expect(refused).toHaveLength(15);
+  expect(definitions.map(({ tool }) => tool)).toEqual([
+    'read',
+    '読む',
+    'odd/name',
+    'a.b-c_D',
+    'x/..y',
+    'पढ़ें'.normalize('NFKC'),
+  ]);
+  expect(refused).toHaveLength(28);
+  expect(refused).toContain('x/../../y: its name is like a path');
+  expect(refused).toContain('re\\u{202e}ad: its name has characters that can look like others');
+  expect(refused).toContain('unmendable: its schema cannot be used: #/properties/a has the unknown type "widget"');
 });
+
+verifies(
+  'tools.schemas-mended',
+  'models get the mended schemas, the definition that is pinned is the listed one',
+  async () => {
+    const properties = { a: { type: 'integer', minimum: 0, exclusiveMinimum: true, required: true } };
+    const listed = { ...definition, inputSchema: { type: 'object', properties }, outputSchema: { properties } };
+    const [read] = (await readDefinitions([listed], limits)).definitions;
+    expect(read!.definition).toEqual(listed);
+    const mended = { properties: { a: { type: 'integer', exclusiveMinimum: 0 } }, required: ['a'] };
+    expect(readStored(read!.definition)).toMatchObject({ inputSchema: mended, outputSchema: mended });
+    const hopeless = { ...listed, outputSchema: { type: 'object', properties: { a: { type: 'widget' } } } };
+    const [kept] = (await readDefinitions([hopeless], limits)).definitions;
+    expect(readStored(kept!.definition)).not.toHaveProperty('outputSchema');
+  },
+);
 
 verifies('tools.listed-tolerantly', 'all definitions of a server together are bounded', async () => {
   const large = { type: 'object', description: 'x'.repeat(60_000) };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Turns } from '#libs/concurrency/turns.js';
 import { canonicalHash, canonicalJson } from '#libs/json-schema/canonical-hash.js';
 import { exceedsDepth } from '#libs/json-schema/compile-schema.js';
+import { mendSchema } from '#libs/json-schema/mend-schema.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
 
 export interface SchemaLimits {
@@ -11,12 +12,7 @@ export interface SchemaLimits {
 }
 
 const toolSchema = z.looseObject({
-  name: z
-    .string()
-    .min(1)
-    .max(256)
-    // No invisible characters: a name must not look like another one.
-    .regex(/^[^\s\p{Cc}\p{Cf}\p{Cs}\p{Co}]+$/u),
+  name: z.string(),
   title: z.string().max(1_000).optional().catch(undefined),
   description: z.string().max(20_000).nullish(),
   inputSchema: z.record(z.string(), z.json()),
@@ -40,7 +36,7 @@ export type ReadTool = z.output<typeof toolSchema>;
 export interface ListedDefinition {
   /** The server's own name for it. */
   tool: string;
-  /** As received, without members that do not belong to a tool. */
+  /** As received, without members that do not belong to a tool. Its schemas are mended when it is read. */
   definition: JsonObject;
   /** SHA-256 (hex) over the canonical form of its pinned members. */
   hash: string;
@@ -86,16 +82,45 @@ function readDefinition(raw: unknown, limits: SchemaLimits): ListedDefinition | 
   const parsed = toolSchema.safeParse(raw);
   if (!parsed.success) return 'not a tool definition';
   const { name, inputSchema } = parsed.data;
+  const misnamed = problemOfName(name);
+  if (misnamed !== undefined) return misnamed;
   if (Buffer.byteLength(JSON.stringify(inputSchema)) > limits.maxBytes) {
     return `its schema is larger than ${limits.maxBytes} bytes`;
   }
+  const mended = mendSchema(inputSchema);
+  if ('problem' in mended) return `its schema cannot be used: ${mended.problem}`;
   const members = raw as JsonObject;
   const definition = pick(members, [...pinned, '_meta']);
   return { tool: name, definition, hash: canonicalHash(pick(members, pinned)) };
 }
 
-/** Reads a stored definition, which was validated before. */
-export const readStored = (definition: JsonObject): ReadTool => toolSchema.parse(definition);
+/** Reads a stored definition, which was validated before. What is pinned is what its server listed; its schemas are mended here. */
+export function readStored(definition: JsonObject): ReadTool {
+  const { inputSchema, outputSchema, ...tool } = toolSchema.parse(definition);
+  const input = mendSchema(inputSchema);
+  const output = outputSchema === undefined ? undefined : mendSchema(outputSchema);
+  return {
+    ...tool,
+    // A definition of a version before this one may have a schema that is now refused.
+    inputSchema: 'schema' in input ? input.schema : inputSchema,
+    ...(output !== undefined && 'schema' in output ? { outputSchema: output.schema } : {}),
+  };
+}
+
+const longestName = 128;
+
+/** MCP allows letters, digits, `_`, `.` and `-`; servers use `/` and more. A name must not look like another one, or like a path. */
+function problemOfName(name: string): string | undefined {
+  if (name === '' || name.length > longestName) return `its name must have 1 to ${longestName} characters`;
+  if (/[\s\p{C}\p{DI}\\]/u.test(name) || name.normalize('NFKC') !== name || mixesScripts(name)) {
+    return 'its name has characters that can look like others';
+  }
+  if (name.split('/').some((segment) => /^\.{0,2}$/.test(segment))) return 'its name is like a path';
+  return undefined;
+}
+
+/** Cyrillic and Greek letters among Latin ones look like these. */
+const mixesScripts = (name: string) => /\p{sc=Latin}/u.test(name) && /[\p{sc=Cyrillic}\p{sc=Greek}]/u.test(name);
 
 /**
  * How much a definition differs from the approved one. White space counts only in title and description: everything in
@@ -116,7 +141,9 @@ function pick(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.flatMap((name) => (object[name] === undefined ? [] : [[name, object[name]]])));
 }
 
+/** As it can be shown: what is invisible in it is written out. */
 function nameOf(raw: unknown): string {
   const name = isJsonObject(raw) ? raw['name'] : undefined;
-  return typeof name === 'string' ? name.slice(0, 100) : 'a tool without a name';
+  if (typeof name !== 'string' || name === '') return 'a tool without a name';
+  return name.slice(0, 100).replaceAll(/[\p{C}\p{Z}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 }

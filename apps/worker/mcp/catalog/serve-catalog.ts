@@ -1,5 +1,6 @@
 // Keeps the catalog up to date with this worker's servers: lists each server, removes those no longer configured, and
 // publishes the order in which bare names of tools are resolved.
+import type { ServerReport } from '#libs/runs/processes/process-registry.js';
 import { isSameServer, type ConfiguredServer } from '../servers/configured-server.js';
 import type { ToolConnection } from '../servers/connection.js';
 import { ListedServer, type ListingParts } from './listed-server.js';
@@ -7,8 +8,6 @@ import type { PoolListener } from '../pool/pool-events.js';
 import type { ConfiguredServers, RefusedServer } from '../servers/servers.js';
 
 const retainRetryMs = 5_000;
-
-export type ServerState = 'starting' | 'ready' | 'unavailable' | 'refused';
 
 export interface CatalogParts extends ListingParts {
   configured: ConfiguredServers;
@@ -65,8 +64,8 @@ export class CatalogService implements PoolListener {
     await Promise.all(this.ending);
   }
 
-  /** For health: each server with its state, and the reason if it is not ready. */
-  states(): { name: string; state: ServerState; reason?: string }[] {
+  /** For health: each server with its state, the reason if it is not ready, and its tools that are left out. */
+  states(): Pick<ServerReport, 'name' | 'state' | 'reason' | 'left_out'>[] {
     return [
       ...this.refused.map(({ name, reason }) => ({ name, state: 'refused' as const, reason })),
       ...[...this.listed].map(([name, { state }]) => ({ name, ...state })),

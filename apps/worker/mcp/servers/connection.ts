@@ -3,6 +3,7 @@
 import { pathToFileURL } from 'node:url';
 import { Client, SseError, type PriorDiscovery } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { ownClientName } from '#libs/mcp-server/call-meta.js';
 import type { Answer, Question } from '#libs/approvals/question.js';
 import type { SamplingAnswer, SamplingRequest } from '#libs/approvals/sampling.js';
 import { AppError } from '#libs/schemas/errors.js';
@@ -124,7 +125,7 @@ export class ClientConnection implements ToolConnection {
     this.unproven = prior?.kind === 'modern';
     const onChanged = () => notify(this.changedListeners);
     this.client = new Client(
-      { name: 'signalbox', version: '1' },
+      { name: ownClientName, version: '1' },
       {
         capabilities: {
           elicitation: { form: {} },

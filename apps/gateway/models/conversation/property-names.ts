@@ -1,0 +1,182 @@
+// A reversible mapping between the property names of tools' schemas and those that a provider accepts: in the schemas, in
+// the arguments of a history, and back in those of an answer. A tool whose names the provider accepts is left as it is.
+import { memberOf, pointerTo } from '#libs/json-schema/schema-references.js';
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from '#libs/schemas/json.js';
+import type { AssistantMessage, ChatMessage, ToolCall } from '#libs/schemas/message.js';
+import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
+import type { ModelRequest } from '../model-provider.js';
+import { define } from './schema-parts.js';
+import { mapToolNames, type ToolNameRule, type ToolNames } from './tool-names.js';
+import { renameMembers } from './rename-members.js';
+
+/** For another name Anthropic's API refuses the whole request. */
+export const anthropicPropertyNames: ToolNameRule = {
+  valid: /^[A-Za-z0-9_.-]{1,64}$/,
+  forbidden: /[^A-Za-z0-9_.-]/g,
+  maxLength: 64,
+};
+
+/** A dot would part the paths of streamed arguments. */
+export const geminiPropertyNames: ToolNameRule = {
+  valid: /^[A-Za-z0-9_-]{1,64}$/,
+  forbidden: /[^A-Za-z0-9_-]/g,
+  maxLength: 64,
+};
+
+/** A tool with names that are mapped. */
+export interface MappedTool {
+  /** As the provider gets it. */
+  definition: ToolDefinition;
+  /** Arguments with the tool's own names, and with those at the provider. */
+  fromWire(args: JsonObject): JsonObject;
+  toWire(args: JsonObject): JsonObject;
+}
+
+export interface MappedRequest {
+  request: ModelRequest;
+  /** By the tool's name. */
+  tools: ReadonlyMap<string, MappedTool>;
+}
+
+const nothing: MappedRequest['tools'] = new Map();
+
+export function mapProperties(request: ModelRequest, rule: ToolNameRule | undefined): MappedRequest {
+  if (rule === undefined || request.tools.length === 0) return { request, tools: nothing };
+  let tools: Map<string, MappedTool> | undefined;
+  for (const tool of request.tools) {
+    const mapped = mappedTool(tool, rule);
+    if (mapped !== undefined) (tools ??= new Map<string, MappedTool>()).set(tool.name, mapped);
+  }
+  if (tools === undefined) return { request, tools: nothing };
+  const known = tools;
+  return {
+    request: {
+      ...request,
+      tools: request.tools.map((tool) => known.get(tool.name)?.definition ?? tool),
+      messages: request.messages.map((message) => withWireCalls(message, known)),
+    },
+    tools,
+  };
+}
+
+/** Definitions are the same objects in every request, so each is looked at once. Null: nothing to map. */
+const decided = new WeakMap<ToolDefinition, { rule: ToolNameRule; mapped: MappedTool | undefined }>();
+
+function mappedTool(tool: ToolDefinition, rule: ToolNameRule): MappedTool | undefined {
+  const known = decided.get(tool);
+  if (known?.rule === rule) return known.mapped;
+  const mapped = tool.parameters === undefined ? undefined : mapTool(tool, tool.parameters, rule);
+  decided.set(tool, { rule, mapped });
+  return mapped;
+}
+
+function mapTool(tool: ToolDefinition, schema: JsonObject, rule: ToolNameRule): MappedTool | undefined {
+  const own = new Set<string>();
+  collectNames(schema, own);
+  if ([...own].every((name) => rule.valid.test(name))) return undefined;
+  const names = mapToolNames(own, rule);
+  return {
+    definition: { ...tool, parameters: renamed(schema, { names, root: schema }) as JsonObject },
+    fromWire: (args) => renameMembers(args, [schema], { root: schema, ownName: names.fromWire, given: (own) => own }),
+    toWire: (args) => renameMembers(args, [schema], { root: schema, ownName: (own) => own, given: names.toWire }),
+  };
+}
+
+/** Keywords whose members are schemas by the names of properties. */
+const byProperty = new Set(['properties', 'dependentSchemas', 'dependencies']);
+const byOtherName = new Set(['patternProperties', '$defs', 'definitions']);
+const values = new Set(['default', 'const', 'enum', 'examples', 'example']);
+
+function collectNames(node: Json, found: Set<string>): void {
+  if (Array.isArray(node)) for (const each of node) collectNames(each, found);
+  if (!isJsonObject(node)) return;
+  for (const [key, value] of Object.entries(node)) {
+    if (values.has(key)) continue;
+    if (!isJsonObject(value) || !(byProperty.has(key) || byOtherName.has(key))) collectNames(value, found);
+    else {
+      if (key === 'properties') for (const name of Object.keys(value)) found.add(name);
+      for (const schema of Object.values(value)) collectNames(schema, found);
+    }
+  }
+}
+
+interface Renaming {
+  names: ToolNames;
+  root: JsonObject;
+}
+
+function renamed(node: Json, renaming: Renaming): Json {
+  if (Array.isArray(node)) return node.map((each) => renamed(each, renaming));
+  if (!isJsonObject(node)) return node;
+  const made: JsonObject = {};
+  for (const [key, value] of Object.entries(node)) define(made, key, renamedMember(key, value, node, renaming));
+  return made;
+}
+
+function renamedMember(key: string, value: Json, node: JsonObject, renaming: Renaming): Json {
+  const { toWire } = renaming.names;
+  if (key === '$ref' && typeof value === 'string') return renamedPointer(value, toWire);
+  if (key === 'required') return namesIn(value, toWire);
+  if (key === 'dependentRequired' && isJsonObject(value)) {
+    return mapMembers(value, toWire, (names) => namesIn(names, toWire));
+  }
+  if (values.has(key)) {
+    const places = { root: renaming.root, ownName: (own: string) => own, given: toWire };
+    const rename = (each: Json) => renameMembers(each, [node], places);
+    return Array.isArray(value) && (key === 'enum' || key === 'examples') ? value.map(rename) : rename(value);
+  }
+  if (!isJsonObject(value)) return renamed(value, renaming);
+  if (byOtherName.has(key))
+    return mapMembers(
+      value,
+      (name) => name,
+      (schema) => renamed(schema, renaming),
+    );
+  if (!byProperty.has(key)) return renamed(value, renaming);
+  return mapMembers(value, toWire, (schema, name) => {
+    if (Array.isArray(schema)) return namesIn(schema, toWire);
+    const made = renamed(schema, renaming);
+    // What is lost of the name is said.
+    const isLost = key === 'properties' && toWire(name) !== name && isJsonObject(made) && made['title'] === undefined;
+    return isLost ? { title: name, ...made } : made;
+  });
+}
+
+const namesIn = (names: Json, toWire: (name: string) => string): Json =>
+  Array.isArray(names) ? names.map((name) => (typeof name === 'string' ? toWire(name) : name)) : names;
+
+function mapMembers(
+  members: JsonObject,
+  nameOf: (name: string) => string,
+  valueOf: (value: Json, name: string) => Json,
+): JsonObject {
+  const made: JsonObject = {};
+  for (const [name, value] of Object.entries(members)) define(made, nameOf(name), valueOf(value, name));
+  return made;
+}
+
+/** `#/properties/%24top` → `#/properties/_top` */
+function renamedPointer(ref: string, toWire: (name: string) => string): string {
+  if (!ref.startsWith('#/')) return ref;
+  let within = '';
+  const segments = ref.slice(2).split('/');
+  const made = segments.map((segment) => {
+    const isName = byProperty.has(within) || byOtherName.has(within);
+    const written = byProperty.has(within) ? pointerTo(toWire(memberOf(segment))) : segment;
+    within = isName ? '' : segment;
+    return written;
+  });
+  return `#/${made.join('/')}`;
+}
+
+function withWireCalls(message: ChatMessage, tools: MappedRequest['tools']): ChatMessage {
+  if (message.role !== 'assistant' || !message.tool_calls?.some((call) => tools.has(call.function.name)))
+    return message;
+  const calls = message.tool_calls.map((call): ToolCall => {
+    const tool = tools.get(call.function.name);
+    const args = tool && parseJsonObject(call.function.arguments);
+    if (tool === undefined || args === undefined) return call;
+    return { ...call, function: { ...call.function, arguments: JSON.stringify(tool.toWire(args)) } };
+  });
+  return { ...message, tool_calls: calls } satisfies AssistantMessage;
+}
