@@ -19,7 +19,10 @@ export function toResultBlock(message: ToolMessage, id: string): JsonObject {
     if (part.kind === 'text') return textBlocks(part.text);
     return [mediaBlock(part) ?? { type: 'text', text: `[${describe(part)}]` }];
   });
-  const onlyText = parts.length === 1 && content[0]?.['type'] === 'text';
+  // The API refuses an error without content.
+  if (content.length === 0 && message.is_error === true)
+    content.push(...textBlocks('The tool failed and said nothing.'));
+  const onlyText = content.length === 1 && content[0]?.['type'] === 'text';
   return {
     type: 'tool_result',
     tool_use_id: id,

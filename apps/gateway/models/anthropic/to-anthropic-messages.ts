@@ -5,12 +5,16 @@ import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.
 import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
+import { takesPrefill } from './claude-models.js';
 import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
 
 export interface MessageRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
+  model: string;
+  warnings: Warnings;
 }
 
 export interface AnthropicMessage {
@@ -23,14 +27,27 @@ export function toAnthropicMessages({ groups }: Conversation, rules: MessageRule
   const messages: AnthropicMessage[] = [];
   for (const group of groups) {
     const content = group.role === 'user' ? userBlocks(group, rules) : assistantBlocks(group, rules);
+    // Without it the request would end with the assistant's message.
+    if (content.length === 0 && group.role === 'user' && group === groups.at(-1)) content.push(...nothingSaid);
     const last = messages.at(-1);
     if (last?.role === group.role) last.content.push(...content);
     else if (content.length > 0) messages.push({ role: group.role, content });
   }
   // The API requires a user message first.
-  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: textBlocks('…') });
-  trimPrefill(messages.at(-1)!);
+  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: [...nothingSaid] });
+  const last = messages.at(-1)!;
+  if (last.role === 'assistant' && !takesPrefill(rules.model)) messages.push(goOn(rules));
+  else trimPrefill(last);
   return messages;
+}
+
+/** In place of a blank message: the API refuses text that is only white space. */
+const nothingSaid = textBlocks('…');
+
+function goOn({ model, warnings }: MessageRules): AnthropicMessage {
+  const text = 'Continue.';
+  warnings.add(`${model} refuses a conversation that ends with the assistant, so the user says '${text}'`, 'messages');
+  return { role: 'user', content: textBlocks(text) };
 }
 
 /**

@@ -23,6 +23,9 @@ export interface GeminiContent {
 /** By the caller's id of a call: the tool's name at the provider, and the provider's id of the call if it has one. */
 type CalledTools = Map<string, { name: string; id?: Json }>;
 
+/** In place of a blank message: the API refuses contents without parts. */
+const nothingSaid = { text: '…' };
+
 /** For calls by other models: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const foreignSignature = 'skip_thought_signature_validator';
 
@@ -35,9 +38,11 @@ export function toGeminiContents({ groups }: Conversation, rules: ContentRules):
     const isUser = group.role === 'user';
     const parts = isUser ? userParts(group, called, rules) : modelParts(group, called, rules);
     if (!isUser && rules.wantsSignatures && at > underWay) signForeign(parts);
+    // Without it the request would end with the model's content.
+    if (parts.length === 0 && isUser && at === groups.length - 1) parts.push(nothingSaid);
     if (parts.length > 0) contents.push({ role: isUser ? 'user' : 'model', parts });
   });
-  return contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }];
+  return contents.length > 0 ? contents : [{ role: 'user', parts: [nothingSaid] }];
 }
 
 function userParts(group: UserGroup, called: CalledTools, rules: ContentRules): JsonObject[] {
