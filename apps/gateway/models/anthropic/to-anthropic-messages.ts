@@ -5,16 +5,13 @@ import { isJsonObject, jsonObjectOf, type JsonObject } from '#libs/schemas/json.
 import type { AssistantMessage, ToolCall } from '#libs/schemas/message.js';
 import type { AssistantGroup, Conversation, UserGroup } from '../conversation/read-conversation.js';
 import type { ToolNames } from '../conversation/tool-names.js';
-import type { Warnings } from '../conversation/warnings.js';
 import { takesPrefill } from './claude-models.js';
-import { textBlocks, toBlocks, toResultBlock } from './to-anthropic-blocks.js';
+import { textBlocks, toBlocks, toResultBlock, type BlockRules } from './to-anthropic-blocks.js';
 
-export interface MessageRules {
+export interface MessageRules extends BlockRules {
   /** Only the `provider_state` of this provider is read. */
   provider: string;
   names: ToolNames;
-  model: string;
-  warnings: Warnings;
 }
 
 export interface AnthropicMessage {
@@ -22,7 +19,6 @@ export interface AnthropicMessage {
   content: JsonObject[];
 }
 
-/** @throws AppError invalid_value for content that the API does not support */
 export function toAnthropicMessages({ groups }: Conversation, rules: MessageRules): AnthropicMessage[] {
   const messages: AnthropicMessage[] = [];
   for (const group of groups) {
@@ -61,9 +57,9 @@ export function lacksThinking({ groups }: Conversation, provider: string): boole
     .some((group) => group.role === 'assistant' && group.messages.some((message) => !stateOf(message, provider)));
 }
 
-function userBlocks(group: UserGroup, { provider }: MessageRules): JsonObject[] {
-  const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id)));
-  return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, provider))];
+function userBlocks(group: UserGroup, rules: MessageRules): JsonObject[] {
+  const results = group.results.map((result) => toResultBlock(result, wireCallId(result.tool_call_id), rules));
+  return [...results, ...group.messages.flatMap((message) => toBlocks(message.content, rules))];
 }
 
 function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject[] {
@@ -72,7 +68,7 @@ function assistantBlocks(group: AssistantGroup, rules: MessageRules): JsonObject
     const stored = stateOf(message, rules.provider);
     if (stored === undefined) {
       const said = message.content ?? (typeof message.refusal === 'string' ? message.refusal : null);
-      return [...toBlocks(said, rules.provider), ...calls];
+      return [...toBlocks(said, rules), ...calls];
     }
     const rest = new Set(calls);
     const blocks = stored.flatMap((block) => {
