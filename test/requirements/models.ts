@@ -36,6 +36,8 @@ export const modelRequirements = {
   'models.openai.reasoning-replay': 'reasoning goes back to the models that want it, and only to them',
   'models.openai.request': 'an upstream is sent what the caller sent, and only what it understands',
   'models.openai.whole-answers': 'a whole answer reads into the same events as a streamed one',
+  'models.parameters':
+    'parameters that a model refuses, in this size or together, are left out or lowered, and each is told in a warning',
   'models.prompted.bounds': 'a model that writes its calls as text costs bounded time and memory, whatever it writes',
   'models.prompted.broken': 'a written call that cannot be read is told to the model as the error of that call',
   'models.prompted.cut-call': 'a written call that was cut by max_tokens is not run, and is no text',

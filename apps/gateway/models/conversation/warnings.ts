@@ -14,10 +14,20 @@ export class Warnings {
     this.list.push({ message, ...(param !== undefined && { param }) });
   }
 
+  /** Of a parameter, by its name in OpenAI's API. */
+  leftOut(model: string, param: string): void {
+    this.add(`${model} does not take ${param}, so it was left out`, param);
+  }
+
   /** `take`, told the warnings with the start of the message. */
   toldTo(take: TakeModelEvents): TakeModelEvents {
     const warnings = this.list;
     if (warnings === undefined) return take;
-    return (batch) => take(batch.map((event) => (event.type === 'message_start' ? { ...event, warnings } : event)));
+    return (batch) =>
+      take(
+        batch.map((event) =>
+          event.type === 'message_start' ? { ...event, warnings: [...(event.warnings ?? []), ...warnings] } : event,
+        ),
+      );
   }
 }
