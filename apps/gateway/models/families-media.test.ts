@@ -89,8 +89,8 @@ verifies('models.media-types', 'sounds', () => {
 
 verifies('models.media-types', 'an OpenAI message that needs no change is the same object', () => {
   for (const part of [picture('image/png', png), file('application/pdf', 'JVBERi0='), { type: 'text', text: 'x' }]) {
-    const content = [part as ContentPart];
-    expect(asUser('openai', part as ContentPart).text).toBe(JSON.stringify([{ role: 'user', content }]));
+    const content = [part];
+    expect(asUser('openai', part).text).toBe(JSON.stringify([{ role: 'user', content }]));
   }
   expect(mediaTypeFor('openai', 'image/JPG')).toBe('image/jpeg');
   expect(mediaTypeFor('gemini', 'image/gif')).toBeUndefined();

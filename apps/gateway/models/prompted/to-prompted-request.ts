@@ -48,7 +48,8 @@ export function toPromptedRequest(request: ModelRequest): PromptedRequest {
   };
 }
 
-function withoutForm({ response_format: _, ...others }: JsonObject): JsonObject {
+function withoutForm(parameters: JsonObject): JsonObject {
+  const { response_format: _, ...others } = parameters;
   return others;
 }
 
