@@ -1,6 +1,10 @@
 // Tool results are MCP content blocks from the server to the renderer; they become text only at the edge.
 import { z } from 'zod';
-import { parsedJsonObject } from './parsed-json.js';
+import { isJsonObject, type Json, type JsonObject } from './json.js';
+
+/** For values from JSON.parse: they can only be JSON, so they need no validation. */
+export const parsedJsonObject = z.custom<JsonObject>(isJsonObject, 'Invalid input: expected object');
+export const parsedJson = z.custom<Json>((value) => value !== undefined, 'Invalid input: expected a value');
 
 const annotations = parsedJsonObject.optional();
 

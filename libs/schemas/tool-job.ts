@@ -2,7 +2,7 @@
 // Contains no fence and no secret: the journal decides who may run a call. Size is bounded: large arguments and
 // results stay in the journal.
 import { z } from 'zod';
-import { parsedJsonObject } from './parsed-json.js';
+import { parsedJsonObject } from './content-block.js';
 import { toolOutcomeSchema } from './tool-outcome.js';
 
 /** Arguments above this size (bytes of JSON) are not carried: 10,000 jobs must fit into the queue's memory. */

@@ -1,8 +1,7 @@
 // How a tool call ended, as journal, reply, audit and renderers carry it.
 import { z } from 'zod';
-import { contentBlockSchema } from './content-block.js';
+import { contentBlockSchema, parsedJson } from './content-block.js';
 import { AppError, toolErrorCodes } from './errors.js';
-import { parsedJson } from './parsed-json.js';
 
 /** The terminal states of the journal; no call leaves one. */
 export const terminalStates = ['completed', 'failed', 'cancelled', 'denied', 'indeterminate'] as const;

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from './json.js';
 import type { AnswerExtras, FinishReason } from './model-event.js';
 import type { ToolErrorCode } from './errors.js';
 import type { Usage } from './usage.js';
+import type { Warning } from './warning.js';
 
 export type StopCause = 'max_rounds' | 'max_calls' | 'max_time' | 'budget' | 'repeated_failure';
 
@@ -71,6 +72,8 @@ export type TurnEvent =
       usage: Usage;
       toolExecution?: ToolExecution;
       extras?: AnswerExtras;
+      /** What was left out of the request or changed, each sentence once; never empty. */
+      warnings?: Warning[];
     }
   /** Only in the stored log: the loop itself throws instead. */
   | { type: 'error'; error: JsonObject };

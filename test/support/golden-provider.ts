@@ -48,7 +48,11 @@ export class GoldenProvider implements ModelProvider {
   }
 
   async call(request: ModelRequest, _call: unknown, take: TakeModelEvents): Promise<void> {
-    const { path, body, json, reader, errors, tools } = writeRequest(this.family.kind, request, this.family.settings);
+    const { path, body, json, reader, errors, tools, warnings } = writeRequest(
+      this.family.kind,
+      request,
+      this.family.settings,
+    );
     for (let sent: string | undefined = body; sent !== undefined; sent = reader.again?.()) {
       const upstream = this.answers.shift();
       if (upstream === undefined) throw new Error('a request more than there are answers');
@@ -72,7 +76,8 @@ export class GoldenProvider implements ModelProvider {
         for (const event of batch) note(event, exchange.reads);
         return take(batch);
       });
-      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, named);
+      const told = warnings.toldTo(named);
+      await readAnswer(answer, reader, { provider: 'up', maxEventChars: 1_000_000 }, told);
     }
   }
 

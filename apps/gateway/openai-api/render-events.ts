@@ -5,7 +5,7 @@ import type { TurnEvent } from '#libs/schemas/turn-event.js';
 import { commentKeepAlive, type SseRenderer } from '../chat-apis/sse-renderer.js';
 import { ChunkWriter, deltaOf } from './chunk-writer.js';
 import { renderChunkError } from './render-chunk-error.js';
-import type { Rendering } from './render-json.js';
+import { besideChoices, type Rendering } from './render-json.js';
 
 export class EventsSseRenderer implements SseRenderer {
   readonly end = 'data: [DONE]\n\n';
@@ -55,19 +55,17 @@ export class EventsSseRenderer implements SseRenderer {
       }
       case 'approval_required':
         return chunks.chunk({}, { first: { type: event.type, approval: event.approval } });
-      case 'done': {
-        const execution: JsonObject =
-          event.toolExecution === undefined ? {} : { tool_execution: event.toolExecution as unknown as JsonObject };
+      case 'done':
         return chunks.chunk(
           {},
           {
             finishReason: event.finishReason,
             finishReasons: event.finishReasons,
             extras: event.extras,
-            first: { type: 'done', finish_reason: event.finishReason, usage: event.usage, ...execution },
+            first: { type: 'done', finish_reason: event.finishReason, usage: event.usage },
+            members: besideChoices(event),
           },
         );
-      }
       case 'error':
         return JSON.stringify({ error: event.error });
     }

@@ -1,6 +1,7 @@
 // Renders a turn's answer as OpenAI's `chat.completion` object.
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { TurnEvent } from '#libs/schemas/turn-event.js';
+import type { DoneEvent } from '../chat/chat-turn.js';
 import { type AnswerChoice, type TurnAnswer, TurnFold } from '../chat/fold-turn.js';
 
 export interface Rendering {
@@ -35,7 +36,15 @@ export function renderJson(answer: TurnAnswer, { id, created }: Rendering): Json
     model: answer.model,
     choices: answer.choices.map((choice, index) => renderChoice(choice, index, answer)),
     usage: answer.usage,
-    ...(answer.toolExecution === undefined ? {} : { tool_execution: answer.toolExecution as unknown as JsonObject }),
+    ...besideChoices(answer),
+  };
+}
+
+/** Our members of an answer: what ran here, and what was not served as it was asked. */
+export function besideChoices({ toolExecution, warnings }: Pick<DoneEvent, 'toolExecution' | 'warnings'>): JsonObject {
+  return {
+    ...(toolExecution === undefined ? {} : { tool_execution: toolExecution as unknown as JsonObject }),
+    ...(warnings === undefined ? {} : { warnings: warnings as unknown as JsonObject[] }),
   };
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { canonicalHash } from '#libs/json-schema/canonical-hash.js';
 import { jsonObjectOf } from '#libs/schemas/json.js';
-import { parsedJsonObject } from '#libs/schemas/parsed-json.js';
+import { parsedJsonObject } from '#libs/schemas/content-block.js';
 import type { ToolCache } from '#libs/mcp-server/tool-context.js';
 import type { Incoming, OutgoingRequest } from './guarded-request.js';
 

@@ -6,9 +6,10 @@ import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import { unsupported } from '../conversation/read-content-part.js';
 import { readConversation } from '../conversation/read-conversation.js';
-import { readResponseFormat, readStops } from '../conversation/read-response-format.js';
+import { formInWords, readResponseFormat } from '../conversation/read-response-format.js';
 import { namesIn, type ToolNames } from '../conversation/tool-names.js';
-import { largestAnswer, takesOutputFormat, takesSampling, toThinking, type Thinking } from './claude-models.js';
+import type { Warnings } from '../conversation/warnings.js';
+import { largestAnswer, takesOutputFormat, toThinking, type Thinking } from './claude-models.js';
 import {
   lacksThinking,
   toAnthropicMessages,
@@ -16,6 +17,7 @@ import {
   type MessageRules,
 } from './to-anthropic-messages.js';
 import { toInputSchema, toOutputSchema } from './to-anthropic-schema.js';
+import { labels, toSampling, warnOfOthers } from './to-sampling.js';
 
 export interface RequestRules extends MessageRules {
   promptCaching: ProviderConfig['prompt_caching'];
@@ -34,11 +36,16 @@ export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): 
   const { model, parameters } = request;
   if (Number(parameters['n'] ?? 1) > 1) throw unsupported(rules.provider, 'n above 1', 'n');
   const conversation = readConversation(request.messages);
-  const maxTokens = numberOf(parameters['max_completion_tokens'] ?? parameters['max_tokens']);
-  const max_tokens = maxTokens ?? rules.listedMaximum ?? largestAnswer(model);
+  const max_tokens = maxTokensOf(request, rules);
   const format = toFormat(request, rules.provider);
   const system = [conversation.system, format.instruction ?? ''].filter((text) => text !== '').join('\n\n');
-  const { thinking, effort } = thinkingOf(request, max_tokens, lacksThinking(conversation, rules.provider));
+  const { thinking, effort } = thinkingOf(
+    request,
+    max_tokens,
+    lacksThinking(conversation, rules.provider),
+    rules.warnings,
+  );
+  warnOfOthers(request, rules.warnings);
   const outputConfig: JsonObject = { ...(effort !== undefined && { effort }), ...format.config };
   return {
     model,
@@ -47,35 +54,42 @@ export function toAnthropicRequest(request: ModelRequest, rules: RequestRules): 
     messages: toAnthropicMessages(conversation, rules) as AnthropicRequest['messages'],
     stream: request.stream,
     ...toTools(request, rules),
-    ...sampling(parameters, thinking === undefined && takesSampling(model)),
+    ...toSampling(request, thinking !== undefined, rules.warnings),
     ...(thinking !== undefined && { thinking }),
     ...(Object.keys(outputConfig).length > 0 && { output_config: outputConfig }),
-    ...labels(parameters['user']),
+    ...labels(request, rules.warnings),
   };
 }
 
 /** The API refuses thinking together with a forced call, or when earlier thinking is missing. */
-function thinkingOf({ model, parameters, toolChoice }: ModelRequest, maxTokens: number, lacks: boolean): Thinking {
+function thinkingOf(
+  { model, parameters, toolChoice }: ModelRequest,
+  maxTokens: number,
+  lacks: boolean,
+  warnings: Warnings,
+): Thinking {
   const effort = parameters['reasoning_effort'];
   const wanted = toThinking(model, typeof effort === 'string' ? effort : undefined, maxTokens);
   const forced = toolChoice === 'required' || typeof toolChoice === 'object';
   const refused = forced || (lacks && wanted.thinking?.type === 'enabled');
+  if (typeof effort === 'string' && effort !== 'none' && wanted.thinking === undefined) {
+    warnings.leftOut(model, 'reasoning_effort');
+  } else if (wanted.thinking !== undefined && refused) {
+    warnings.add(
+      `${model} did not think, because ${forced ? 'a call is required' : 'earlier thinking is missing'}`,
+      'reasoning_effort',
+    );
+  }
   return refused ? { ...(wanted.effort !== undefined && { effort: wanted.effort }) } : wanted;
 }
 
-function sampling(parameters: JsonObject, isFree: boolean): JsonObject {
-  const { temperature, top_p: topP } = parameters;
-  const stops = readStops(parameters);
-  return {
-    ...(stops.length > 0 && { stop_sequences: stops }),
-    // With thinking on, the API refuses other temperatures.
-    ...(isFree && typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
-    ...(isFree && typeof topP === 'number' && typeof temperature !== 'number' && { top_p: topP }),
-  };
+function maxTokensOf({ model, parameters }: ModelRequest, { listedMaximum, warnings }: RequestRules): number {
+  const asked = numberOf(parameters['max_completion_tokens'] ?? parameters['max_tokens']);
+  if (asked === undefined) return listedMaximum ?? largestAnswer(model);
+  if (listedMaximum === undefined || asked <= listedMaximum) return asked;
+  warnings.add(`${model} answers with at most ${listedMaximum} tokens`, 'max_tokens');
+  return listedMaximum;
 }
-
-const labels = (user: Json | undefined): JsonObject =>
-  typeof user === 'string' && user !== '' && user.length <= 256 ? { metadata: { user_id: user } } : {};
 
 const numberOf = (value: Json | undefined) => (typeof value === 'number' ? value : undefined);
 
@@ -118,7 +132,7 @@ function toFormat(
   const format = readResponseFormat(parameters);
   if (format.type === 'text') return {};
   // The API has no mode for JSON without a schema.
-  if (format.type === 'json') return { instruction: 'Answer with one JSON object and nothing else.' };
+  if (format.type === 'json') return { instruction: formInWords(format)! };
   if (!takesOutputFormat(model)) {
     throw unsupported(provider, `response_format json_schema with ${model}`, 'response_format');
   }

@@ -48,7 +48,7 @@ export function readConversation(history: readonly ChatMessage[]): Conversation 
         groupOf('user', groups).results.push(message);
     }
   }
-  return { system: system.filter((text) => text !== '').join('\n\n'), groups };
+  return { system: system.filter((text) => text.trim() !== '').join('\n\n'), groups };
 }
 
 /** The last group if it has that role, else a new one. */

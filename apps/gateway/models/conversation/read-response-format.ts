@@ -1,6 +1,7 @@
 // Reads OpenAI's `response_format` and `stop` for families that write them differently.
 import { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { Warnings } from './warnings.js';
 
 export type ResponseFormat = { type: 'text' } | { type: 'json' } | { type: 'schema'; schema: JsonObject };
 
@@ -17,7 +18,34 @@ export function readResponseFormat({ response_format: format }: JsonObject): Res
   });
 }
 
+/** The form in words, for a model that is not held to it. Undefined for text. */
+export function formInWords(format: ResponseFormat): string | undefined {
+  switch (format.type) {
+    case 'text':
+      return undefined;
+    case 'json':
+      return 'Answer with one JSON object and nothing else.';
+    case 'schema':
+      return `Answer with one JSON value that satisfies this JSON Schema, without any other text and without a code fence: ${JSON.stringify(format.schema)}`;
+  }
+}
+
+/** Where tools may be called before the answer. */
+export const formBesideTools = (format: ResponseFormat): string | undefined => {
+  const words = formInWords(format);
+  return words === undefined ? undefined : `Call tools as you need them. When you call none: ${words}`;
+};
+
+export const formAskedInWords = (model: string): string =>
+  `${model} takes no response_format beside tools, so it was asked for the form in words`;
+
 /** Without blank ones, which the APIs refuse. */
-export function readStops({ stop }: JsonObject): string[] {
-  return [stop ?? []].flat().filter((text): text is string => typeof text === 'string' && text.trim() !== '');
+export function readStops({ stop }: JsonObject, model: string, warnings: Warnings): string[] {
+  if (stop === undefined) return [];
+  const given = [stop ?? []].flat().filter((text) => typeof text === 'string');
+  const stops = given.filter((text) => text.trim() !== '');
+  if (stops.length < given.length) {
+    warnings.add(`${model} takes no stop sequences of white space, so they were left out`, 'stop');
+  }
+  return stops;
 }

@@ -2,6 +2,7 @@
 // round, where the model takes them; anything else that is no text is named in the text.
 import { contentText } from '#libs/schemas/content-block.js';
 import type { ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
+import { toSentPart } from './media-types.js';
 import { readBlock, readPart, type ReadPart } from './read-content-part.js';
 
 /** The content of a result. Its pictures are added to those of the round. */
@@ -39,12 +40,10 @@ export function labelled(pictures: readonly ContentPart[]): ContentPart[] {
 function pictureUrl(part: ReadPart): string | undefined {
   if (part.kind === 'url') return part.image ? part.url : undefined;
   if (part.kind !== 'data') return undefined;
-  const type = part.mediaType.toLowerCase() === 'image/jpg' ? 'image/jpeg' : part.mediaType.toLowerCase();
-  return pictureTypes.has(type) ? `data:${type};base64,${part.data}` : undefined;
+  const sent = toSentPart('openai', part);
+  const isPicture = 'data' in sent && sent.mediaType.startsWith('image/');
+  return isPicture ? `data:${sent.mediaType};base64,${sent.data}` : undefined;
 }
-
-/** https://platform.openai.com/docs/guides/images-vision */
-const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 function describe(part: Exclude<ReadPart, { kind: 'text' }>): string {
   switch (part.kind) {

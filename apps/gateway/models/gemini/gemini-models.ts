@@ -13,6 +13,12 @@ export const takesJsonSchema = (model: string): boolean => /gemini/.test(model) 
 /** Whether the model refuses its own calls without their signatures. */
 export const wantsSignatures = (model: string): boolean => (geminiVersion(model) ?? 0) >= 3;
 
+/** Later models refuse penalties ("Penalty is not enabled for this model"). */
+export const takesPenalties = (model: string): boolean => (geminiVersion(model) ?? 3) < 2.5;
+
+/** Earlier models refuse `responseMimeType` beside function declarations. */
+export const takesFormBesideTools = (model: string): boolean => (geminiVersion(model) ?? 3) >= 3;
+
 /** As in Google's OpenAI-compatible API. */
 const budgets = new Map<string, number>([
   ['none', 0],
@@ -28,8 +34,9 @@ export function toThinkingConfig(model: string, effort: string): JsonObject | un
   const version = geminiVersion(model) ?? 3;
   if (version < 2.5) return undefined;
   if (version < 3) {
-    const thinkingBudget = budgets.get(effort) ?? 8_192;
-    return { thinkingBudget, includeThoughts: thinkingBudget > 0 };
+    // Pro cannot stop thinking.
+    const least = model.includes('pro') ? 128 : 0;
+    return { thinkingBudget: Math.max(budgets.get(effort) ?? 8_192, least), includeThoughts: effort !== 'none' };
   }
   const least = /flash/.test(model) ? 'minimal' : 'low';
   const levels: Record<string, string> = { none: least, minimal: least, low: 'low', medium: 'medium' };

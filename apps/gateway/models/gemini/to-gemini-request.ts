@@ -3,64 +3,54 @@
 import type { JsonObject } from '#libs/schemas/json.js';
 import type { ModelRequest } from '../model-provider.js';
 import { readConversation } from '../conversation/read-conversation.js';
-import { readResponseFormat, readStops } from '../conversation/read-response-format.js';
+import { formAskedInWords, formBesideTools, readResponseFormat } from '../conversation/read-response-format.js';
 import type { ToolNames } from '../conversation/tool-names.js';
-import { takesJsonSchema, toThinkingConfig, wantsSignatures } from './gemini-models.js';
+import type { Warnings } from '../conversation/warnings.js';
+import { takesFormBesideTools, takesJsonSchema, wantsSignatures } from './gemini-models.js';
 import { toGeminiContents } from './to-gemini-contents.js';
-import { toGeminiTools, toSchemaForm, type ReportLost } from './to-gemini-tools.js';
+import { toGenerationConfig } from './to-generation-config.js';
+import { lostKeywords, toGeminiTools, toSchemaForm } from './to-gemini-tools.js';
 
 export interface RequestRules {
   provider: string;
   names: ToolNames;
-  report: ReportLost;
+  warnings: Warnings;
 }
 
 /** @throws AppError invalid_value */
-export function toGeminiRequest(request: ModelRequest, { provider, names, report }: RequestRules): string {
+export function toGeminiRequest(request: ModelRequest, { provider, names, warnings }: RequestRules): string {
   const { model } = request;
   const conversation = readConversation(request.messages);
-  const generationConfig = toGenerationConfig(request, report);
+  const form = toFormat(request, warnings);
+  const generationConfig = { ...toGenerationConfig(request, warnings), ...form.config };
+  const system = [conversation.system, form.instruction ?? ''].filter((text) => text !== '').join('\n\n');
   return JSON.stringify({
-    ...(conversation.system !== '' && { systemInstruction: { parts: [{ text: conversation.system }] } }),
-    contents: toGeminiContents(conversation, { provider, names, wantsSignatures: wantsSignatures(model) }),
-    ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), report }),
+    ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
+    contents: toGeminiContents(conversation, {
+      provider,
+      names,
+      model,
+      warnings,
+      wantsSignatures: wantsSignatures(model),
+    }),
+    ...toGeminiTools(request, { names, jsonSchema: takesJsonSchema(model), warnings }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   });
 }
 
-/** OpenAI's parameter names and Gemini's. */
-const sameMeaning: Record<string, string> = {
-  temperature: 'temperature',
-  top_p: 'topP',
-  seed: 'seed',
-  presence_penalty: 'presencePenalty',
-  frequency_penalty: 'frequencyPenalty',
-  n: 'candidateCount',
-  logprobs: 'responseLogprobs',
-  top_logprobs: 'logprobs',
-  max_tokens: 'maxOutputTokens',
-  max_completion_tokens: 'maxOutputTokens',
-};
-
-function toGenerationConfig({ model, parameters }: ModelRequest, report: ReportLost): JsonObject {
-  const config: JsonObject = {};
-  for (const [name, theirs] of Object.entries(sameMeaning)) {
-    if (parameters[name] !== undefined) config[theirs] = parameters[name];
-  }
-  const stops = readStops(parameters);
-  if (stops.length > 0) config['stopSequences'] = stops;
-  const effort = parameters['reasoning_effort'];
-  const thinking = typeof effort === 'string' ? toThinkingConfig(model, effort) : undefined;
-  if (thinking !== undefined) config['thinkingConfig'] = thinking;
-  return { ...config, ...toFormat(parameters, model, report) };
-}
-
-function toFormat(parameters: JsonObject, model: string, report: ReportLost): JsonObject {
+function toFormat(
+  { model, parameters, tools }: ModelRequest,
+  warnings: Warnings,
+): { config?: JsonObject; instruction?: string } {
   const format = readResponseFormat(parameters);
   if (format.type === 'text') return {};
+  if (tools.length > 0 && !takesFormBesideTools(model)) {
+    warnings.add(formAskedInWords(model), 'response_format');
+    return { instruction: formBesideTools(format)! };
+  }
   const json = { responseMimeType: 'application/json' };
-  if (format.type === 'json') return json;
+  if (format.type === 'json') return { config: json };
   const { form, schema, lost } = toSchemaForm(format.schema, takesJsonSchema(model));
-  if (lost.length > 0) report('response_format', lost);
-  return { ...json, [form === 'openApi' ? 'responseSchema' : 'responseJsonSchema']: schema };
+  if (lost.length > 0) warnings.add(lostKeywords('response_format', lost), 'response_format');
+  return { config: { ...json, [form === 'openApi' ? 'responseSchema' : 'responseJsonSchema']: schema } };
 }

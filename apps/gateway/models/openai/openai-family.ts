@@ -18,13 +18,15 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     propertyNames: (model) => (/claude/i.test(model) ? anthropicPropertyNames : undefined),
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, reading) {
-      const { provider, names } = reading;
+      const { provider, names, warnings } = reading;
       const { model, parameters } = request;
       return {
         path: '/chat/completions',
         body: toOpenAiRequest(request, {
           provider,
           names,
+          model,
+          warnings,
           reasoningReplay,
           callIds,
           served: servedModel(config, provider, model),

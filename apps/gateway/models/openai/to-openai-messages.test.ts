@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ContentBlock } from '#libs/schemas/content-block.js';
 import type { AssistantMessage, ChatMessage, ContentPart, ToolMessage } from '#libs/schemas/message.js';
 import { verifies } from '../../../../test/verifies.js';
+import { Warnings } from '../conversation/warnings.js';
 import { mapToolNames } from '../conversation/tool-names.js';
 import { servedModel } from './compatible/known-servers.js';
 import { toOpenAiMessages, wireCallId, type MessageRules } from './to-openai-messages.js';
@@ -12,6 +13,8 @@ const rules = (more: Partial<MessageRules>): MessageRules => ({
   callIds: 'minted',
   names: mapToolNames([]),
   served: servedModel({ call_ids: 'minted' }, 'up', 'm'),
+  model: 'm',
+  warnings: new Warnings(),
   ...more,
 });
 

@@ -7,14 +7,18 @@ import {
   type ChatMessage,
   type ContentPart,
   messageText,
+  type SystemMessage,
   type ToolCall,
   type ToolMessage,
+  type UserMessage,
 } from '#libs/schemas/message.js';
 import { arrangeResults } from '../conversation/arrange-results.js';
 import { labelled, resultContent } from '../conversation/result-pictures.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import type { Warnings } from '../conversation/warnings.js';
 import type { ServedModel } from './compatible/known-servers.js';
 import { replayed } from './compatible/replayed-members.js';
+import { toOpenAiContent } from './to-openai-content.js';
 
 export interface MessageRules {
   /** Only the `provider_state` of this provider is read. */
@@ -23,6 +27,8 @@ export interface MessageRules {
   callIds: ProviderConfig['call_ids'];
   names: ToolNames;
   served: ServedModel;
+  model: string;
+  warnings: Warnings;
 }
 
 type WireMessage = Partial<AssistantMessage> | Exclude<ChatMessage, AssistantMessage>;
@@ -50,7 +56,7 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
       continue;
     }
     endRound();
-    const written = message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules.served);
+    const written = message.role === 'assistant' ? toAssistant(message, rules) : toInput(message, rules);
     put(rules.served.isStrict ? knownMembers(written) : written);
   }
   endRound();
@@ -60,8 +66,11 @@ export function toOpenAiMessages(history: readonly ChatMessage[], rules: Message
 /** Mistral refuses an assistant message without any text. */
 const blankAnswer: AssistantMessage = { role: 'assistant', content: ' ' };
 
-function toInput(message: ChatMessage, { takesDeveloper }: ServedModel): ChatMessage {
-  return message.role === 'developer' && !takesDeveloper ? { ...message, role: 'system' } : message;
+function toInput(message: SystemMessage | UserMessage, rules: MessageRules): ChatMessage {
+  if (message.role === 'developer' && !rules.served.takesDeveloper) return { ...message, role: 'system' };
+  if (message.role !== 'user') return message;
+  const content = toOpenAiContent(message.content, rules.model, rules.warnings);
+  return content === message.content ? message : { ...message, content };
 }
 
 function toResult(message: ToolMessage, rules: MessageRules, pictures: ContentPart[]): ToolMessage {

@@ -1,9 +1,17 @@
 // Adds tool use by prompt to a provider whose models lack it. Callers see no difference. In mode `none`, no tools are
 // offered, and a `tool_choice` that requires a call is refused.
 import { AppError } from '#libs/schemas/errors.js';
+import { formAskedInWords } from '../conversation/read-response-format.js';
+import { Warnings } from '../conversation/warnings.js';
 import type { ModelCall, ModelProvider, ModelRequest, TakeModelEvents } from '../model-provider.js';
 import { PromptedAnswer } from './read-prompted-answer.js';
 import { type PromptedRequest, toPromptedRequest } from './to-prompted-request.js';
+
+function withWarning(model: string, take: TakeModelEvents): TakeModelEvents {
+  const warnings = new Warnings();
+  warnings.add(formAskedInWords(model), 'response_format');
+  return warnings.toldTo(take);
+}
 
 export class PromptedProvider implements ModelProvider {
   readonly name: string;
@@ -25,10 +33,11 @@ export class PromptedProvider implements ModelProvider {
       return;
     }
     const prompted = this.prompted(request);
+    const told = prompted.formInWords === true ? withWarning(request.model, take) : take;
     await this.inner.call(
       prompted.request,
       call,
-      prompted.mayCall ? new PromptedAnswer(prompted.offered, take).take : take,
+      prompted.mayCall ? new PromptedAnswer(prompted.offered, told).take : told,
     );
   }
 

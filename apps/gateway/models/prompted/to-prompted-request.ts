@@ -1,8 +1,9 @@
 // Rewrites a request for models without tool use: the rules go into the system message, calls and results of the history
 // become text, and `tools` and `tool_choice` are removed.
-import { parseJsonObject } from '#libs/schemas/json.js';
+import { parseJsonObject, type JsonObject } from '#libs/schemas/json.js';
 import type { AssistantMessage, ChatMessage, ContentPart, MessageContent, ToolMessage } from '#libs/schemas/message.js';
 import { messageText } from '#libs/schemas/message.js';
+import { formBesideTools, readResponseFormat } from '../conversation/read-response-format.js';
 import { labelled, resultContent } from '../conversation/result-pictures.js';
 import type { ModelRequest } from '../model-provider.js';
 import { noFunctionsRule, renderCall, renderResult, writeFunctionRules } from './write-function-rules.js';
@@ -13,6 +14,8 @@ export interface PromptedRequest {
   offered: Set<string>;
   /** Whether the answer may contain calls; if not, it is plain text. */
   mayCall: boolean;
+  /** `response_format` became a part of the rules. */
+  formInWords?: true;
 }
 
 /** `takesPictures`: whether pictures in results go out as such; else their text names them. */
@@ -31,11 +34,25 @@ export function toPromptedRequest(request: ModelRequest, takesPictures: boolean)
       : called
         ? noFunctionsRule
         : undefined;
+  // A model that is held to a form cannot write calls.
+  const form = tools.length > 0 ? formBesideTools(readResponseFormat(rest.parameters)) : undefined;
+  const said = [rules, form].filter((text) => text !== undefined).join('\n\n');
   return {
-    request: { ...rest, tools: [], messages: rules === undefined ? messages : withRules(messages, rules) },
+    request: {
+      ...rest,
+      ...(form !== undefined && { parameters: withoutForm(rest.parameters) }),
+      tools: [],
+      messages: said === '' ? messages : withRules(messages, said),
+    },
+    ...(form !== undefined && { formInWords: true as const }),
     offered: new Set(tools.map(({ name }) => name)),
     mayCall: rules !== undefined,
   };
+}
+
+function withoutForm(parameters: JsonObject): JsonObject {
+  const { response_format: _, ...others } = parameters;
+  return others;
 }
 
 function withRules(messages: ChatMessage[], rules: string): ChatMessage[] {

@@ -1,0 +1,46 @@
+// Translates OpenAI's sampling parameters and label to Anthropic's. What the API does not have, or a model refuses, is left
+// out or brought into its range, with a warning.
+import { isJsonObject, type JsonObject } from '#libs/schemas/json.js';
+import type { ModelRequest } from '../model-provider.js';
+import { readStops } from '../conversation/read-response-format.js';
+import type { Warnings } from '../conversation/warnings.js';
+import { takesSampling } from './claude-models.js';
+
+/** `thinks`: then every model refuses these parameters. */
+export function toSampling(request: ModelRequest, thinks: boolean, warnings: Warnings): JsonObject {
+  const { model, parameters, unknown } = request;
+  const stops = readStops(parameters, model, warnings);
+  const sent: JsonObject = stops.length > 0 ? { stop_sequences: stops } : {};
+  const given = { temperature: parameters['temperature'], top_p: parameters['top_p'], top_k: unknown['top_k'] };
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value !== 'number') continue;
+    // 1 is what the first two are without being asked for.
+    if (thinks || !takesSampling(model)) {
+      if (value !== 1 || name === 'top_k') warnings.leftOut(thinks ? `${model}, while it thinks,` : model, name);
+    } else if (name === 'temperature' && value > 1) {
+      warnings.add(`${model} takes temperatures up to 1`, name);
+      sent[name] = 1;
+    } else if (name === 'top_p' && sent['temperature'] !== undefined) {
+      warnings.add(`${model} takes temperature or top_p, so top_p was left out`, name);
+    } else sent[name] = value;
+  }
+  return sent;
+}
+
+/** Zero, false and empty ask for nothing. */
+export function warnOfOthers({ model, parameters }: ModelRequest, warnings: Warnings): void {
+  for (const name of ['presence_penalty', 'frequency_penalty', 'seed', 'logprobs', 'logit_bias']) {
+    const value = parameters[name];
+    const isEmpty = isJsonObject(value) && Object.keys(value).length === 0;
+    if (name === 'seed' ? value !== undefined : Boolean(value) && !isEmpty) warnings.leftOut(model, name);
+  }
+}
+
+const longestUser = 256;
+
+export function labels({ model, parameters: { user } }: ModelRequest, warnings: Warnings): JsonObject {
+  if (typeof user !== 'string' || user === '') return {};
+  if (user.length <= longestUser) return { metadata: { user_id: user } };
+  warnings.add(`${model} takes a user of ${longestUser} characters, so it was left out`, 'user');
+  return {};
+}
