@@ -8,6 +8,7 @@ export const modelRequirements = {
   'models.count-tokens': 'tokens of a request are counted by the model that would answer it, or not at all',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
   'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
+  'models.families.efforts': 'a model is asked for the effort nearest to the caller’s that it has',
   'models.families.goes-on':
     'a message that paused or was spoilt is gone on with or asked for again, a bounded number of times',
   'models.families.golden':

@@ -5,16 +5,18 @@ import { isStrictSchema } from '#libs/schemas/strict-schema.js';
 import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
+import { chatEffort } from './openai-models.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
 export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): string {
   const { tools } = request;
   const { names } = rules;
-  const { stream_options: given, ...parameters } = request.parameters;
+  const { stream_options: given, reasoning_effort: effort, ...parameters } = request.parameters;
   const body = JSON.stringify({
     ...request.unknown,
     ...withKnownLimit(request.model, parameters),
+    reasoning_effort: chatEffort(request.model, typeof effort === 'string' ? effort : undefined, tools.length > 0),
     model: request.model,
     messages: toOpenAiMessages(request.messages, rules),
     stream: request.stream,
@@ -43,18 +45,31 @@ function toolChoice(request: ModelRequest, names: ToolNames): unknown {
   return { type: 'function', function: { name: names.toWire(choice.name) } };
 }
 
-/** Definitions are the same objects in every request, so each is serialised once. */
-const serialised = new WeakMap<ToolDefinition, { name: string; text: string }>();
-
-function toolText(tool: ToolDefinition, names: ToolNames): string {
-  const name = names.toWire(tool.name);
-  const known = serialised.get(tool);
-  if (known?.name === name) return known.text;
-  const { description, parameters: given = { type: 'object', properties: {} } } = tool;
-  const parameters = toOpenAiSchema(given);
-  // The upstream would refuse the whole request for a schema that strict mode does not support.
-  const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
-  const text = JSON.stringify({ type: 'function', function: { name, description, parameters, strict } });
-  serialised.set(tool, { name, text });
-  return text;
+/** A tool's function, as both of OpenAI's APIs have it. */
+export interface WireFunction {
+  name: string;
+  description: string | undefined;
+  parameters: JsonObject;
+  strict: boolean | undefined;
 }
+
+/** Writes tools as text. Definitions are the same objects in every request, so each is serialised once. */
+export function toolWriter(
+  write: (called: WireFunction) => object,
+): (tool: ToolDefinition, names: ToolNames) => string {
+  const serialised = new WeakMap<ToolDefinition, { name: string; text: string }>();
+  return (tool, names) => {
+    const name = names.toWire(tool.name);
+    const known = serialised.get(tool);
+    if (known?.name === name) return known.text;
+    const { description, parameters: given = { type: 'object', properties: {} } } = tool;
+    const parameters = toOpenAiSchema(given);
+    // The upstream would refuse the whole request for a schema that strict mode does not support.
+    const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
+    const text = JSON.stringify(write({ name, description, parameters, strict }));
+    serialised.set(tool, { name, text });
+    return text;
+  };
+}
+
+const toolText = toolWriter((called) => ({ type: 'function', function: called }));

@@ -77,13 +77,13 @@ export class WireProvider implements ModelProvider {
     const guarded = new GuardedCall(pass, call, take);
     let answer: HttpAnswer | undefined;
     try {
-      const wire = this.write(request);
+      let wire = this.write(request);
       const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
         answer = undefined;
         guarded.complete = false;
-        answer = await this.open(wire.path, body, request.model, call);
+        [wire, answer] = await this.openEither(wire, body, request.model, call);
         await readAnswer(answer, wire.reader, bounds, guarded.take);
       }
     } catch (error) {
@@ -135,6 +135,22 @@ export class WireProvider implements ModelProvider {
   private reading(request: ModelRequest): Reading {
     const names = mapToolNames(namesIn(request), this.family.toolNames);
     return { provider: this.name, errors: this.errors, names };
+  }
+
+  /** Opens the answer to the request, or to another that the family writes after a refusal. */
+  private async openEither(
+    wire: WireRequest,
+    body: string,
+    model: string,
+    call: ModelCall,
+  ): Promise<[WireRequest, HttpAnswer]> {
+    try {
+      return [wire, await this.open(wire.path, body, model, call)];
+    } catch (error) {
+      const other = wire.instead?.(toAppError(error));
+      if (other === undefined) throw error;
+      return [other, await this.open(other.path, other.body, model, call)];
+    }
   }
 
   private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {
