@@ -1,6 +1,6 @@
 // The output items of one response: text, reasoning and calls become events as they arrive, each exactly once. What is
 // needed to go on from the message is kept as it came.
-import { isJsonObject, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
+import { isJsonObject, jsonObjectOf, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
 import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls.js';
 
@@ -131,11 +131,13 @@ export class OutputItems {
     this.settle(call, typeof given === 'string' ? given : call.arguments, out);
   }
 
-  /** The complete arguments count, whatever their pieces were. */
+  /** What was passed on cannot be taken back: complete arguments add what is missing, and may be written differently. */
   private settle(call: StreamedCall, whole: string, out: ModelEvent[]): void {
-    const rest = whole.startsWith(call.arguments) ? whole.slice(call.arguments.length) : '';
-    this.calls.append(call, rest, out);
-    call.arguments = whole;
+    const told = call.arguments;
+    if (whole.startsWith(told)) return this.calls.append(call, whole.slice(told.length), out);
+    this.calls.append(call, '', out);
+    const isSame = whole === '' || JSON.stringify(jsonObjectOf(told)) === JSON.stringify(jsonObjectOf(whole));
+    if (!isSame) call.broken = 'The arguments were sent twice, and differently';
   }
 
   private at(place: Place): OutputItem {

@@ -36,7 +36,8 @@ export class ResponsesAnswerReader implements AnswerReader {
     const type = textOrEmpty(event['type']);
     const error = type === '' || type === 'error' ? readErrorMember(event) : undefined;
     if (error !== undefined) return this.fail(this.reading.errors.inAnswer(error), out);
-    if (event['object'] === 'response') return this.finish(event, textOrEmpty(event['status']), out);
+    const isWhole = event['object'] === 'response' || (type === '' && Array.isArray(event['output']));
+    if (isWhole) return this.finish(event, textOrEmpty(event['status']), out);
     if (!type.startsWith('response.')) return;
     this.start(event['response'], out);
     switch (type) {

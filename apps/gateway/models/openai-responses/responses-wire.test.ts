@@ -44,9 +44,12 @@ verifies(
       const asked = { model: 'gpt-5.5', tools, parameters: { reasoning_effort: 'high' }, stream: n === 0 };
       expect(foldEvents(await ask(asked)).text).toBe('x');
     }
-    expect(requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/chat/completions', '/v1/chat/completions']);
+    const [responses, chat] = ['/v1/responses', '/v1/chat/completions'];
+    expect(requests.map(({ path }) => path)).toEqual([responses, chat, chat]);
     expect(requests[1]!.body).toMatchObject({ reasoning_effort: 'none', tools: [{ type: 'function' }] });
     expect(attempts).toEqual([]);
+    await ask({ model: 'gpt-5.6' });
+    expect(requests.slice(3).map(({ path }) => path)).toEqual([responses, chat]);
   },
 );
 

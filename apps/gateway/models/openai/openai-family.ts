@@ -13,24 +13,28 @@ import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { readOpenAiError } from './read-openai-error.js';
 import { toOpenAiRequest } from './to-openai-request.js';
 
+/** At the limit the list is cleared, and the server is asked again. */
+const mostRemembered = 1_000;
+
 export function openAiFamily(config: ProviderConfig): WireFamily {
   const { wire } = config;
-  /** The server has said that it does not have this path. */
-  let lacksResponses = false;
+  /** Models that the server has refused to answer for over the Responses API, because it has no such path. */
+  const overChat = new Set<string>();
   return {
     baseUrl: 'https://api.openai.com/v1',
     toolNames: openAiToolNames,
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     toRequest(request, reading) {
       if (wire === 'responses') return responsesRequest(request, reading);
-      const asksResponses = wire === undefined && !lacksResponses && wantsResponses(request.model);
+      const asksResponses = wire === undefined && wantsResponses(request.model) && !overChat.has(request.model);
       // Only chat completions have several choices.
       if (!asksResponses || Number(request.parameters['n'] ?? 1) > 1) return chatRequest(request, reading, config);
       return {
         ...responsesRequest(request, reading),
         instead(error) {
           if (!isNoPath(error)) return undefined;
-          lacksResponses = true;
+          if (overChat.size >= mostRemembered) overChat.clear();
+          overChat.add(request.model);
           return chatRequest(request, reading, config);
         },
       };
