@@ -58,6 +58,10 @@ export const providerSchema = z.strictObject({
     .enum(['always', 'tool_turns', 'never'])
     .default('never')
     .describe('Which earlier assistant messages are sent back with their reasoning'),
+  wire: z
+    .enum(['chat', 'responses'])
+    .optional()
+    .describe('OpenAI: chat completions or the Responses API; default: by the model'),
   call_ids: z
     .enum(['minted', 'alphanumeric9'])
     .default('minted')

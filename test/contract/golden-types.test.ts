@@ -14,7 +14,13 @@ import { verifies } from '../verifies.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const golden = join(root, 'test/golden');
-const wires = { openai: 'OpenAi', prompted: 'OpenAi', anthropic: 'Anthropic', gemini: 'Gemini' };
+const wires = {
+  openai: 'OpenAi',
+  responses: 'Responses',
+  prompted: 'OpenAi',
+  anthropic: 'Anthropic',
+  gemini: 'Gemini',
+};
 let directory: string;
 
 beforeAll(() => {
@@ -31,7 +37,7 @@ interface Body {
 
 const read = (path: string): unknown => JSON.parse(readFileSync(join(golden, path), 'utf8'));
 const isAnswer = (value: JsonObject | string): value is JsonObject =>
-  typeof value === 'object' && value['error'] === undefined && value['type'] !== 'ping';
+  typeof value === 'object' && (value['error'] ?? undefined) === undefined && value['type'] !== 'ping';
 
 function* bodies(): Generator<Body> {
   for (const name of readdirSync(golden)) {
@@ -96,6 +102,12 @@ verifies('models.families.types', 'a member too many, or of another type, is fou
     { where: '4', type: 'AnthropicAnswer', value: { type: 'content_block_stop', number: 1 } },
     { where: '5', type: 'GeminiAnswer', value: { candidates: [{ finishReason: 'END' }] } },
     { where: '6', type: 'OpenAiAnswer', value: { choices: [{ index: 0, delta: { text: 'x' }, finish_reason: null }] } },
+    {
+      where: '7',
+      type: 'ResponsesRequest',
+      value: { model: 'm', stream: true, input: [{ type: 'function_call_output', call_id: 'c', content: 'x' }] },
+    },
+    { where: '8', type: 'ResponsesAnswer', value: { type: 'response.completed', response: { outputs: [] } } },
   ];
   const found = (await judge(wrong)).map((line) => line.slice(0, 1));
   expect(found).toEqual(wrong.map(({ where }) => where));

@@ -14,7 +14,7 @@ import { WireProvider } from '../../apps/gateway/models/wire/wire-provider.js';
 import { type Kind, readBytes, simpleRequest, writeRequest } from '../fixtures/read-family.js';
 import { expectedAnswers, recordings, startReplay } from '../support/replay-upstream.js';
 
-const kinds: readonly Kind[] = ['openai', 'anthropic', 'gemini'];
+const kinds = ['openai', 'anthropic', 'gemini'] as const satisfies readonly Kind[];
 
 const files =
   recordings === undefined
@@ -49,7 +49,7 @@ function compare(file: string, events: ModelEvent[]): void {
   if (wanted.usage !== undefined) expect(answer.usage).toMatchObject(wanted.usage);
 }
 
-const kindOf = (file: string) => file.split('/')[0] as Kind;
+const kindOf = (file: string) => file.split('/')[0] as (typeof kinds)[number];
 
 async function ask(file: string, origin: string): Promise<ModelEvent[]> {
   const base_url = file.startsWith('openai/') ? `${origin}/${file}/v1` : `${origin}/${file}`;

@@ -7,7 +7,9 @@ export const modelRequirements = {
     'a request that certainly does not fit into the context window is refused before the model is asked, no other is',
   'models.count-tokens': 'tokens of a request are counted by the model that would answer it, or not at all',
   'models.errors': 'an upstream failure has the status and code of the table and shows no secret',
-  'models.families.answers': 'every known form of an answer of Anthropic and Gemini comes to the same events',
+  'models.families.answers':
+    'every known form of an answer of Anthropic, Gemini and OpenAI’s Responses API comes to the same events',
+  'models.families.efforts': 'a model is asked for the effort nearest to the caller’s that it has',
   'models.families.goes-on':
     'a message that paused or was spoilt is gone on with or asked for again, a bounded number of times',
   'models.families.golden':
@@ -40,6 +42,8 @@ export const modelRequirements = {
   'models.openai.quirks': 'every known way in which OpenAI-compatible upstreams differ comes to the same events',
   'models.openai.reasoning-replay': 'reasoning goes back to the models that want it, and only to them',
   'models.openai.request': 'an upstream is sent what the caller sent, and only what it understands',
+  'models.openai.wires':
+    'OpenAI’s API of a request follows from the configuration or the model, and a server without it is asked over the other',
   'models.openai.whole-answers': 'a whole answer reads into the same events as a streamed one',
   'models.parameters':
     'parameters that a model refuses, in this size or together, are left out or lowered, and each is told in a warning',

@@ -19,7 +19,7 @@ import type { ToolCatalog } from '../../apps/gateway/tools/catalog/tool-catalog.
 import type { Kind } from '../fixtures/read-family.js';
 import { type GoldenExchange, GoldenProvider, type GoldenUpstream } from './golden-provider.js';
 
-export const goldenFamilies = ['openai', 'anthropic', 'gemini', 'prompted'] as const;
+export const goldenFamilies = ['openai', 'responses', 'anthropic', 'gemini', 'prompted'] as const;
 export type GoldenFamilyName = (typeof goldenFamilies)[number];
 
 export interface GoldenCase {
@@ -47,6 +47,7 @@ export interface GoldenOutcome {
 
 const models: Record<GoldenFamilyName, string> = {
   openai: 'gpt-5.2',
+  responses: 'gpt-5.5',
   anthropic: 'claude-opus-4-5',
   gemini: 'gemini-2.5-flash',
   prompted: 'tiny',

@@ -112,7 +112,9 @@ function framed(kind: Kind, chunks: (JsonObject | string)[]): Buffer {
       if (typeof chunk === 'string') return chunk;
       const data = JSON.stringify(chunk);
       if (kind === 'gemini') return `data: ${data}\r\n\r\n`;
-      return kind === 'anthropic' ? `event: ${chunk['type'] as string}\ndata: ${data}\n\n` : `data: ${data}\n\n`;
+      return kind === 'anthropic' || kind === 'responses'
+        ? `event: ${chunk['type'] as string}\ndata: ${data}\n\n`
+        : `data: ${data}\n\n`;
     }),
   );
 }

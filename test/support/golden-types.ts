@@ -16,6 +16,7 @@ type OpenAiMessage = OpenAI.ChatCompletionMessageParam & Reasoning;
 export type OpenAiRequest = Omit<OpenAI.ChatCompletionCreateParamsStreaming, 'messages'> & {
   messages: OpenAiMessage[];
 };
+export type ResponsesRequest = OpenAI.Responses.ResponseCreateParamsStreaming;
 /** Our API version still accepts these; the later version that the SDK targets does not. */
 export type AnthropicRequest = Anthropic.MessageCreateParamsStreaming & { temperature?: number; top_p?: number };
 
@@ -60,6 +61,10 @@ export type OpenAiWhole = Part<Omit<OpenAI.ChatCompletion, 'choices' | 'usage'>>
   }[];
   usage: Part<OpenAI.CompletionUsage> & { prompt_tokens_details?: { cache_creation_tokens?: number } };
 };
+/** An event by its name; fixtures may omit its other members. */
+type EventOf<Event> = Event extends { type: string } ? Pick<Event, 'type'> & Part<Omit<Event, 'type'>> : never;
+export type ResponsesAnswer = EventOf<OpenAI.Responses.ResponseStreamEvent>;
+export type ResponsesWhole = Part<OpenAI.Responses.Response>;
 export type AnthropicAnswer = Part<Anthropic.RawMessageStreamEvent>;
 export type AnthropicWhole = Part<Anthropic.Message>;
 export type GeminiAnswer = Wire<

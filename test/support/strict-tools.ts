@@ -21,11 +21,12 @@ export function checkDeclared(kind: Kind, body: JsonObject, count: number): void
 const checks: Record<Kind, (tool: JsonObject) => string> = {
   openai({ type, function: given }) {
     must(type === 'function' && isJsonObject(given), 'a tool is a function');
-    const { name, parameters } = given;
-    must(typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name), `name ${JSON.stringify(name)}`);
-    checkTop(parameters, name);
-    checkLists(parameters!, name);
-    return name;
+    return checkFunction(given);
+  },
+  responses({ type, strict, ...given }) {
+    must(type === 'function', 'a tool is a function');
+    must(typeof strict === 'boolean', 'strict must be said, because it is true otherwise');
+    return checkFunction(given);
   },
   anthropic({ name, input_schema: schema }) {
     must(typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name), `name ${JSON.stringify(name)}`);
@@ -40,6 +41,13 @@ const checks: Record<Kind, (tool: JsonObject) => string> = {
     return name;
   },
 };
+
+function checkFunction({ name, parameters }: JsonObject): string {
+  must(typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name), `name ${JSON.stringify(name)}`);
+  checkTop(parameters, name);
+  checkLists(parameters!, name);
+  return name;
+}
 
 /** "input_schema does not support oneOf, allOf, or anyOf at the top level"; OpenAI says the same, and enum and not. */
 function checkTop(schema: Json | undefined, name: string): void {

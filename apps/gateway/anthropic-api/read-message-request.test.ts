@@ -8,6 +8,14 @@ const { limits } = configSchema.parse({});
 const hi = { role: 'user', content: 'hi' };
 const read = (more: object, bounds = limits) => readMessageRequest({ max_tokens: 10, messages: [hi], ...more }, bounds);
 
+verifies('apis.messages.read', 'efforts are passed on for the family to judge, budgets become the nearest', () => {
+  const effort = (more: object) => read(more).parameters['reasoning_effort'];
+  for (const given of ['low', 'high', 'xhigh', 'max']) expect(effort({ output_config: { effort: given } })).toBe(given);
+  expect(effort({ thinking: { type: 'enabled', budget_tokens: 1_024 } })).toBe('low');
+  expect(effort({ thinking: { type: 'enabled', budget_tokens: 32_000 } })).toBe('high');
+  expect(effort({ thinking: { type: 'adaptive' } })).toBeUndefined();
+});
+
 verifies('apis.messages.read', 'every field that has an equivalent', () => {
   const request = read({
     model: 'scripted/model',

@@ -108,7 +108,7 @@ function readParameters(request: MessageRequestBody): JsonObject {
 /** Translates a budget of thinking tokens to the nearest effort. */
 function effortOf({ thinking, output_config: output }: MessageRequestBody): string | undefined {
   const effort = output?.effort ?? undefined;
-  if (effort !== undefined) return effort === 'max' ? 'xhigh' : effort;
+  if (effort !== undefined) return effort;
   const budget = thinking?.type === 'enabled' ? (thinking.budget_tokens ?? undefined) : undefined;
   if (budget === undefined) return undefined;
   if (budget <= 2_048) return 'low';

@@ -9,6 +9,7 @@ import { type ScriptedAnswer, startScriptedUpstream } from '#libs/testing/script
 import { ends, message, start, text } from '../../../test/fixtures/anthropic-quirks.js';
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { asking, calling } from '../../../test/fixtures/model-request.js';
+import { created, ended, text as said } from '../../../test/fixtures/responses-quirks.js';
 import { verifies } from '../../../test/verifies.js';
 import { createProvider } from './routing/create-provider.js';
 import { OfflineProvider } from './offline/offline-provider.js';
@@ -46,6 +47,13 @@ const families: Family[] = [
     frames: [...openAiFrames(...written), 'data: [DONE]\n\n'],
     completeAt: 4,
     expected: { text: 'Wait.', finish: 'tool_calls' },
+  },
+  {
+    name: 'openai, responses',
+    config: { kind: 'openai', wire: 'responses' },
+    frames: framed([created, said(0, 'Hel'), said(0, 'lo'), ended()]),
+    completeAt: 3,
+    expected: { text: 'Hello', finish: 'stop' },
   },
   {
     name: 'anthropic',

@@ -12,7 +12,7 @@ import {
 } from '#libs/testing/scripted-upstream.js';
 import { ends, message, start, stop, text } from '../../../test/fixtures/anthropic-quirks.js';
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
-import { type Kind, simpleRequest } from '../../../test/fixtures/read-family.js';
+import { type Kind, settingsOf, simpleRequest } from '../../../test/fixtures/read-family.js';
 import { verifies } from '../../../test/verifies.js';
 import { createProvider } from './routing/create-provider.js';
 import type { ModelProvider, ModelRequest } from './model-provider.js';
@@ -28,7 +28,7 @@ afterEach(async () => {
 async function open(kind: Kind, script: Script, settings: object = {}): Promise<ScriptedUpstream> {
   upstream = await startScriptedUpstream(script);
   const base_url = upstream.baseUrl.replace('/v1', '');
-  const config = providerSchema.parse({ kind, base_url, api_key: 'canary-123456', ...settings });
+  const config = providerSchema.parse({ ...settingsOf(kind), base_url, api_key: 'canary-123456', ...settings });
   provider = createProvider('up', config, { logger: silentLogger, offline: undefined as never });
   return upstream;
 }

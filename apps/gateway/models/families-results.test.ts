@@ -30,7 +30,8 @@ const messages: ChatMessage[] = [
 ];
 const last = (kind: Kind, model: string) => {
   const request = written(kind, { messages, tools: [{ name: 'look' }], model });
-  return (request[kind === 'gemini' ? 'contents' : 'messages'] as object[]).at(-1);
+  const member = { gemini: 'contents', responses: 'input', openai: 'messages', anthropic: 'messages' }[kind];
+  return (request[member] as object[]).at(-1);
 };
 
 verifies('models.tool-results', 'OpenAI takes text, and pictures behind the results', () => {
@@ -69,6 +70,23 @@ verifies('models.tool-results', 'Anthropic takes pictures and documents, the res
           text('[resource link: https://x.test/a]'),
         ],
       },
+    ],
+  });
+});
+
+verifies('models.tool-results', 'OpenAI’s Responses API takes pictures and documents, the rest is named', () => {
+  const text = (said: string) => ({ type: 'input_text', text: said });
+  expect(last('responses', 'gpt-5.5')).toEqual({
+    type: 'function_call_output',
+    call_id: 'c1',
+    output: [
+      text('a'),
+      { type: 'input_image', image_url: 'data:image/png;base64,BBBB', detail: 'auto' },
+      text('[audio/wav]'),
+      { type: 'input_file', filename: 'file.pdf', file_data: 'data:application/pdf;base64,DDDD' },
+      text('[application/zip]'),
+      text('inside'),
+      text('[resource link: https://x.test/a]'),
     ],
   });
 });

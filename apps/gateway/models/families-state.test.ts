@@ -4,6 +4,7 @@ import type { ChatMessage } from '#libs/schemas/message.js';
 import { delta, ends, message, start, stop, text, tool } from '../../../test/fixtures/anthropic-quirks.js';
 import { chunk, finish } from '../../../test/fixtures/gemini-chunks.js';
 import { call, type Kind, readStream, readWhole, written } from '../../../test/fixtures/read-family.js';
+import { keptEvents, keptOutput } from '../../../test/fixtures/responses-quirks.js';
 import { verifies } from '../../../test/verifies.js';
 
 const kept = [
@@ -64,6 +65,26 @@ verifies('models.families.state', 'Anthropic is not made to think on from calls 
     })['thinking'];
   expect(await thinking('up')).toBeDefined();
   expect(await thinking('other')).toBeUndefined();
+});
+
+verifies('models.families.state', 'OpenAI’s reasoning, phases and ids of calls over its Responses API', async () => {
+  const items = async (provider?: string) =>
+    written('responses', { messages: await replayed('responses', keptEvents, provider) })['input'] as object[];
+  const result = (call_id: string) => ({ type: 'function_call_output', call_id, output: 'r' });
+  expect((await items()).slice(1)).toEqual([...keptOutput, result('call_theirs')]);
+  expect((await items('other')).slice(1)).toEqual([
+    { role: 'assistant', content: 'Looking.' },
+    { type: 'function_call', call_id: 'call_0', name: 'f', arguments: '{"x":1}' },
+    result('call_0'),
+  ]);
+  // A server may repeat its ids.
+  const twice = await replayed('responses', keptEvents);
+  const again = [
+    ...twice,
+    ...twice.map((message) => JSON.parse(JSON.stringify(message).replaceAll('call_0', 'call_1'))),
+  ];
+  const sent = written('responses', { messages: again as ChatMessage[] })['input'] as { call_id?: string }[];
+  expect(sent.flatMap(({ call_id }) => call_id ?? [])).toEqual(['call_theirs', 'call_theirs', 'call_1', 'call_1']);
 });
 
 const signedChunks = [

@@ -13,6 +13,7 @@ import {
   type Quirk,
 } from '../../../test/fixtures/read-family.js';
 import { chunk as openAiChunk } from '../../../test/fixtures/openai-chunks.js';
+import { responsesQuirks } from '../../../test/fixtures/responses-quirks.js';
 import { verifies } from '../../../test/verifies.js';
 import { answering } from '#libs/testing/one-by-one.js';
 import type { ModelEvent } from '#libs/schemas/model-event.js';
@@ -21,6 +22,7 @@ import { readAnswer } from './wire/read-answer.js';
 const families: [Kind, Quirk[]][] = [
   ['anthropic', anthropicQuirks],
   ['gemini', geminiQuirks],
+  ['responses', responsesQuirks],
 ];
 
 for (const [kind, quirks] of families) {

@@ -54,6 +54,7 @@ const compiled = (schema: JsonObject): [string, JsonObject][] => {
 describe.each(recorded)('%s', (server, tools) => {
   for (const [kind, model] of [
     ['openai', 'gpt-5.2'],
+    ['responses', 'gpt-5.5'],
     ['anthropic', 'claude-opus-5'],
     ['gemini', 'gemini-3-pro'],
     ['gemini', 'gemini-1.5-pro'],

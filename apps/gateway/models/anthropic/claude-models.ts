@@ -1,5 +1,6 @@
 // What follows from the name of a Claude model: its version, its largest answer, how thinking is turned on. Unknown
 // names get what every model accepts.
+import { effortsFrom, nearestEffort } from '../conversation/efforts.js';
 
 /** 406 for `claude-opus-4-6`, 305 for `claude-3-5-sonnet-20241022`; undefined for names without a version. */
 function claudeVersion(model: string): number | undefined {
@@ -17,8 +18,15 @@ export function largestAnswer(model: string): number {
   return version >= 400 && version < 405 && isOpus ? 32_000 : 64_000;
 }
 
-/** Whether the model decides itself how much to think; earlier models need a budget. */
-const thinksAdaptively = (model: string): boolean => (claudeVersion(model) ?? 0) >= 406;
+/** Of models that decide themselves how much to think; earlier ones need a budget. */
+function effortsOf(model: string): readonly string[] | undefined {
+  const version = claudeVersion(model) ?? 0;
+  if (version < 406) return undefined;
+  return version < 407 ? [...effortsFrom('low', 'high'), 'max'] : effortsFrom('low', 'max');
+}
+
+/** Claude 5 and later think unless told not to, and not all of them can be told. */
+const alwaysThinks = (model: string): boolean => (claudeVersion(model) ?? 0) >= 500;
 
 const canThink = (model: string): boolean => (claudeVersion(model) ?? 400) >= 307;
 
@@ -48,11 +56,11 @@ export interface Thinking {
 
 /** Translates OpenAI's `reasoning_effort`. Empty if the model cannot think or `maxTokens` leaves no room for it. */
 export function toThinking(model: string, effort: string | undefined, maxTokens: number): Thinking {
-  if (effort === undefined || effort === 'none' || !canThink(model)) return {};
-  if (thinksAdaptively(model)) {
-    const thinking = { type: 'adaptive', display: 'summarized' } as const;
-    return { thinking, effort: effort === 'minimal' ? 'low' : effort };
-  }
+  if (effort === undefined || !canThink(model)) return {};
+  const known = effortsOf(model);
+  const nearest = known === undefined ? undefined : nearestEffort(effort, known);
+  if (effort === 'none') return alwaysThinks(model) && nearest !== undefined ? { effort: nearest } : {};
+  if (nearest !== undefined) return { thinking: { type: 'adaptive', display: 'summarized' }, effort: nearest };
   const budget = Math.min(budgets.get(effort) ?? 8_192, Math.floor(maxTokens * 0.8));
   return budget < leastBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }

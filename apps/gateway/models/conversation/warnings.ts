@@ -19,6 +19,17 @@ export class Warnings {
     this.add(`${model} does not take ${param}, so it was left out`, param);
   }
 
+  /** `sent`: undefined if the model has none. */
+  otherEffort(model: string, asked: string, sent: string | undefined): void {
+    const instead = sent === undefined ? 'it was left out' : `'${sent}' was sent`;
+    this.add(`${model} does not take reasoning_effort '${asked}' here, so ${instead}`, 'reasoning_effort');
+  }
+
+  /** The request is written anew. */
+  clear(): void {
+    this.list = undefined;
+  }
+
   /** `take`, told the warnings with the start of the message. */
   toldTo(take: TakeModelEvents): TakeModelEvents {
     const warnings = this.list;

@@ -1,5 +1,6 @@
 // What follows from the name of a Gemini model.
 import type { JsonObject } from '#libs/schemas/json.js';
+import { effortsFrom, nearestEffort } from '../conversation/efforts.js';
 
 /** 2.5 for `gemini-2.5-flash`; undefined for names without a version. */
 function geminiVersion(model: string): number | undefined {
@@ -19,7 +20,7 @@ export const takesPenalties = (model: string): boolean => (geminiVersion(model) 
 /** Earlier models refuse `responseMimeType` beside function declarations. */
 export const takesFormBesideTools = (model: string): boolean => (geminiVersion(model) ?? 3) >= 3;
 
-/** As in Google's OpenAI-compatible API. */
+/** As in Google's OpenAI-compatible API, which knows none above `high`: those get the most that every such model takes. */
 const budgets = new Map<string, number>([
   ['none', 0],
   ['minimal', 1_024],
@@ -27,7 +28,16 @@ const budgets = new Map<string, number>([
   ['medium', 8_192],
   ['high', 24_576],
   ['xhigh', 24_576],
+  ['max', 24_576],
 ]);
+
+/** The `thinkingLevel`s of Gemini 3 and later. https://ai.google.dev/gemini-api/docs/thinking */
+function levelsOf(model: string): readonly string[] {
+  const version = geminiVersion(model);
+  if (version === 3 && model.includes('pro')) return ['low', 'high'];
+  const hasMinimal = /flash/.test(model) && version !== undefined && version < 3.7;
+  return effortsFrom(hasMinimal ? 'minimal' : 'low', 'high');
+}
 
 /** Translates OpenAI's `reasoning_effort` to `thinkingConfig`. Undefined if the model cannot think. */
 export function toThinkingConfig(model: string, effort: string): JsonObject | undefined {
@@ -38,10 +48,8 @@ export function toThinkingConfig(model: string, effort: string): JsonObject | un
     const least = model.includes('pro') ? 128 : 0;
     return { thinkingBudget: Math.max(budgets.get(effort) ?? 8_192, least), includeThoughts: effort !== 'none' };
   }
-  const least = /flash/.test(model) ? 'minimal' : 'low';
-  const levels: Record<string, string> = { none: least, minimal: least, low: 'low', medium: 'medium' };
-  return {
-    thinkingLevel: Object.hasOwn(levels, effort) ? levels[effort]! : 'high',
-    includeThoughts: effort !== 'none',
-  };
+  const levels = levelsOf(model);
+  const thinkingLevel = nearestEffort(effort, levels);
+  const isLevel = thinkingLevel !== undefined && levels.includes(thinkingLevel);
+  return { thinkingLevel: isLevel ? thinkingLevel : 'high', includeThoughts: effort !== 'none' };
 }

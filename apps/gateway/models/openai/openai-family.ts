@@ -1,42 +1,47 @@
-// OpenAI's chat completions, and compatible APIs, as a `WireFamily`.
+// OpenAI's two APIs, chat completions and Responses, and servers compatible with either, as a `WireFamily`. Which one is
+// asked is configured, or follows from the model.
 import type { ProviderConfig } from '#libs/config/schema.js';
+import type { AppError } from '#libs/schemas/errors.js';
 import { isJsonObject } from '#libs/schemas/json.js';
 import { anthropicPropertyNames } from '../conversation/property-names.js';
 import { openAiToolNames } from '../conversation/tool-names.js';
-import type { WireFamily } from '../wire/wire-family.js';
+import type { ModelRequest } from '../model-provider.js';
+import { ResponsesAnswerReader } from '../openai-responses/read-responses-event.js';
+import { toResponsesRequest } from '../openai-responses/to-responses-request.js';
+import type { WireFamily, WireRequest, Writing } from '../wire/wire-family.js';
+import { wantsResponses } from './openai-models.js';
 import { OpenAiAnswerReader } from './read-openai-chunk.js';
 import { servedModel } from './compatible/known-servers.js';
 import { readOpenAiError } from './read-openai-error.js';
 import { toOpenAiRequest } from './to-openai-request.js';
 
+/** At the limit the list is cleared, and the server is asked again. */
+const mostRemembered = 1_000;
+
 export function openAiFamily(config: ProviderConfig): WireFamily {
-  const { reasoning_replay: reasoningReplay, call_ids: callIds } = config;
+  const { wire } = config;
+  /** Models that the server has refused to answer for over the Responses API, because it has no such path. */
+  const overChat = new Set<string>();
   return {
     baseUrl: 'https://api.openai.com/v1',
     toolNames: openAiToolNames,
     // Anthropic's models, at its compatible address and elsewhere.
     propertyNames: (model) => (/claude/i.test(model) ? anthropicPropertyNames : undefined),
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    toRequest(request, reading) {
-      const { provider, names, warnings } = reading;
-      const { model, parameters } = request;
+    toRequest(request, writing) {
+      if (wire === 'responses') return responsesRequest(request, writing);
+      const asksResponses = wire === undefined && wantsResponses(request.model) && !overChat.has(request.model);
+      // Only chat completions have several choices.
+      if (!asksResponses || Number(request.parameters['n'] ?? 1) > 1) return chatRequest(request, writing, config);
       return {
-        path: '/chat/completions',
-        body: toOpenAiRequest(request, {
-          provider,
-          names,
-          model,
-          warnings,
-          reasoningReplay,
-          callIds,
-          served: servedModel(config, provider, model),
-        }),
-        reader: new OpenAiAnswerReader({
-          ...reading,
-          model,
-          ...(typeof parameters['n'] === 'number' && { choices: parameters['n'] }),
-          storeReasoning: reasoningReplay !== 'never',
-        }),
+        ...responsesRequest(request, writing),
+        instead(error) {
+          if (!isNoPath(error)) return undefined;
+          if (overChat.size >= mostRemembered) overChat.clear();
+          overChat.add(request.model);
+          writing.warnings.clear();
+          return chatRequest(request, writing, config);
+        },
       };
     },
     readError: readOpenAiError,
@@ -50,3 +55,35 @@ export function openAiFamily(config: ProviderConfig): WireFamily {
     },
   };
 }
+
+function chatRequest(request: ModelRequest, writing: Writing, config: ProviderConfig): WireRequest {
+  const { model, parameters } = request;
+  const { provider, names, warnings } = writing;
+  const { reasoning_replay: reasoningReplay, call_ids: callIds } = config;
+  const served = servedModel(config, provider, model);
+  const choices = parameters['n'];
+  return {
+    path: '/chat/completions',
+    body: toOpenAiRequest(request, { provider, names, model, warnings, reasoningReplay, callIds, served }),
+    reader: new OpenAiAnswerReader({
+      ...writing,
+      model,
+      ...(typeof choices === 'number' && { choices }),
+      storeReasoning: reasoningReplay !== 'never',
+    }),
+  };
+}
+
+function responsesRequest(request: ModelRequest, writing: Writing): WireRequest {
+  const { model } = request;
+  const { provider, names, warnings } = writing;
+  return {
+    path: '/responses',
+    body: toResponsesRequest(request, { provider, names, model, warnings }),
+    reader: new ResponsesAnswerReader({ ...writing, model }),
+  };
+}
+
+/** A missing path, not a missing model. */
+const isNoPath = ({ upstreamStatus: status, code }: AppError) =>
+  (status === 404 || status === 405) && code !== 'model_not_found';

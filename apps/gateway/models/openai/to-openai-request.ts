@@ -6,6 +6,7 @@ import type { ToolDefinition } from '#libs/schemas/tool-definition.js';
 import type { ModelRequest } from '../model-provider.js';
 import type { ToolNames } from '../conversation/tool-names.js';
 import type { ServedModel } from './compatible/known-servers.js';
+import { chatEffort } from './openai-models.js';
 import { toOpenAiSchema } from './to-openai-schema.js';
 import { toOpenAiMessages, type MessageRules } from './to-openai-messages.js';
 
@@ -17,6 +18,7 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   const fields = withKnownLimit(served.limit, { ...request.unknown, ...parameters });
   const body = JSON.stringify({
     ...(served.isStrict ? toMistralFields(fields) : fields),
+    reasoning_effort: toEffort(request, rules),
     model: request.model,
     messages: toOpenAiMessages(request.messages, rules),
     stream: request.stream,
@@ -27,6 +29,14 @@ export function toOpenAiRequest(request: ModelRequest, rules: MessageRules): str
   });
   if (tools.length === 0) return body;
   return `${body.slice(0, -1)},"tools":[${tools.map((tool) => toolText(tool, names)).join(',')}]}`;
+}
+
+function toEffort({ model, parameters, tools }: ModelRequest, { warnings }: MessageRules): string | undefined {
+  const { reasoning_effort: given } = parameters;
+  const asked = typeof given === 'string' ? given : undefined;
+  const effort = chatEffort(model, asked, tools.length > 0);
+  if (asked !== undefined && effort !== asked) warnings.otherEffort(model, asked, effort);
+  return effort;
 }
 
 /**
@@ -52,18 +62,31 @@ function toolChoice(request: ModelRequest, names: ToolNames): unknown {
   return { type: 'function', function: { name: names.toWire(choice.name) } };
 }
 
-/** Definitions are the same objects in every request, so each is serialised once. */
-const serialised = new WeakMap<ToolDefinition, { name: string; text: string }>();
-
-function toolText(tool: ToolDefinition, names: ToolNames): string {
-  const name = names.toWire(tool.name);
-  const known = serialised.get(tool);
-  if (known?.name === name) return known.text;
-  const { description, parameters: given = { type: 'object', properties: {} } } = tool;
-  const parameters = toOpenAiSchema(given);
-  // The upstream would refuse the whole request for a schema that strict mode does not support.
-  const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
-  const text = JSON.stringify({ type: 'function', function: { name, description, parameters, strict } });
-  serialised.set(tool, { name, text });
-  return text;
+/** A tool's function, as both of OpenAI's APIs have it. */
+export interface WireFunction {
+  name: string;
+  description: string | undefined;
+  parameters: JsonObject;
+  strict: boolean | undefined;
 }
+
+/** Writes tools as text. Definitions are the same objects in every request, so each is serialised once. */
+export function toolWriter(
+  write: (called: WireFunction) => object,
+): (tool: ToolDefinition, names: ToolNames) => string {
+  const serialised = new WeakMap<ToolDefinition, { name: string; text: string }>();
+  return (tool, names) => {
+    const name = names.toWire(tool.name);
+    const known = serialised.get(tool);
+    if (known?.name === name) return known.text;
+    const { description, parameters: given = { type: 'object', properties: {} } } = tool;
+    const parameters = toOpenAiSchema(given);
+    // The upstream would refuse the whole request for a schema that strict mode does not support.
+    const strict = tool.strict === true ? isStrictSchema(parameters) || undefined : tool.strict;
+    const text = JSON.stringify(write({ name, description, parameters, strict }));
+    serialised.set(tool, { name, text });
+    return text;
+  };
+}
+
+const toolText = toolWriter((called) => ({ type: 'function', function: called }));

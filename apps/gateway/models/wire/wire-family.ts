@@ -45,6 +45,8 @@ export interface WireRequest {
   path: string;
   body: string;
   reader: AnswerReader;
+  /** Another way to ask the same after a refusal, if there is one. */
+  instead?(error: AppError): WireRequest | undefined;
 }
 
 export interface CountRequest {

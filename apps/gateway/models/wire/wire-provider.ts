@@ -82,15 +82,14 @@ export class WireProvider implements ModelProvider {
     let answer: HttpAnswer | undefined;
     try {
       const warnings = new Warnings();
-      const wire = this.write(mapped.request, warnings);
-      const take = warnings.toldTo(guarded.take);
+      let wire = this.write(mapped.request, warnings);
       const bounds = { provider: this.name, maxEventChars: this.config.max_response_bytes };
       for (let body: string | undefined = wire.body; body !== undefined; body = wire.reader.again?.()) {
         answer?.close(true);
         answer = undefined;
         guarded.complete = false;
-        answer = await this.open(wire.path, body, request.model, call);
-        await readAnswer(answer, wire.reader, bounds, take);
+        [wire, answer] = await this.openEither(wire, body, request.model, call);
+        await readAnswer(answer, wire.reader, bounds, warnings.toldTo(guarded.take));
       }
     } catch (error) {
       await guarded.take([{ type: 'error', error: toAppError(error) }]);
@@ -145,6 +144,22 @@ export class WireProvider implements ModelProvider {
   private writing(request: ModelRequest, warnings: Warnings): Writing {
     const names = mapToolNames(namesIn(request), this.family.toolNames);
     return { provider: this.name, errors: this.errors, names, warnings };
+  }
+
+  /** Opens the answer to the request, or to another that the family writes after a refusal. */
+  private async openEither(
+    wire: WireRequest,
+    body: string,
+    model: string,
+    call: ModelCall,
+  ): Promise<[WireRequest, HttpAnswer]> {
+    try {
+      return [wire, await this.open(wire.path, body, model, call)];
+    } catch (error) {
+      const other = wire.instead?.(toAppError(error));
+      if (other === undefined) throw error;
+      return [other, await this.open(other.path, other.body, model, call)];
+    }
   }
 
   private open(path: string, body: string, model: string, call: ModelCall): Promise<HttpAnswer> {

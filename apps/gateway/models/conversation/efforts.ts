@@ -1,0 +1,23 @@
+// Chooses, of the reasoning efforts that a model has, the one nearest to what the caller asked for. Pure. Which model has
+// which is known to its family.
+
+/** From the least to the most. */
+const scale = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** All efforts from `least` to `most`. */
+export const effortsFrom = (least: string, most: string): readonly string[] =>
+  scale.slice(scale.indexOf(least), scale.indexOf(most) + 1);
+
+/**
+ * Of two that are equally near, the greater: `xhigh` becomes `max` where only `high` and `max` exist, and `minimal` does not
+ * turn thinking off. A word that is not on the scale stays as it is. Undefined if the model has none.
+ */
+export function nearestEffort(asked: string, known: readonly string[]): string | undefined {
+  const place = scale.indexOf(asked);
+  if (place === -1 || known.includes(asked)) return known.length === 0 ? undefined : asked;
+  const distance = (effort: string) => Math.abs(scale.indexOf(effort) - place);
+  return known.reduce<string | undefined>(
+    (best, effort) => (best === undefined || distance(effort) <= distance(best) ? effort : best),
+    undefined,
+  );
+}

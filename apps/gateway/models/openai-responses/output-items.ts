@@ -1,0 +1,159 @@
+// The output items of one response: text, reasoning and calls become events as they arrive, each exactly once. What is
+// needed to go on from the message is kept as it came.
+import { isJsonObject, jsonObjectOf, textOrEmpty, type Json, type JsonObject } from '#libs/schemas/json.js';
+import type { ModelEvent } from '#libs/schemas/model-event.js';
+import type { StreamedCall, StreamedCalls } from '../conversation/streamed-calls.js';
+
+interface OutputItem {
+  raw: JsonObject;
+  /** Some of its text has been passed on. */
+  told: boolean;
+  /** It is complete; what came before was only a part. */
+  done: boolean;
+  /** For a `function_call`. */
+  call?: StreamedCall;
+}
+
+type Place = number | string;
+type Told = 'text_delta' | 'reasoning_delta';
+
+export class OutputItems {
+  /** In order of their beginning. */
+  private readonly items = new Map<Place, OutputItem>();
+  /** The part that was told last, of text and of reasoning. */
+  private readonly lastPart: Partial<Record<Told, string>> = {};
+  refused = false;
+
+  constructor(private readonly calls: StreamedCalls) {}
+
+  /** `response.output_item.added` */
+  start(event: JsonObject, out: ModelEvent[]): void {
+    const raw = event['item'];
+    const item = this.at(placeOf(event, raw));
+    if (!isJsonObject(raw) || item.done) return;
+    item.raw = raw;
+    if (raw['type'] === 'function_call') this.readCall(item, textOrEmpty(raw['arguments']), out);
+  }
+
+  /** `response.output_item.done` */
+  end(event: JsonObject, out: ModelEvent[]): void {
+    const raw = event['item'];
+    if (isJsonObject(raw)) this.finish(placeOf(event, raw), raw, out);
+  }
+
+  /** A piece of text, of a refusal, or of reasoning. */
+  text(type: Told | 'refusal', event: JsonObject, out: ModelEvent[]): void {
+    const place = placeOf(event, undefined);
+    const item = this.at(place);
+    if (item.done) return;
+    item.told = true;
+    const part = event['summary_index'] ?? (type === 'reasoning_delta' ? event['content_index'] : undefined) ?? '';
+    this.tell(type, textOrEmpty(event['delta']), `${place} ${JSON.stringify(part)}`, out);
+  }
+
+  /** `response.function_call_arguments.delta` */
+  arguments(event: JsonObject, out: ModelEvent[]): void {
+    const item = this.at(placeOf(event, undefined));
+    if (item.done) return;
+    item.call ??= this.calls.open();
+    this.calls.append(item.call, textOrEmpty(event['delta']), out);
+  }
+
+  /** `response.function_call_arguments.done` */
+  wholeArguments(event: JsonObject, out: ModelEvent[]): void {
+    const item = this.at(placeOf(event, undefined));
+    if (item.done || typeof event['arguments'] !== 'string') return;
+    item.call ??= this.calls.open();
+    this.settle(item.call, event['arguments'], out);
+  }
+
+  /** The output of a response that has ended. Most servers have told all of it before; some leave it empty. */
+  complete(output: Json | undefined, out: ModelEvent[]): void {
+    if (!Array.isArray(output)) return;
+    // Without places in the events, nothing says which items these are.
+    if ([...this.items.keys()].some((place) => typeof place === 'string')) return;
+    output.forEach((raw, place) => {
+      if (isJsonObject(raw)) this.finish(place, raw, out);
+    });
+  }
+
+  /**
+   * The items to store for later requests, with each call replaced by its place in `ended`. Undefined if the history has
+   * all that matters. Reasoning that can neither be read nor decrypted is lost, since nothing is kept at the provider.
+   */
+  stored(ended: readonly StreamedCall[]): JsonObject[] | undefined {
+    const kept = [...this.items.values()].flatMap(({ raw, call, done }): JsonObject[] => {
+      if (!done || (raw['type'] === 'reasoning' && !isReadable(raw))) return [];
+      if (call === undefined) return [raw];
+      const { name: _, arguments: __, ...members } = raw;
+      const place = ended.indexOf(call);
+      return place === -1 ? [] : [{ ...members, call: place }];
+    });
+    // The API refuses reasoning that nothing follows.
+    while (kept.at(-1)?.['type'] === 'reasoning') kept.pop();
+    const isPlain = ({ type, phase }: JsonObject) =>
+      type === 'function_call' || (type === 'message' && (phase ?? null) === null);
+    return kept.every(isPlain) ? undefined : kept;
+  }
+
+  private finish(place: Place, raw: JsonObject, out: ModelEvent[]): void {
+    const item = this.at(place);
+    if (item.done) return;
+    item.raw = raw;
+    item.done = true;
+    if (raw['type'] === 'function_call') return this.readCall(item, raw['arguments'], out);
+    if (item.told) return;
+    const isReasoning = raw['type'] === 'reasoning';
+    for (const [at, part] of [...listOf(raw['summary']), ...listOf(raw['content'])].entries()) {
+      const type = isReasoning ? 'reasoning_delta' : part['type'] === 'refusal' ? 'refusal' : 'text_delta';
+      const text = textOrEmpty(part['text']) || textOrEmpty(part['refusal']);
+      this.tell(type, text, isReasoning ? `${place} ${at}` : `${place}`, out);
+    }
+  }
+
+  /** Parts of reasoning, and messages, are set apart from the one before. */
+  private tell(type: Told | 'refusal', text: string, part: string, out: ModelEvent[]): void {
+    if (text === '') return;
+    if (type === 'refusal') {
+      this.refused = true;
+      out.push({ type: 'text_delta', text: '', extras: { delta: { refusal: text } } });
+      return;
+    }
+    const last = this.lastPart[type];
+    this.lastPart[type] = part;
+    out.push({ type, text: last === undefined || last === part ? text : `\n\n${text}` });
+  }
+
+  private readCall(item: OutputItem, given: Json | undefined, out: ModelEvent[]): void {
+    const call = (item.call ??= this.calls.open());
+    call.id ||= textOrEmpty(item.raw['call_id']) || textOrEmpty(item.raw['id']);
+    call.name ||= textOrEmpty(item.raw['name']);
+    this.settle(call, typeof given === 'string' ? given : call.arguments, out);
+  }
+
+  /** What was passed on cannot be taken back: complete arguments add what is missing, and may be written differently. */
+  private settle(call: StreamedCall, whole: string, out: ModelEvent[]): void {
+    const told = call.arguments;
+    if (whole.startsWith(told)) return this.calls.append(call, whole.slice(told.length), out);
+    this.calls.append(call, '', out);
+    const isSame = whole === '' || JSON.stringify(jsonObjectOf(told)) === JSON.stringify(jsonObjectOf(whole));
+    if (!isSame) call.broken = 'The arguments were sent twice, and differently';
+  }
+
+  private at(place: Place): OutputItem {
+    let item = this.items.get(place);
+    if (item === undefined) this.items.set(place, (item = { raw: {}, told: false, done: false }));
+    return item;
+  }
+}
+
+/** The index, since some servers give an item another id in each event. */
+function placeOf({ output_index: index, item_id: id }: JsonObject, item: Json | undefined): Place {
+  if (typeof index === 'number') return index;
+  return textOrEmpty(id) || (isJsonObject(item) ? textOrEmpty(item['id']) : '');
+}
+
+const isReadable = ({ encrypted_content: encrypted, content }: JsonObject) =>
+  textOrEmpty(encrypted) !== '' || (Array.isArray(content) && content.length > 0);
+
+const listOf = (parts: Json | undefined) => (Array.isArray(parts) ? parts.filter(isJsonObject) : []);

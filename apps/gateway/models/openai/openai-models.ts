@@ -1,0 +1,78 @@
+// What follows from the name of a model that is served by OpenAI's API or a compatible one: its efforts, and the API that it
+// wants. Unknown names get what the caller asked for.
+// https://developers.openai.com/api/docs/guides/reasoning and …/guides/latest-model, as of November 2026.
+import { effortsFrom, nearestEffort } from '../conversation/efforts.js';
+
+/** 505 for `gpt-5.5-2026-04-23`; undefined for all names but `gpt-` and a version. */
+function gptVersion(model: string): number | undefined {
+  const match = /^gpt-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)/.exec(model);
+  return match === null ? undefined : Number(match[1]) * 100 + Number(match[2] ?? 0);
+}
+
+/** The first that matches. A model without efforts does not reason. */
+const efforts: readonly [RegExp, readonly string[]][] = [
+  [/^(?:gpt-[34]|chatgpt-|gpt-5-chat|o1-(?:mini|preview))/, []],
+  [/^(?:gpt-5\.\d+-chat|o\d+(?:-mini)?-deep-research)/, ['medium']],
+  [/^(?:o\d|codex-mini|gpt-5-codex|gpt-5\.1-codex(?!-max))/, effortsFrom('low', 'high')],
+  [/^gpt-5-pro/, ['high']],
+  [/^gpt-5(?:-|$)/, effortsFrom('minimal', 'high')],
+  [/^gpt-5\.[1-3]-codex/, effortsFrom('low', 'xhigh')],
+  [/^gpt-5\.1(?:-|$)/, ['none', ...effortsFrom('low', 'high')]],
+  [/^gpt-5\.[2-5]-pro/, effortsFrom('medium', 'xhigh')],
+  [/^gpt-5\.[2-5](?:-|$)/, ['none', ...effortsFrom('low', 'xhigh')]],
+  [/^gpt-(?:5\.|6-(?:sol|luna)|6\.1-terra)/, ['none', ...effortsFrom('low', 'max')]],
+  [/^gpt-(?:[6-9]|\d\d)(?:[-.]|$)/, effortsFrom('low', 'max')],
+  // Models that many compatible servers have.
+  [/^(?:.*\/)?gpt-oss/, effortsFrom('low', 'high')],
+  [/^(?:.*\/)?gemini-2\.5-flash/, effortsFrom('none', 'high')],
+  [/^(?:.*\/)?gemini-/, effortsFrom('minimal', 'high')],
+];
+
+/** Undefined for unknown names. */
+function effortsOf(model: string): readonly string[] | undefined {
+  const name = model.replace(/^openai\//, '');
+  return efforts.find(([names]) => names.test(name))?.[1];
+}
+
+/** Whether the model may send reasoning items; assumed of unknown names. */
+export const mayReason = (model: string): boolean => effortsOf(model)?.length !== 0;
+
+/** The effort for the Responses API; undefined if the model has none. */
+export function responsesEffort(model: string, asked: string): string | undefined {
+  const known = effortsOf(model);
+  return known === undefined ? asked : nearestEffort(asked, known);
+}
+
+/**
+ * The effort for chat completions, which do not know `max`. There GPT-5.4 refuses tools together with an effort, and later
+ * models refuse them without `none`.
+ */
+export function chatEffort(model: string, asked: string | undefined, offersTools: boolean): string | undefined {
+  const isRefused = offersTools && (gptVersion(model) ?? 0) >= (asked === undefined ? 505 : 504);
+  if (asked === undefined && !isRefused) return undefined;
+  const known = effortsOf(model)?.filter((effort) => effort !== 'max');
+  if (isRefused && known?.includes('none') === true) return 'none';
+  return asked === undefined || known === undefined ? asked : nearestEffort(asked, known);
+}
+
+/**
+ * Whether the Responses API is the better or the only way to the model: GPT-5.4 and later reason with tools only there, and
+ * the `pro`, `codex` and research models are nowhere else. A name with a prefix (`openai/gpt-5.5`) is that of a server which
+ * decides this itself.
+ */
+export function wantsResponses(model: string): boolean {
+  if (onlyResponses.test(model)) return true;
+  return (gptVersion(model) ?? 0) >= 504 && !model.includes('-chat');
+}
+
+const onlyResponses = /^(?:o\d+(?:-mini)?-(?:pro|deep-research)|codex-mini|computer-use|gpt-5(?:\.\d+)?-(?:pro|codex))/;
+
+/** Reasoning models take `temperature` and `top_p` only while they do not reason, and GPT-6 and later never. */
+export function takesSampling(model: string, effort: string | undefined): boolean {
+  const known = effortsOf(model);
+  if (known === undefined || known.length === 0) return true;
+  const version = gptVersion(model) ?? 0;
+  // Without an effort, GPT-5.1 to 5.4 do not reason.
+  const used = effort ?? (version <= 504 ? 'none' : 'medium');
+  return used === 'none' && known.includes('none') && version < 600;
+}
