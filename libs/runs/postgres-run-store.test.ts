@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '#libs/postgres/open-database.js';
-import type { JsonObject } from '#libs/schemas/json.js';
 import { failedOutcome } from '#libs/schemas/tool-outcome.js';
 import { noUsage } from '#libs/schemas/usage.js';
 import { someCall, someOutcome, someRound, someRun } from '#libs/testing/stored-rows.js';
@@ -9,7 +8,7 @@ import { verifies } from '../../test/verifies.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJournal } from './postgres-journal.js';
 import { PostgresRunStore } from './postgres-run-store.js';
-import type { NumberedEvent, PlannedCall } from './run-store.js';
+import type { NumberedEvent } from './run-store.js';
 
 const context = { requestId: 'req_1' };
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
@@ -160,45 +159,6 @@ describe('PostgresRunStore', () => {
     expect(await runs.adopt(late.id, 'gateway-2')).toBe(false);
     expect(await runs.adopt(later.id, 'gateway-2')).toBe(true);
     expect(await runs.end(later.id, 'gateway-1', { state: 'done', usage })).toBe(false);
-  });
-
-  verifies('runs.left-alone', 'those that wait last, each with the reason why it broke off', async () => {
-    const approval = { id: 'appr_1', argumentsHash: 'hash', expiresMs: 60_000, notify: false };
-    const parked = (id: string) => someCall({ approval: { ...approval, id } });
-    const interrupted = async (members: object, calls: PlannedCall[] = [], error?: JsonObject) => {
-      const { id } = await begun(members);
-      if (calls.length > 0) await runs.planRound(someRound(id, { calls }), context);
-      await runs.end(id, 'gateway-1', { state: 'interrupted', usage, ...(error && { error }) });
-      return id;
-    };
-    const detached = { detached: true };
-    const keyed = await interrupted({ ...detached, idempotencyKey: 'alone' }, [someCall()], { code: 'model_error' });
-    await interrupted({ ...detached, idempotencyKey: 'not begun' });
-    await interrupted({});
-    await begun(detached);
-    const waiting = await interrupted(detached, [someCall(), parked('appr_held')]);
-    const returned = await interrupted(detached, [parked('appr_returned'), someCall({ kind: 'client' })]);
-    const running = someCall();
-    const still = await interrupted(detached, [running]);
-    const claim = await journal.claim({ callId: running.id, worker: 'worker-1' });
-    const seen = async () => (await runs.leftAlone(10)).map(({ id, waits }) => [id, waits]);
-    expect(await seen()).toEqual([
-      [returned, false],
-      [keyed, false],
-      [still, true],
-      [waiting, true],
-    ]);
-    expect((await runs.leftAlone(10)).find(({ id }) => id === keyed)).toMatchObject({
-      keyed: true,
-      error: { code: 'model_error' },
-      adoptions: 0,
-    });
-    await journal.end({ callId: running.id, fence: claim!.fence, outcome: someOutcome, ...context });
-    await database.prisma.$executeRaw`update approvals set state = 'denied' where id = 'appr_held'`;
-    expect((await runs.leftAlone(10)).map(({ waits }) => waits)).toEqual([false, false, false, false]);
-    expect(await runs.adopt(keyed, 'gateway-2')).toBe(true);
-    await runs.end(keyed, 'gateway-2', { state: 'interrupted', usage });
-    expect((await runs.leftAlone(1))[0]).toMatchObject({ id: keyed, error: null, adoptions: 1 });
   });
 
   test('an interrupted run is cancelled by its principal, and is then nobody’s to adopt', async () => {
