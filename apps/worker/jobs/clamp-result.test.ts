@@ -48,16 +48,20 @@ verifies('tools.results-clamped', 'more blocks than anybody looks through', () =
   expect(met).toEqual(['content_blocks']);
 });
 
-verifies('tools.results-clamped', 'structured content counts once, and is the whole of a result without text', async () => {
-  const read = (items: number) =>
-    readResult({ structuredContent: { list: Array.from({ length: items }, (_each, at) => at) } }, undefined);
-  const kept: string[] = [];
-  const keep = async (whole: string) => `kept-${kept.push(whole)}`;
-  const small = read(200);
-  expect(await clampResult(small, bounds, keep)).toBe(small);
-  const clamped = await clampResult(read(400), bounds, keep);
-  expect(kept).toEqual([JSON.stringify(read(400).structuredContent)]);
-  expect(clamped).toMatchObject({ truncated: true });
-  expect(clamped.structuredContent).toBeUndefined();
-  expect(contentText(clamped.blocks)).toMatch(/^\{"list":\[0,1,[^]*kept-1[^]*399\]\}$/);
-});
+verifies(
+  'tools.results-clamped',
+  'structured content counts once, and is the whole of a result without text',
+  async () => {
+    const read = (items: number) =>
+      readResult({ structuredContent: { list: Array.from({ length: items }, (_each, at) => at) } }, undefined);
+    const kept: string[] = [];
+    const keep = async (whole: string) => `kept-${kept.push(whole)}`;
+    const small = read(200);
+    expect(await clampResult(small, bounds, keep)).toBe(small);
+    const clamped = await clampResult(read(400), bounds, keep);
+    expect(kept).toEqual([JSON.stringify(read(400).structuredContent)]);
+    expect(clamped).toMatchObject({ truncated: true });
+    expect(clamped.structuredContent).toBeUndefined();
+    expect(contentText(clamped.blocks)).toMatch(/^\{"list":\[0,1,[^]*kept-1[^]*399\]\}$/);
+  },
+);
