@@ -35,7 +35,9 @@ function calling(calls: JsonObject[], stream: boolean): ScriptedAnswer {
   const deltas: JsonObject[] = [
     { reasoning_details: [{ ...thought!, text: 'Let me ', signature: null }] },
     { reasoning_details: [{ ...thought!, text: 'see' }] },
-    ...calls.map(({ extra_content: _, ...rest }, index) => ({ tool_calls: [{ index, ...rest }] })),
+    ...calls.map(({ id, type, function: called }, index) => ({
+      tool_calls: [{ index, id: id!, type: type!, function: called! }],
+    })),
     ...calls.map(({ extra_content }, index) => ({ tool_calls: [{ index, extra_content: extra_content! }] })),
   ];
   const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }));
