@@ -27,5 +27,9 @@ export const chimechSchema = z.strictObject({
     .optional()
     .describe('OpenAI-compatible server of embeddings for the knowledge base, up to and with /v1'),
   embeddings_key: secret.optional().describe('API key for that server'),
-  templates_dir: z.string().min(1).optional().describe('Directory of templates for chimech/generate'),
+  templates_dir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Directory of templates for chimech/generate; default: those that come with Signalbox'),
 });
