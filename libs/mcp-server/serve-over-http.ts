@@ -11,6 +11,7 @@ import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
 import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import { readerReady } from '#libs/http-server/stuck-readers.js';
+import { readOn } from '#libs/http-server/unread-body.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -162,8 +163,9 @@ class Serving implements HttpServing {
       const error = toAppError(thrown);
       logFailure(this.options.logger, error, { requestId });
       if (error.code === 'invalid_api_key' && !response.headersSent) response.setHeader('www-authenticate', 'Bearer');
-      if (response.headersSent) response.destroy();
-      else respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
+      if (response.headersSent) return void response.destroy();
+      readOn(request, response);
+      respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
     }
   }
 
@@ -191,7 +193,8 @@ class Serving implements HttpServing {
     const { maxBodyBytes = 4 * 1024 * 1024 } = this.options;
     const pieces: Buffer[] = [];
     let bytes = 0;
-    for await (const piece of request as AsyncIterable<Buffer>) {
+    // Node would end the connection with the loop: the answer could not be read.
+    for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += piece.length;
       if (bytes > maxBodyBytes) throw new AppError('request_too_large', `A request has at most ${maxBodyBytes} bytes`);
       pieces.push(piece);
