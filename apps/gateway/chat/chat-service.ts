@@ -30,6 +30,7 @@ import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
 import { TurnState } from './turn-state.js';
 import { retoldEvents } from './runs/retell-run.js';
+import { turnOfCall } from './turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface StartedTurn {
@@ -103,7 +104,9 @@ export class ChatService {
 
   /** @throws AppError for everything that is wrong before the first model call */
   async start(options: StartOptions): Promise<StartedTurn> {
-    const prepared = this.prepare(options);
+    const { request: asked, context } = options;
+    const request = context.parentCall === undefined ? asked : await turnOfCall(asked, context, this.ports.models);
+    const prepared = this.prepare(request === asked ? options : { ...options, request });
     const { run, stored } = prepared;
     if (!stored) return this.execute(prepared, {});
     if (options.idempotencyKey === undefined) {
