@@ -11,7 +11,7 @@ import { mayBeAnswered } from '#libs/http-server/pipelined-requests.js';
 import { QuietConnections } from '#libs/http-server/quiet-connections.js';
 import { logFailure } from '#libs/logging/log-failure.js';
 import { readerReady } from '#libs/http-server/stuck-readers.js';
-import { readOn } from '#libs/http-server/unread-body.js';
+import { answerUnread, hasUnreadBody } from '#libs/http-server/unread-body.js';
 import type { Logger } from '#libs/logging/logger.js';
 import { listeningPort } from '#libs/process/listening-port.js';
 import { AppError, toAppError } from '#libs/schemas/errors.js';
@@ -164,8 +164,10 @@ class Serving implements HttpServing {
       logFailure(this.options.logger, error, { requestId });
       if (error.code === 'invalid_api_key' && !response.headersSent) response.setHeader('www-authenticate', 'Bearer');
       if (response.headersSent) return void response.destroy();
-      readOn(request, response);
-      respond(response, error.http, JSON.stringify(renderRpcError(error, requestId, body)));
+      const text = JSON.stringify(renderRpcError(error, requestId, body));
+      if (response.destroyed || !hasUnreadBody(request)) respond(response, error.http, text);
+      else
+        answerUnread(request, response, { status: error.http, headers: { 'content-type': 'application/json' }, text });
     }
   }
 

@@ -14,7 +14,7 @@ import type { ReceivedRequest, ScriptedAnswer } from '#libs/testing/scripted-ups
 import { freePort } from '#libs/testing/services/free-port.js';
 import { type StartedProcess, startProcess } from '#libs/testing/services/start-process.js';
 import { type Signalbox, startSignalbox } from '#libs/testing/services/start-signalbox.js';
-import { type Completion, messagesOf, post } from '../support/scripts.js';
+import { messagesOf, post } from '../support/scripts.js';
 import { audience, startTokenIssuer, type TokenIssuer } from '../support/token-issuer.js';
 import { verifies } from '../verifies.js';
 
@@ -160,7 +160,7 @@ verifies('chimech.acts-for-caller', 'in a chat of a key with one turn at once, a
   const { key } = await makeKey('carol', { limits: { turns: 1 } });
   const body = { messages: [{ role: 'user', content: 'Ask' }], tools: [{ type: 'mcp', server_label: 'chimech' }] };
   const { body: answer } = await post(box.url, '/v1/chat/completions', body, bearer(key));
-  expect((answer as unknown as Completion).choices[0]!.message.content).toContain('It said: answer of model');
+  expect(answer.choices[0]!.message.content).toContain('It said: answer of model');
   const client = new Client({ name: 'judge', version: '1' });
   await client.connect(
     new StreamableHTTPClientTransport(new URL(`${box.url}/mcp`), { requestInit: { headers: bearer(key) } }),

@@ -104,9 +104,8 @@ export class ChatService {
 
   /** @throws AppError for everything that is wrong before the first model call */
   async start(options: StartOptions): Promise<StartedTurn> {
-    const { request: asked, context } = options;
-    const request = context.parentCall === undefined ? asked : await turnOfCall(asked, context, this.ports.models);
-    const prepared = this.prepare(request === asked ? options : { ...options, request });
+    const isOfCall = options.context.parentCall !== undefined;
+    const prepared = this.prepare(isOfCall ? await turnOfCall(options, this.ports.models) : options);
     const { run, stored } = prepared;
     if (!stored) return this.execute(prepared, {});
     if (options.idempotencyKey === undefined) {

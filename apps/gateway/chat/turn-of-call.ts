@@ -7,18 +7,19 @@ import type { ModelRouter } from '../models/model-provider.js';
 import type { TurnRequest } from './turn-request.js';
 
 /** @throws AppError insufficient_scope, model_forbidden */
-export async function turnOfCall(
-  request: TurnRequest,
-  { access, signal }: Pick<RequestContext, 'access' | 'signal'>,
+export async function turnOfCall<Options extends { request: TurnRequest; context: RequestContext }>(
+  options: Options,
   models: Pick<ModelRouter, 'list' | 'resolve'>,
-): Promise<TurnRequest> {
+): Promise<Options> {
+  const { request, context } = options;
+  const { access, signal } = context;
   // Results of tools could answer an approval that waits for the caller.
   if (request.messages.some(({ role }) => role === 'tool')) {
     throw new AppError('insufficient_scope', 'A call token is for chats without tools');
   }
-  if (request.model !== undefined || access?.models === undefined) return request;
+  if (request.model !== undefined || access?.models === undefined) return options;
   const known = (await models.list(signal)).map(({ id }) => id);
   const preferred = models.resolve(undefined).candidates.map(({ provider, model }) => `${provider.name}/${model}`)[0];
   const model = chooseModel({ hints: [] }, { known, preferred: preferred ?? '' }, access);
-  return model === undefined ? request : { ...request, model };
+  return model === undefined ? options : { ...options, request: { ...request, model } };
 }
