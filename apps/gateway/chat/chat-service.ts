@@ -104,8 +104,7 @@ export class ChatService {
 
   /** @throws AppError for everything that is wrong before the first model call */
   async start(options: StartOptions): Promise<StartedTurn> {
-    const isOfCall = options.context.parentCall !== undefined;
-    const prepared = this.prepare(isOfCall ? await turnOfCall(options, this.ports.models) : options);
+    const prepared = this.prepare(options.context.parentCall ? await turnOfCall(options, this.ports.models) : options);
     const { run, stored } = prepared;
     if (!stored) return this.execute(prepared, {});
     if (options.idempotencyKey === undefined) {
