@@ -30,7 +30,7 @@ import { endOf, storedError } from './runs/run-errors.js';
 import { type RecordPorts, RunRecord, type TakeTurnEvents } from './runs/run-record.js';
 import { TurnState } from './turn-state.js';
 import { retoldEvents } from './runs/retell-run.js';
-import { turnOfCall } from './turn-of-call.js';
+import { turnOfCall } from './runs/turn-of-call.js';
 import type { TurnRequest } from './turn-request.js';
 
 export interface StartedTurn {

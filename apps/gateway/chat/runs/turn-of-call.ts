@@ -2,9 +2,9 @@
 // does not allow the default model is answered by one that it allows.
 import type { RequestContext } from '#libs/schemas/call-context.js';
 import { AppError } from '#libs/schemas/errors.js';
-import { chooseModel } from '../models/choose-model.js';
-import type { ModelRouter } from '../models/model-provider.js';
-import type { TurnRequest } from './turn-request.js';
+import { chooseModel } from '../../models/choose-model.js';
+import type { ModelRouter } from '../../models/model-provider.js';
+import type { TurnRequest } from '../turn-request.js';
 
 /** @throws AppError insufficient_scope, model_forbidden */
 export async function turnOfCall<Options extends { request: TurnRequest; context: RequestContext }>(
